@@ -31,10 +31,10 @@ from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.answers import answers_of, interval_of_run, kind_of, sampled_partitions
 from splitmerge_cli.runs.draws import State
 from splitmerge_cli.runs.grouping import count_listed, name_clusters, nouns, rows_apart, total_size
+from splitmerge_cli.runs.initial import dataset_of, specification_of
 from splitmerge_cli.runs.judgement import judgement_of
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.store.schema import BUNDLES, PARAMETERS, hyperparameters
-from splitmerge_cli.runs.stored import dataset_of, specification_of
 from splitmerge_cli.runs.summaries import as_text, count, describe_clusters, outlier_lines, set_apart
 from splitmerge_cli.terminal import one_line
 

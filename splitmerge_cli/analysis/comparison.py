@@ -21,11 +21,11 @@ from splitmerge_cli.diagnostics.partition_losses import distances
 from splitmerge_cli.runs.answers import answers_of, interval_of_run, kind_of
 from splitmerge_cli.runs.grouping import listed_clusters
 from splitmerge_cli.runs.identity import DATA_FILES
+from splitmerge_cli.runs.initial import specification_of
 from splitmerge_cli.runs.judgement import judgement_of
 from splitmerge_cli.runs.store.files import CLUSTERS, LISTED_RUNS
 from splitmerge_cli.runs.store.read import GROUPS, Run
 from splitmerge_cli.runs.store.schema import SealedFolder
-from splitmerge_cli.runs.stored import specification_of
 
 MOST_RUNS = 20
 """Runs up to which every two are compared."""

@@ -33,11 +33,11 @@ from splitmerge_cli.core.coupled import CoupledChains
 from splitmerge_cli.core.recording import COUPLINGS
 from splitmerge_cli.data import values
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.diagnostics.meeting_times import TIMES, DensitySum, distance_terms, unbiased_estimate
+from splitmerge_cli.diagnostics.intervals import TIMES, DensitySum, distance_terms, unbiased_estimate
 from splitmerge_cli.runs import interrupts
-from splitmerge_cli.runs.disk import DISK_SHARE, format_bytes, free_bytes
-from splitmerge_cli.runs.errors import Interrupted, RunError, WrittenElsewhere
+from splitmerge_cli.runs.interrupts import Interrupted, RunError, WrittenElsewhere
 from splitmerge_cli.runs.plan import Plan, prepare, threads
+from splitmerge_cli.runs.recorders import DISK_SHARE, format_bytes, free_bytes
 from splitmerge_cli.runs.store import provenance
 from splitmerge_cli.runs.store.files import LOCK, DamagedRun, Locked, lock_file
 from splitmerge_cli.runs.store.manifest import write_sealed

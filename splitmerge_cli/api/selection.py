@@ -66,8 +66,16 @@ from splitmerge_cli.fits.candidates import (
     of_given_totals,
     scales_for,
 )
-from splitmerge_cli.fits.objects import columns_read, warn_of_data
-from splitmerge_cli.fits.readings import AS_READ, COUNTS, READINGS, REALS, add_types, as_vectors
+from splitmerge_cli.fits.objects import (
+    AS_READ,
+    COUNTS,
+    READINGS,
+    REALS,
+    add_types,
+    as_vectors,
+    columns_read,
+    warn_of_data,
+)
 from splitmerge_cli.fits.short_fits import CHAINS, keeping, short_fits
 from splitmerge_cli.kinds.tables import choice
 from splitmerge_cli.received import DataError

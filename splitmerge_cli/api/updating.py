@@ -25,12 +25,11 @@ from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.reading import hold
 from splitmerge_cli.fits.objects import DataNote, warn, warn_of_data
 from splitmerge_cli.runs.draws import last_states
-from splitmerge_cli.runs.errors import Interrupted
-from splitmerge_cli.runs.initial import build_model
+from splitmerge_cli.runs.initial import build_model, specification_of
+from splitmerge_cli.runs.interrupts import Interrupted
 from splitmerge_cli.runs.starts import start_of
 from splitmerge_cli.runs.store.files import replace_file
 from splitmerge_cli.runs.store.read import Run
-from splitmerge_cli.runs.stored import specification_of
 from splitmerge_cli.terminal import console
 
 Made = tuple[Run, Dataset | None, str | None, Component]

@@ -16,9 +16,9 @@ from splitmerge_cli.kinds import kinds
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs import advice, open_run, summaries
 from splitmerge_cli.runs.answers import Answers, answers_of, kind_of
+from splitmerge_cli.runs.initial import specification_of
 from splitmerge_cli.runs.judgement import evidence_of
 from splitmerge_cli.runs.store.files import DamagedRun
-from splitmerge_cli.runs.stored import specification_of
 
 _LEARNT = "These chains learn from each other, so their agreement is weaker evidence. Compare runs with other seeds."
 

@@ -17,9 +17,8 @@ from types import NoneType
 from typing import Any, get_args, get_origin, get_type_hints
 
 from splitmerge_cli.config.errors import ConfigError, show, unknown_key
-from splitmerge_cli.config.groups import choices, describe, locate, shared_options, target_of, usable_choices
+from splitmerge_cli.config.groups import choice, choices, describe, locate, shared_options, target_of, usable_choices
 from splitmerge_cli.config.hydra_adapter import CONF
-from splitmerge_cli.config.layers import choice
 from splitmerge_cli.config.schema import SHARED, all_keys
 from splitmerge_cli.core.options import Option, Text
 from splitmerge_cli.data.dataset import Kind, get_kind

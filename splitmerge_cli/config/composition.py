@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 from splitmerge_cli.config import hydra_adapter, resolution
 from splitmerge_cli.config.components import Component, DataSource, read_component, read_data, takes_list, types_of_key
 from splitmerge_cli.config.errors import ConfigError, show
-from splitmerge_cli.config.groups import import_beside, places
-from splitmerge_cli.config.layers import choice, compose_choices, merge
+from splitmerge_cli.config.groups import choice, compose_choices, import_beside, merge, places
 from splitmerge_cli.config.resolution import Composed, Given, check_schedule, check_weight
 from splitmerge_cli.config.schema import CHOOSING, LEFT_TO_DATA, NOT_TYPED, later_options, read_settings
 from splitmerge_cli.config.specification import RunSpecification, finish, specification_of

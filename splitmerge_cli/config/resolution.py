@@ -22,9 +22,8 @@ from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 from splitmerge_cli.config import schema
 from splitmerge_cli.config.components import Component, read_component
 from splitmerge_cli.config.errors import ConfigError, show, unknown_choice, unknown_key
-from splitmerge_cli.config.groups import MISSING, choices, plain
+from splitmerge_cli.config.groups import MISSING, choice, choices, compose_choices, merge, plain
 from splitmerge_cli.config.hydra_adapter import protect
-from splitmerge_cli.config.layers import choice, compose_choices, merge
 from splitmerge_cli.core.options import Gamma
 
 AUTO = "auto"

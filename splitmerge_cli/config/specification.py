@@ -1,7 +1,7 @@
 """The specification of a run: all that its configuration says, read once; other runs are made of it.
 
 A specification remembers what of it was named (`Given`). `RunSpecification.with_` names other values in addition, lays
-the files of the choices over each other again (`splitmerge_cli.config.layers`), and checks the result: no text is
+the files of the choices over each other again (`splitmerge_cli.config.groups`), and checks the result: no text is
 composed or parsed. `command_of` is the command line that makes a run.
 """
 
@@ -13,9 +13,8 @@ from typing import Any
 from splitmerge_cli.config import resolution, schema
 from splitmerge_cli.config.components import Component, DataSource, read_component, read_data, types_of_key
 from splitmerge_cli.config.errors import ConfigError
-from splitmerge_cli.config.groups import MISSING, import_beside, places, unshared_options
+from splitmerge_cli.config.groups import MISSING, choice, import_beside, places, unshared_options
 from splitmerge_cli.config.hydra_adapter import protect
-from splitmerge_cli.config.layers import choice
 from splitmerge_cli.overrides import Accepts, shell_word, write
 
 _OF_THE_MOMENT = ("resume", "workers", "progress", "experiment")

@@ -22,8 +22,7 @@ from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.tables.repeats import draw_rows, folds, keep_together
 from splitmerge_cli.data.values import digest_of
 from splitmerge_cli.diagnostics.cluster_table import count_of
-from splitmerge_cli.fits.objects import MIXED
-from splitmerge_cli.fits.readings import ORDERED, READINGS, log_totals
+from splitmerge_cli.fits.objects import MIXED, ORDERED, READINGS, log_totals
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.draws import FIRST_STATES
 from splitmerge_cli.runs.initial import build_model

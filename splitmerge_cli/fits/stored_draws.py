@@ -25,10 +25,10 @@ from splitmerge_cli.runs import dataset_of, open_run
 from splitmerge_cli.runs.answers import joined_partitions
 from splitmerge_cli.runs.draws import recorded_partitions, states_of
 from splitmerge_cli.runs.grouping import join_apart, rows_apart
+from splitmerge_cli.runs.initial import specification_of
 from splitmerge_cli.runs.judgement import judgement_of
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.store.schema import hyperparameters
-from splitmerge_cli.runs.stored import specification_of
 
 if TYPE_CHECKING:
     import xarray

@@ -23,14 +23,14 @@ from splitmerge_cli.diagnostics.around_estimate import find_item_core
 from splitmerge_cli.diagnostics.convergence import Convergence, format_rhat
 from splitmerge_cli.diagnostics.mixing import TOO_FEW
 from splitmerge_cli.overrides import shell_word
-from splitmerge_cli.runs import grouping, misfit, recorders, starts, stopping, summaries
+from splitmerge_cli.runs import checks, grouping, judgement, recorders, starts, summaries
 from splitmerge_cli.runs.answers import answers_of, kind_of, sampled_partitions
-from splitmerge_cli.runs.build import has_powers
 from splitmerge_cli.runs.continuation import are_recorded
+from splitmerge_cli.runs.initial import specification_of
 from splitmerge_cli.runs.judgement import differ, judgement_of, lie_apart
+from splitmerge_cli.runs.plan import has_powers
 from splitmerge_cli.runs.store import schema
 from splitmerge_cli.runs.store.read import Run
-from splitmerge_cli.runs.stored import specification_of
 from splitmerge_cli.terminal import fold
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ def say_next(run: Run, judged: "Convergence", spec: RunSpecification | None = No
 
 def _core_lines(run: Run, judged: "Convergence") -> Iterator[str]:
     """Lines that lead to what chains share, where they have not converged and no further step is known."""
-    if judged.converged is None or misfit.name_limit(run.summary) or answers_of(kind_of(run)).no_levels:
+    if judged.converged is None or checks.name_limit(run.summary) or answers_of(kind_of(run)).no_levels:
         return
     try:
         core = find_item_core(sampled_partitions(run), CORE)
@@ -111,7 +111,7 @@ def _unjoin(summary: Mapping[str, Any], spec: RunSpecification) -> tuple[str, di
 
 def _choose_step(run: Run, spec: RunSpecification, judged: "Convergence") -> tuple[str, dict[str, Any]] | None:
     """Choose the next step: the reason and the keys to change."""
-    if misfit.name_limit(run.summary):
+    if checks.name_limit(run.summary):
         return None
     if (other := choose_model(run.summary, spec)) is not None:
         return other
@@ -138,7 +138,7 @@ def _choose_step(run: Run, spec: RunSpecification, judged: "Convergence") -> tup
 def choose_model(summary: Mapping[str, Any], spec: RunSpecification) -> tuple[str, dict[str, Any]] | None:
     """Reason and keys to change, if another model describes what this one does not."""
     parts = spec.model.values, spec.data.values, spec.given_keys.keys
-    return answers_of(spec.model.kind).another_model(misfit.find_unlike(summary), summary, *parts)
+    return answers_of(spec.model.kind).another_model(checks.find_unlike(summary), summary, *parts)
 
 
 def _advise_starts(spec: RunSpecification) -> tuple[str, dict[str, Any]] | None:
@@ -307,7 +307,7 @@ def say(run: Run, spec: "RunSpecification | None" = None) -> None:
         print(fold(scores), file=sys.stderr, flush=True)
     stopped = run.summary.get("until")
     if stopped and not (stopped["reached"] and judgement_of(run).converged):  # what was reached, the verdict says
-        print(fold(stopping.describe_look(stopped, run.config["until"])), file=sys.stderr, flush=True)
+        print(fold(judgement.describe_look(stopped, run.config["until"])), file=sys.stderr, flush=True)
     for line in (*warnings(run), *verdict(run, spec)):
         print(fold(line), file=sys.stderr, flush=True)
 
@@ -319,9 +319,9 @@ def verdict(run: Run, spec: "RunSpecification | None" = None) -> Iterator[str]:
     """
     judged = judgement_of(run)
     first, *others = _describe_judgement(run, judged)
-    yield misfit.put_first(run.summary, judged, first)
+    yield checks.put_first(run.summary, judged, first)
     yield from others
-    yield from misfit.describe_misfit(run.summary)
+    yield from checks.describe_misfit(run.summary)
     if groups := grouping.describe_groups(run.summary):
         yield groups
     yield from say_next(run, judged, spec)

@@ -34,10 +34,10 @@ from splitmerge_cli.diagnostics.point_estimate import (
 from splitmerge_cli.diagnostics.summary import Clustering, second_half
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.runs.grouping import do_overlap, join_apart, row_sizes, rows_apart
+from splitmerge_cli.runs.initial import specification_of
 from splitmerge_cli.runs.recorders import Late, Recorder, best
 from splitmerge_cli.runs.store import schema
 from splitmerge_cli.runs.store.read import Run
-from splitmerge_cli.runs.stored import specification_of
 
 if TYPE_CHECKING:
     from splitmerge_cli.diagnostics.summary import Row

@@ -16,8 +16,8 @@ from splitmerge_cli.config.errors import ConfigError
 from splitmerge_cli.config.schema import Until
 from splitmerge_cli.diagnostics.partition_losses import by_appearance
 from splitmerge_cli.runs.identity import chains_id, complete
+from splitmerge_cli.runs.judgement import look, looks
 from splitmerge_cli.runs.recorders import recorder_of
-from splitmerge_cli.runs.stopping import look, looks
 from splitmerge_cli.runs.store import schema
 from splitmerge_cli.runs.store.files import STATES, DamagedRun, report_damage
 from splitmerge_cli.runs.store.store import save_checkpoints

@@ -32,12 +32,12 @@ from splitmerge_cli.data.values import READING
 from splitmerge_cli.runs import finish, interrupts
 from splitmerge_cli.runs.continuation import check_columns, keep_states, take_up
 from splitmerge_cli.runs.draws import WITH_PARTITIONS, State
-from splitmerge_cli.runs.errors import Interrupted, RunError, WrittenElsewhere
 from splitmerge_cli.runs.identity import DATA_FILES
+from splitmerge_cli.runs.interrupts import Interrupted, RunError, WrittenElsewhere
+from splitmerge_cli.runs.judgement import are_apart, describe_aim, describe_look, look, looks
 from splitmerge_cli.runs.plan import Plan, prepare
 from splitmerge_cli.runs.progress import LINE_EVERY, ChainProgress, Reporter, is_live, reporter
 from splitmerge_cli.runs.starts import BEST, SEARCH
-from splitmerge_cli.runs.stopping import are_apart, describe_aim, describe_look, look, looks
 from splitmerge_cli.runs.store import provenance
 from splitmerge_cli.runs.store.files import Locked
 from splitmerge_cli.runs.store.read import Run

@@ -1,9 +1,11 @@
-"""Runs that end: the tables and the summary of complete chains."""
+"""Runs that end: the tables and the summary of complete chains, and the clusters of a run that was interrupted."""
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,30 +15,50 @@ import pyarrow.parquet as pq
 from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.data.arrow import array_of, numbers_of
-from splitmerge_cli.diagnostics.cluster_table import FIRST
+from splitmerge_cli.diagnostics.agreement import chain_groups, describe_difference, draw_groups
+from splitmerge_cli.diagnostics.around_estimate import Bound, credible_ball
+from splitmerge_cli.diagnostics.cluster_table import FIRST, cluster_lines
 from splitmerge_cli.diagnostics.convergence import convergence
-from splitmerge_cli.diagnostics.modes import chain_groups, describe_difference, draw_groups
 from splitmerge_cli.diagnostics.partition_losses import by_size, distances
-from splitmerge_cli.diagnostics.point_estimate import first_rows, interval_of_counts
+from splitmerge_cli.diagnostics.point_estimate import (
+    TooManyClusters,
+    estimate_partition,
+    evenly_spaced,
+    first_rows,
+    interval_of_counts,
+)
+from splitmerge_cli.diagnostics.similarity import co_clustering, membership
 from splitmerge_cli.diagnostics.summary import score, second_half
-from splitmerge_cli.runs import judgement, stopping, summaries
+from splitmerge_cli.runs import judgement, summaries
 from splitmerge_cli.runs.answers import (
-    Late,
     answers_of,
     clusterings_of,
+    interval_of_trace,
     late_counts,
     late_partitions,
+    late_rows,
     listed_counts,
     pooled_estimate,
     select_draws,
 )
-from splitmerge_cli.runs.grouping import are_sure, find_apart, find_groups, join_draws, listed_clusters, rows_apart
+from splitmerge_cli.runs.checks import find_misfit
+from splitmerge_cli.runs.grouping import (
+    are_sure,
+    find_apart,
+    find_groups,
+    join_draws,
+    listed_clusters,
+    rows_apart,
+    total_size,
+)
 from splitmerge_cli.runs.judgement import evidence, judge_anew
-from splitmerge_cli.runs.misfit import find_misfit
-from splitmerge_cli.runs.recorders import best
+from splitmerge_cli.runs.recorders import Late, best
 from splitmerge_cli.runs.store import schema
 from splitmerge_cli.runs.store.files import SUMMARY, json_text
+from splitmerge_cli.runs.store.read import Run
+from splitmerge_cli.runs.store.schema import PARAMETERS
 from splitmerge_cli.runs.store.store import ChainStore, RunStore
+from splitmerge_cli.terminal import one_line
 
 if TYPE_CHECKING:
     from splitmerge_cli.data.dataset import Dataset
@@ -127,21 +149,19 @@ def assemble(
     if ends is not None:
         summary["both_ends"] = ends.summary
     if plan.until.is_given:
-        summary["until"] = asdict(stopping.look_of(judged, plan.until, max(iterations)))
+        summary["until"] = asdict(judgement.look_of(judged, plan.until, max(iterations)))
     if judged.converged is False and plan.recorder.is_listed and (modes := _modes(trace, partitions, outcomes)):
         summary["modes"] = modes
     membership = None
     if pooled is not None and why_not is None:
-        from splitmerge_cli.runs import uncertainty
-
         labels = pooled.estimate.labels
-        summary["credible_ball"] = uncertainty.credible_ball_of(labels, pooled.sampled, plan.recorder.is_listed)
+        summary["credible_ball"] = credible_ball_of(labels, pooled.sampled, plan.recorder.is_listed)
         if plan.recorder.is_listed:
-            membership = uncertainty.membership_of(labels, pooled.sampled, plan.dataset.items)
+            membership = membership_of(labels, pooled.sampled, plan.dataset.items)
             summary[schema.FIT]["certainty"] = float(
                 np.average(membership["certainty"], weights=plan.dataset.row_sizes)
             )
-            uncertainty.write_similarity(store, pooled.sampled)
+            write_similarity(store, pooled.sampled)
     if plan.recorder.is_listed:
         data = plan.dataset
         names = data.names if data.copies is None else data.copies.names
@@ -342,3 +362,111 @@ def _describe_labels(labels: NDArray[Any], listed: bool, dataset: "Dataset") -> 
         "n_clusters": int(labels.max()) + 1,
         **({"labels": by_size(labels, dataset.row_sizes).tolist()} if listed else {}),
     }
+
+
+LEVEL = 0.95
+"""Probability of the credible ball."""
+MOST_ITEMS = 2_000
+"""Items up to which the co-clustering of every pair is stored: 2 million rows."""
+
+
+def membership_of(
+    labels: NDArray[np.int32], sampled: NDArray[np.int32], items: NDArray[np.int32] | None = None
+) -> dict[str, NDArray[Any]]:
+    """The columns `schema.MEMBERSHIP` of ``clusters.csv``, each ``[N]``, given sampled partitions ``[M, N]`` and, where
+    some rows are one item, the item of each row."""
+    certainty = membership(sampled, labels, items)
+    return dict(
+        zip(schema.MEMBERSHIP, [certainty.certainty, certainty.second, certainty.second_probability], strict=True)
+    )
+
+
+def credible_ball_of(labels: NDArray[np.int32], sampled: NDArray[np.int32], listed: bool) -> dict[str, Any]:
+    """Summary of the credible ball around the estimate; `listed`: with the labels of its bounds."""
+    ball = credible_ball(labels, sampled, LEVEL)
+
+    def describe_bound(bound: Bound) -> dict[str, Any]:
+        return {
+            "n_clusters": bound.n_clusters,
+            "distance": bound.distance,
+            "equals": len(bound.partitions),
+            **({"labels": bound.partitions[0].tolist()} if listed else {}),
+        }
+
+    bounds = {"horizontal": ball.horizontal, "vertical_upper": ball.upper, "vertical_lower": ball.lower}
+    return {name: getattr(ball, name) for name in ("loss", "level", "radius", "share", "partitions")} | {
+        name: describe_bound(bound) for name, bound in bounds.items()
+    }
+
+
+def write_similarity(store: RunStore, sampled: NDArray[np.int32]) -> None:
+    """Write the co-clustering of every pair of at most `MOST_ITEMS` items, pairs that were never together left out."""
+    if sampled.shape[1] > MOST_ITEMS:
+        return
+    together = np.triu(co_clustering(sampled), k=1)
+    row, other = np.nonzero(together)
+    columns = schema.recorded_columns(schema.SIMILARITY)
+    each = zip((row + 1, other + 1, together[row, other]), columns, strict=True)
+    arrays = [array_of(values, field.type) for values, field in each]
+    store.write_parts(schema.SIMILARITY, [pa.Table.from_arrays(arrays, schema=columns)])
+
+
+PARTITIONS = 60
+"""Draws that the estimate averages, at most: whoever interrupts a run does not wait."""
+CELLS = 300_000
+"""Items in these draws, at most; the best state stands for more."""
+
+
+def lines_so_far(plan: "Plan", most_clusters: int) -> Iterator[str]:
+    """Lines about an interrupted run: its clusters, `most_clusters` at most, and after how many iterations it ended.
+
+    A run that would not describe its clusters, or has stored nothing, has no such lines.
+    """
+    run = Run(plan.path)
+    try:
+        trace = run.trace()
+    except FileNotFoundError:
+        return
+    made, chains = trace.groupby("chain")["iteration"].max(), plan.n_chains
+    begun = "" if len(made) == chains else f" of {len(made)} of {chains} chains"
+    ended = f"interrupted after {made.min():,} iterations{begun}; not judged as converged"
+    late = partial(_late_draws, run, made.to_dict(), plan.dataset.N)
+    if (own := answers_of(plan.dataset.kind).so_far(plan, run, late)) is not None:
+        first, *others = own
+        yield from (first, ended, *others)
+    elif summaries.is_described(plan):
+        yield from map(one_line, _cluster_lines(plan, run, late(), interval_of_trace(trace), most_clusters))
+        yield ended
+
+
+def _late_draws(run: Run, made: Mapping[int, int], N: int) -> dict[int, Late]:
+    """By chain the draws of its second half, after it `made` so many iterations."""
+    late = {}
+    with suppress(FileNotFoundError):  # no partition is recorded yet
+        for chain, of_chain in run.partitions().groupby("chain"):
+            rows = of_chain.iloc[late_rows(of_chain["iteration"].to_numpy(), made[chain], N)]
+            if len(rows):
+                values = [np.stack(rows[name].to_list()) for name in ("labels", PARAMETERS) if name in rows]
+                late[int(chain)] = Late(rows["iteration"].to_numpy(), values[0].astype(np.int32), *values[1:])
+    return late
+
+
+def _cluster_lines(
+    plan: "Plan", run: Run, late: Mapping[int, Late], interval: tuple[int, int], most_clusters: int
+) -> Iterator[str]:
+    """Lines about the clusters of an estimate from the draws, or, without draws of every chain, of the best state."""
+    dataset, N = plan.dataset, plan.dataset.N
+    labels, certainty, source = by_size(run.best_state(), dataset.row_sizes), None, "the best state so far"
+    per_chain = min(PARTITIONS, CELLS // N) // max(len(late), 1)
+    if per_chain and late and len(late) == len(run.partitions(["chain"])["chain"].unique()):
+        draws = np.concatenate([rows.labels[evenly_spaced(len(rows.labels), per_chain)] for rows in late.values()])
+        with suppress(TooManyClusters):
+            items, apart = dataset.items, dataset.pairs_apart
+            labels = estimate_partition(draws, interval=interval, items=items, apart=apart).labels
+            certainty = membership_of(labels, draws, items)["certainty"]
+            source = "an estimate from the draws so far"
+    clusters, _ = summaries.describe_clusters(dataset, labels, certainty, {})
+    facts = {"N": N, "model": plan.model.name} | dataset.facts_of_bundles
+    rows, _ = summaries.set_apart(summaries.as_text(clusters), total_size(facts))
+    heading = f"{summaries.count(labels, facts)}, {source}"
+    yield from cluster_lines(rows, heading, most_clusters)

@@ -21,6 +21,7 @@ from splitmerge_cli.diagnostics.point_estimate import (
     interval_of_counts,
     is_outlying,
 )
+from splitmerge_cli.diagnostics.similarity import membership
 from splitmerge_cli.diagnostics.small_clusters import join_clusters
 from splitmerge_cli.runs.recorders import Late
 from splitmerge_cli.runs.store import schema
@@ -315,8 +316,6 @@ def are_apart(groups: Mapping[str, Any]) -> bool:
 def are_sure(groups: Mapping[str, Any], labels: NDArray[np.int32], draws: NDArray[np.int32]) -> bool:
     """Whether some clusters are parts of a group in nearly all draws, by more than the Monte Carlo error, or the draws
     ``[M, N]`` overlap: groups are what a run with ``gap=null`` lists."""
-    from splitmerge_cli.diagnostics.similarity import membership  # loads scipy.sparse
-
     share, error = groups["share"]
     agrees = share - 2 * error > LEVEL or float(np.mean(membership(draws, labels).certainty)) < OVERLAPPING
     return agrees and not are_apart(groups)

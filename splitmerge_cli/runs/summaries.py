@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from splitmerge_cli.config import ConfigError
+from splitmerge_cli.diagnostics import cluster_table
 from splitmerge_cli.diagnostics.cluster_table import (
     FIRST,
     PROTOTYPE,
@@ -37,6 +38,7 @@ from splitmerge_cli.runs.grouping import (
     total_size,
 )
 from splitmerge_cli.runs.identity import of_data
+from splitmerge_cli.runs.initial import dataset_of
 from splitmerge_cli.runs.judgement import judgement_of
 from splitmerge_cli.runs.store import schema
 from splitmerge_cli.runs.store.files import CLUSTER_SUMMARY, COLUMN_SUMMARY, report_damage
@@ -110,17 +112,15 @@ def describe_clusters(
 ) -> tuple[dict[str, Any], dict[str, Any] | None]:
     """Columns by name with an entry for each cluster; and for each cluster and column of a table, up to `MOST_ROWS`.
     The first cluster has the number `first`; the `summary` of the run says which rows are of no cluster."""
-    from splitmerge_cli.diagnostics import cluster_summary
-
     known = dataset.kind.statistics(dataset, labels)
-    clusters = cluster_summary.clusters(dataset, labels, certainty, 1, known, first)
+    clusters = cluster_table.describe_clusters(dataset, labels, certainty, 1, known, first)
     K, first_columns = len(clusters["cluster"]), list(schema.CLUSTER_SUMMARY[:6])
     filled = {"certainty": [np.nan] * K, "prototype": [""] * K, "telling": [""] * K} | clusters
     clusters = {name: filled[name] for name in dict.fromkeys([*first_columns, *clusters])}
     mark_apart(clusters, labels, summary, first)
     if known is None or known.divergence.size > MOST_ROWS:
         return clusters, None
-    return clusters, cluster_summary.columns(dataset, labels, known, first)
+    return clusters, cluster_table.describe_columns(dataset, labels, known, first)
 
 
 def mark_apart(clusters: Any, labels: ArrayLike, summary: Mapping[str, Any], first: int = FIRST) -> None:
@@ -342,8 +342,6 @@ def tables(run: Run) -> tuple[list[dict[str, str]], list[dict[str, str]] | None]
     """
     if run.has_cluster_summary:
         return _read(run, CLUSTER_SUMMARY), _read(run, COLUMN_SUMMARY) if COLUMN_SUMMARY in run.manifest.names else None
-    from splitmerge_cli.runs.stored import dataset_of
-
     certainty = run.clusters()["certainty"]
     labels = run.summary["point_estimate"]["labels"]
     sure = None if certainty.isna().any() else certainty

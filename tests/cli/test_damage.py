@@ -19,9 +19,9 @@ from broken_runs import break_off
 from splitmerge_cli import runs
 from splitmerge_cli.analysis import coupled_pairs
 from splitmerge_cli.config import ConfigError, compose
-from splitmerge_cli.runs import build, finish, initial
-from splitmerge_cli.runs.disk import recorded_bytes
+from splitmerge_cli.runs import finish, initial, plan
 from splitmerge_cli.runs.progress import ChainProgress, Reporter
+from splitmerge_cli.runs.recorders import recorded_bytes
 from splitmerge_cli.runs.store import manifest, schema, store
 from splitmerge_cli.runs.store.files import write_json
 from splitmerge_cli.runs.store.manifest import write_manifest
@@ -362,7 +362,7 @@ def test_not_enough_memory(smcmc, monkeypatch: pytest.MonkeyPatch) -> None:
     def reject(*args: object, **kwargs: object) -> None:
         raise np._core._exceptions._ArrayMemoryError((10**12,), np.dtype(float))
 
-    monkeypatch.setattr(build, "initial_labels", reject)
+    monkeypatch.setattr(plan, "initial_labels", reject)
     result = smcmc("run", "N=21")
     assert result.exit_code == 2
     assert "N=21, model=emm: not enough memory" in result.stderr

@@ -10,7 +10,7 @@ from sklearn.datasets import load_iris
 
 from splitmerge_cli.config import components, compose
 from splitmerge_cli.kinds.tokens.emm import EMM
-from splitmerge_cli.runs import plan, prepare, run, stored
+from splitmerge_cli.runs import initial, plan, prepare, run
 from splitmerge_cli.runs.store.read import Run
 
 HEAVY = ("matplotlib", "numpy", "pandas", "pyarrow", "pyarrow.compute", "pyarrow.dataset", "rich", "scipy", "sklearn")
@@ -152,7 +152,7 @@ def test_every_chain_is_built_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert len(built) == 2
     found = Run(path)
     for _ in range(3):
-        stored.dataset_of(found)
+        initial.dataset_of(found)
     assert len(built) == 3
 
 

@@ -20,7 +20,7 @@ from splitmerge_cli.config import (
     specify_keys,
 )
 from splitmerge_cli.config.composition import for_hydra, pack, specify_stored, unpack
-from splitmerge_cli.config.layers import LEFT_OUT, compose_choices
+from splitmerge_cli.config.groups import LEFT_OUT, compose_choices
 from splitmerge_cli.config.resolution import Composed
 from splitmerge_cli.config.schema import Until
 from splitmerge_cli.config.specification import RunSpecification, command_of, finish, name_beside, override

@@ -24,15 +24,15 @@ from splitmerge_cli.config.specification import command_of
 from splitmerge_cli.diagnostics.cluster_table import count_of, network_columns, number, plural_of, share_text
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.received import DataError
-from splitmerge_cli.runs import advice, misfit, summaries
+from splitmerge_cli.runs import advice, checks, summaries
 from splitmerge_cli.runs.answers import answers_of, kind_of
 from splitmerge_cli.runs.grouping import count_listed, describe_groups, has_units, nouns, total_size
+from splitmerge_cli.runs.initial import specification_of
 from splitmerge_cli.runs.judgement import judgement_of
 from splitmerge_cli.runs.starts import start_of
 from splitmerge_cli.runs.store.files import write_text
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.store.schema import UNIT
-from splitmerge_cli.runs.stored import specification_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -171,7 +171,7 @@ def _result(run: Run) -> Iterator[Markup]:
     yield paragraph(_sentence(first), f"verdict {_verdict(judgement_of(run).converged, 'open')}")
     number = [*summaries.joined_lines(summary), *summaries.interval_lines(run)]
     lines = [*number, _count_certain(run), summaries.score_line(run)]
-    for line in (misfit.name_misfit(summary), *lines, *misfit.describe_misfit(summary), *advice.warnings(run)):
+    for line in (checks.name_misfit(summary), *lines, *checks.describe_misfit(summary), *advice.warnings(run)):
         if line:
             yield paragraph(_sentence(line))
 
@@ -184,7 +184,7 @@ def _number(run: Run) -> Iterator[Markup]:
 
 
 def _chains(run: Run) -> Iterator[Markup]:
-    others = {*misfit.describe_misfit(run.summary), describe_groups(run.summary)}
+    others = {*checks.describe_misfit(run.summary), describe_groups(run.summary)}
     css = f"strong {_verdict(judgement_of(run).converged, 'open')}"
     for line in advice.verdict(run):
         if not _is_next(line) and line not in others:

@@ -11,9 +11,9 @@ from splitmerge_cli.config.specification import command_of
 from splitmerge_cli.diagnostics.agreement import SCORES
 from splitmerge_cli.diagnostics.partition_losses import distances
 from splitmerge_cli.received import DataError
+from splitmerge_cli.runs.initial import dataset_of, open_run, specification_of
 from splitmerge_cli.runs.store.files import DamagedRun
 from splitmerge_cli.runs.store.read import Run, find_runs
-from splitmerge_cli.runs.stored import dataset_of, open_run, specification_of
 
 MOST_RUNS = 60
 """Runs of the same folder that are looked at, the newest."""

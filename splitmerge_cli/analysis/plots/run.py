@@ -22,8 +22,8 @@ from splitmerge_cli.diagnostics.cluster_table import count_of, number_clusters, 
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.answers import answers_of, interval_of_run, kind_of
 from splitmerge_cli.runs.grouping import nouns, rows_apart
+from splitmerge_cli.runs.initial import specification_of
 from splitmerge_cli.runs.store.read import Run
-from splitmerge_cli.runs.stored import specification_of
 
 MOST_LEAVES = 40
 """Most leaves. With more clusters the level with so many is drawn."""

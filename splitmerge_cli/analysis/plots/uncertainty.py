@@ -21,9 +21,9 @@ from splitmerge_cli.diagnostics.similarity import block_means
 from splitmerge_cli.diagnostics.summary import second_half
 from splitmerge_cli.runs.answers import joined_partitions, sampled_partitions, second_half_partitions
 from splitmerge_cli.runs.grouping import count_listed, name_clusters, nouns, row_sizes, rows_apart
+from splitmerge_cli.runs.initial import dataset_of
 from splitmerge_cli.runs.store import schema
 from splitmerge_cli.runs.store.read import Run
-from splitmerge_cli.runs.stored import dataset_of
 
 BORDER = "#D55E00"
 MOST_NUMBERS = 12

@@ -27,8 +27,8 @@ from pathlib import Path
 from typing import Any
 
 from splitmerge_cli.config import ConfigError, RunSpecification, hydra_adapter, load
-from splitmerge_cli.runs.errors import RunError
 from splitmerge_cli.runs.identity import is_written
+from splitmerge_cli.runs.interrupts import RunError
 from splitmerge_cli.runs.store.files import STATUS, DamagedRun, report_damage
 from splitmerge_cli.runs.store.manifest import read_sealed, write_sealed
 from splitmerge_cli.runs.sweeps.job import Ended, make_alone, make_beside, make_composed, text_of

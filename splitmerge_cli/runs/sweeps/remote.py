@@ -30,7 +30,7 @@ from typing import Any, Protocol
 from uuid import uuid4
 
 from splitmerge_cli.config import ConfigError, RunSpecification
-from splitmerge_cli.runs.errors import RunError
+from splitmerge_cli.runs.interrupts import RunError
 from splitmerge_cli.runs.store.files import is_locked, lock_file
 from splitmerge_cli.runs.sweeps.job import Ended, Task, block_signal, end_jobs, make_here, safe_imports, task_of
 
