@@ -20,9 +20,7 @@ import yaml
 from omegaconf import DictConfig, OmegaConf
 
 from splitmerge_cli import plugins
-from splitmerge_cli.config import hydra_adapter
-from splitmerge_cli.config.errors import ConfigError, show, unknown_choice
-from splitmerge_cli.config.schema import SHARED, known_keys
+from splitmerge_cli.config import errors, hydra_adapter, schema
 from splitmerge_cli.received import reject_machine_error
 
 REQUIRED = {"data": (), "model": ("kind", "accepts", "from_data"), "sampler": ("MOVES", "supports")}
@@ -39,7 +37,7 @@ def places(config_dir: str | Path | None) -> list[str]:
         return _papers()
     folder = Path(config_dir).resolve()
     if not folder.is_dir():
-        raise ConfigError(f"--config-dir {config_dir}: no such folder")
+        raise errors.ConfigError(f"--config-dir {config_dir}: no such folder")
     return [*_papers(), f"file://{folder}"]
 
 
@@ -80,7 +78,7 @@ def locate(path: Any) -> Any:
     """
     _check_dotted(path)
     if path not in named_targets:
-        raise ConfigError(
+        raise errors.ConfigError(
             f"_target_={path}: not imported; expected one that a file of the package's configuration names, or of the "
             "folder that --config-dir gives"
         )
@@ -94,23 +92,23 @@ def load(path: Any) -> Any:
     try:
         return plugins.run_foreign(lambda: getattr(importlib.import_module(module), name))
     except plugins.ForeignError as error:
-        raise ConfigError(f"_target_={path}: cannot be imported: {error}") from error
+        raise errors.ConfigError(f"_target_={path}: cannot be imported: {error}") from error
 
 
 def _check_dotted(path: Any) -> None:
     if not isinstance(path, str) or not all(part.isidentifier() for part in path.split(".")) or "." not in path:
-        raise ConfigError(f"_target_={show(path)}: expected MODULE.NAME of a class or function")
+        raise errors.ConfigError(f"_target_={errors.show(path)}: expected MODULE.NAME of a class or function")
 
 
 def target_of(group: str, name: str, path: Any) -> Any:
     """Return the class or function that the ``_target_`` of a choice names, checked to be of use to its group."""
     try:
         target = locate(path)
-    except ConfigError as error:
-        raise ConfigError(f"{group}={name}: {error}") from error
+    except errors.ConfigError as error:
+        raise errors.ConfigError(f"{group}={name}: {error}") from error
     if not callable(target) or not all(hasattr(target, attribute) for attribute in REQUIRED[group]):
         expected = "a function that returns a Dataset" if group == "data" else f"a subclass of {group.title()}"
-        raise ConfigError(f"{group}={name}: _target_={path}: expected {expected}")
+        raise errors.ConfigError(f"{group}={name}: _target_={path}: expected {expected}")
     return target
 
 
@@ -135,12 +133,12 @@ def main_values() -> dict[str, Any]:
 
 def unshared_options(group: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of a choice without those that all choices of its group have."""
-    return {key: value for key, value in options.items() if key not in SHARED.get(group, {})}
+    return {key: value for key, value in options.items() if key not in schema.SHARED.get(group, {})}
 
 
 def shared_options(group: str) -> dict[str, Any]:
     """Return the options that all choices of a group have, with their defaults."""
-    return {key: main_values()[group][key] for key in SHARED.get(group, {})}
+    return {key: main_values()[group][key] for key in schema.SHARED.get(group, {})}
 
 
 MISSING = "???"
@@ -167,14 +165,14 @@ def check_importable(group: str, name: str) -> None:
             plugins.check_name(group, name, _own_choices(group))
             plugins.load(group, name)
         except plugins.PluginError as error:
-            raise ConfigError(str(error)) from error
+            raise errors.ConfigError(str(error)) from error
 
 
 def usable_choices(group: str) -> list[str]:
     """Names that a group offers, without unusable ones of other distributions."""
     usable = []
     for name in choices(group):
-        with suppress(ConfigError):
+        with suppress(errors.ConfigError):
             check_importable(group, name)
             usable.append(name)
     return usable
@@ -268,7 +266,7 @@ def compose_choices(named: Mapping[str, Any], search_path: Sequence[str] = ()) -
     for group, name in named.items():
         if group != "experiment" or name is not None:
             if not is_choice(group, name, search_path):
-                raise ConfigError(unknown_choice(group, show(name), choices(group, search_path)))
+                raise errors.ConfigError(errors.unknown_choice(group, errors.show(name), choices(group, search_path)))
             check_importable(group, name)
     try:
         return _lay(dict(named), search_path)
@@ -326,7 +324,7 @@ def _defaults_of(target: str, search_path: tuple[str, ...]) -> dict[str, Any]:
     named_targets.add(target)
     try:
         options = getattr(locate(target), "OPTIONS", ())
-    except ConfigError:
+    except errors.ConfigError:
         return {}
     return {one.name: list(one.default) if isinstance(one.default, tuple) else one.default for one in options}
 
@@ -417,7 +415,7 @@ def _compose_by_hydra(named: Mapping[str, Any], search_path: Sequence[str]) -> L
         values, chosen = plain(raw, resolve=False), dict(raw.hydra.runtime.choices)
     except Exception as error:  # Hydra raises all kinds on a file that is no configuration
         reject_machine_error(error, " ".join(words))
-        raise ConfigError(hydra_adapter.explain(error, words)) from error
+        raise errors.ConfigError(hydra_adapter.explain(error, words)) from error
     return _over_classes(values, chosen, search_path)
 
 
@@ -437,5 +435,5 @@ def complete(incomplete: str) -> list[str]:
         group = key in ORDER
         offered = [f"{key}={name}" for name in choices(key)] if group else []
     else:
-        offered = [f"{name}=" for name in known_keys(compose_choices({}).values)]
+        offered = [f"{name}=" for name in schema.known_keys(compose_choices({}).values)]
     return [candidate for candidate in offered if candidate.startswith(incomplete)]

@@ -19,11 +19,10 @@ from typing import Any
 from omegaconf import OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
-from splitmerge_cli.config import schema
+from splitmerge_cli.config import hydra_adapter, schema
 from splitmerge_cli.config.components import Component, read_component
 from splitmerge_cli.config.errors import ConfigError, show, unknown_choice, unknown_key
 from splitmerge_cli.config.groups import MISSING, choice, choices, compose_choices, merge, plain
-from splitmerge_cli.config.hydra_adapter import protect
 from splitmerge_cli.core.options import Gamma
 
 AUTO = "auto"
@@ -171,7 +170,7 @@ def name_keys(
         whole = _whole_key(key, layers.values) if is_short else key
         values.pop(whole, None)  # the last value is laid over the others
         if whole not in to_choose:
-            values[whole] = protect(_plain_value(value))
+            values[whole] = hydra_adapter.protect(_plain_value(value))
     named = replace(named, choices=choices_, values=values)
     return Composed(
         named.lay_over(layers.values, to_choose),

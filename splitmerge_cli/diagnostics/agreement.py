@@ -116,13 +116,7 @@ def _find_parts(row: NDArray[np.intp], column: NDArray[np.intp]) -> list[NDArray
 
 
 def pair_scores(truth: ArrayLike, labels: ArrayLike) -> dict[str, float]:
-    """Precision, recall and F1 by pairs of items that share a cluster; without any such pair 1.
-
-    Examples
-    --------
-    >>> pair_scores([0, 0, 1, 1], [0, 0, 0, 1])
-    {'precision': 0.3333333333333333, 'recall': 0.5, 'f1': 0.4}
-    """
+    """Precision, recall and F1 by pairs of items that share a cluster; without any such pair 1."""
     both, true, found, _ = _pairs(truth, labels)
     f1 = 2 * both / (true + found) if true + found else 1.0
     return {"precision": both / found if found else 1.0, "recall": both / true if true else 1.0, "f1": f1}
@@ -165,11 +159,6 @@ def chain_groups(partitions: Mapping[int, NDArray[np.int32]], most_rows: int = 4
     the median, at most `APART` times that between two of one chain, or where a third joins them (single linkage).
     `partitions` has the second half of each chain, int32 ``[M, N]``, in order; at most `most_rows` of a
     chain, evenly spaced, are looked at.
-
-    Examples
-    --------
-    >>> chain_groups({0: [[0, 0, 1, 1]] * 3, 1: [[0, 0, 0, 0]] * 3, 2: [[0, 0, 1, 1]] * 3})
-    [[0, 2], [1]]
     """
     few = {}
     for chain, rows in partitions.items():

@@ -33,13 +33,7 @@ Row = Mapping[str, Any]
 
 
 def number_clusters(labels: Any, first: int = FIRST) -> Any:
-    """Return the numbers that people read for labels from 0, the first cluster having the number `first`.
-
-    Examples
-    --------
-    >>> number_clusters(0)
-    1
-    """
+    """Return the numbers that people read for labels from 0, the first cluster having the number `first`."""
     return labels + first
 
 

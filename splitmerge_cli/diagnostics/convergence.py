@@ -13,10 +13,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.diagnostics import mixing
+from splitmerge_cli.diagnostics import mixing, partition_losses, point_estimate
 from splitmerge_cli.diagnostics.mixing import CONSTANT, INFINITE, ONE, THE_SAME, TOO_FEW
-from splitmerge_cli.diagnostics.partition_losses import all_distances, distances
-from splitmerge_cli.diagnostics.point_estimate import LEVEL, evenly_spaced, most_partitions
 from splitmerge_cli.diagnostics.summary import ACCEPTING, ARRIVALS, FOUND, MCSE, Row
 
 ITEMS, MEMBERS = 100, 100
@@ -33,14 +31,7 @@ FEW_PARTITIONS = f"fewer than {FEWEST} partitions per chain"
 
 
 def mean_error(draws: NDArray[np.float64]) -> float:
-    """Return the Monte Carlo standard error for the mean of draws ``[chains, draws]``.
-
-    Examples
-    --------
-    >>> independent = np.random.default_rng(0).normal(size=(4, 2500))
-    >>> round(mean_error(independent), 3)
-    0.01
-    """
+    """Return the Monte Carlo standard error for the mean of draws ``[chains, draws]``."""
     return float(draws.std() / np.sqrt(mixing.ess_of_mean(draws)))
 
 
@@ -71,8 +62,8 @@ def report_errors(counts: NDArray[np.float64], partitions: Mapping[int, NDArray[
     size = max(SMALL_K, float(counts.mean()))
     of_counts = {
         "n_clusters": mean_error(counts),
-        "interval_low": quantile_error(counts, (1 - LEVEL) / 2),
-        "interval_high": quantile_error(counts, (1 + LEVEL) / 2),
+        "interval_low": quantile_error(counts, (1 - point_estimate.LEVEL) / 2),
+        "interval_high": quantile_error(counts, (1 + point_estimate.LEVEL) / 2),
     }
     note = f"a share of the number of clusters, of {SMALL_K} where there are fewer"
     rows: list[Row] = [(f"{MCSE}/{name}", None, error / size, note) for name, error in of_counts.items()]
@@ -84,11 +75,11 @@ def report_errors(counts: NDArray[np.float64], partitions: Mapping[int, NDArray[
     # a budget ends chains at different iterations
     each = np.stack([partitions[chain][len(partitions[chain]) - draws :] for chain in sorted(partitions)])
     whole = each.reshape(-1, each.shape[-1])
-    candidates = whole[evenly_spaced(len(whole), CANDIDATES)]
-    centre = candidates[all_distances(candidates, candidates).mean(axis=1).argmin()]
-    losses = distances(centre, whole).reshape(each.shape[:2])
+    candidates = whole[point_estimate.evenly_spaced(len(whole), CANDIDATES)]
+    centre = candidates[partition_losses.all_distances(candidates, candidates).mean(axis=1).argmin()]
+    losses = partition_losses.distances(centre, whole).reshape(each.shape[:2])
     errors = [mean_error(series) for series in _certainties(centre, each)]
-    n_kept = most_partitions(each.shape[-1]) * len(each)
+    n_kept = point_estimate.most_partitions(each.shape[-1]) * len(each)
     scale = min(1.0, math.sqrt(n_kept / ENOUGH))
     few = f"as for {ENOUGH} partitions: {n_kept} are kept with so many items" if n_kept < ENOUGH else None
     values = {"expected_loss": mean_error(losses), "certainty": math.sqrt(np.mean(np.square(errors)))}
@@ -99,12 +90,12 @@ def _certainties(labels: NDArray[np.int32], partitions: NDArray[np.int32]) -> ND
     """Return the share of its cluster with which an item is in each partition ``[chains, M, N]``: float64 ``[items,
     chains, M]``. For an item that is alone: whether it is alone among items, evenly spaced."""
     certainties, by_item = [], np.moveaxis(partitions, -1, 0)
-    for item in evenly_spaced(len(labels), ITEMS):
+    for item in point_estimate.evenly_spaced(len(labels), ITEMS):
         others = np.flatnonzero(labels == labels[item])
         is_alone = len(others) == 1
         others = np.arange(len(labels)) if is_alone else others
         others = others[others != item]
-        others = others[evenly_spaced(len(others), MEMBERS)]
+        others = others[point_estimate.evenly_spaced(len(others), MEMBERS)]
         together = by_item[others] == by_item[item]
         certainties.append(~together.any(axis=0) if is_alone else together.mean(axis=0))
     return np.array(certainties, dtype=float)

@@ -24,8 +24,7 @@ from splitmerge_cli.data.values import digest_of
 from splitmerge_cli.diagnostics.cluster_table import count_of
 from splitmerge_cli.fits.objects import MIXED, ORDERED, READINGS, log_totals
 from splitmerge_cli.received import DataError
-from splitmerge_cli.runs.draws import FIRST_STATES
-from splitmerge_cli.runs.initial import build_model
+from splitmerge_cli.runs import draws, initial
 
 ROUNDS = (100, 400)
 """Iterations of each chain in the first fit of a candidate, and in the second."""
@@ -79,20 +78,9 @@ Candidates = Mapping[str, tuple[Mapping[str, Any], Dataset]]
 
 @dataclass
 class Fits:
-    """Densities of rows under candidates, each of which is fitted once, whichever comparison asks for it.
-
-    Attributes
-    ----------
-    sample : Sample
-    seed : int
-        Draws the rows that are compared.
-    say : callable
-        Receives a line for each fit, and for each candidate that is dropped.
-    made : dict
-        Densities by options, digest of the rows, and iterations.
-    store : callable
-        Called after each fit that is `LASTING`.
-    """
+    """Densities of rows under candidates, each of which is fitted once, whichever comparison asks for it. `seed` draws
+    the rows that are compared; `say` receives a line for each fit, and for each candidate that is dropped; `made` are
+    densities by options, digest of the rows, and iterations; `store` is called after each fit that is `LASTING`."""
 
     sample: Sample
     seed: int = 0
@@ -301,7 +289,7 @@ def _hold_out(options: Mapping[str, Any], dataset: Dataset, sample: Sample, rows
     for held in map(np.sort, folds(dataset, rows, FOLDS)):
         posterior = sample_rows(dataset.take(np.setdiff1d(rows, held)))
         # under a power the rows of an item have no joint density
-        density[held] = posterior.log_predictive(replace(dataset.take(held), bundles=None), states=FIRST_STATES)
+        density[held] = posterior.log_predictive(replace(dataset.take(held), bundles=None), states=draws.FIRST_STATES)
     if dataset.counts is not None:
         density *= dataset.counts
     return LeaveOneOut(density[np.sort(rows)], np.full(len(rows), -np.inf))
@@ -431,7 +419,7 @@ def _find_width(dataset: Dataset) -> str:
 def find_problem(model: Component, dataset: Dataset, **options: Any) -> str:
     """Reason why a data set does not allow a model with these options; empty if it does."""
     try:
-        build_model(model.with_options(**options), dataset)
+        initial.build_model(model.with_options(**options), dataset)
     except ConfigError as error:
         return str(error)
     return ""

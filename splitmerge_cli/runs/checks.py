@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import cycle, islice
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,26 +24,12 @@ from splitmerge_cli.core.options import read_options
 from splitmerge_cli.core.simulation import Given
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.tables.repeats import ONCE
-from splitmerge_cli.diagnostics.cluster_table import plural_of
-from splitmerge_cli.diagnostics.point_estimate import evenly_spaced
+from splitmerge_cli.diagnostics import cluster_table, convergence, point_estimate
+from splitmerge_cli.runs import grouping, recorders
 from splitmerge_cli.runs.answers import answers_of
 from splitmerge_cli.runs.draws import State
-from splitmerge_cli.runs.grouping import (
-    are_apart,
-    describe_fall,
-    do_overlap,
-    has_one_and_outliers,
-    kind_of_summary,
-    nouns,
-    row_sizes,
-)
+from splitmerge_cli.runs.plan import Plan
 from splitmerge_cli.runs.store import schema
-
-if TYPE_CHECKING:
-    from splitmerge_cli.diagnostics.convergence import Convergence
-    from splitmerge_cli.runs.draws import State
-    from splitmerge_cli.runs.plan import Plan
-    from splitmerge_cli.runs.recorders import Late
 
 Array = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -215,7 +201,7 @@ def explain_unchecked(model: Component, dataset: Dataset) -> str | None:
 def check_fit(
     model: Component,
     dataset: Dataset,
-    states: "Sequence[State]",
+    states: Sequence[State],
     seed: int = 0,
     draws: int = DRAWS,
     cells: int | None = None,
@@ -312,7 +298,7 @@ MOST_NAMED = 3
 """Quantities that a line names."""
 
 
-def find_misfit(plan: "Plan", late: Mapping[int, "Late"]) -> dict[str, Any]:
+def find_misfit(plan: Plan, late: Mapping[int, recorders.Late]) -> dict[str, Any]:
     """Check the model of a run that ends, by its late partitions. `late`: by chain, as
     `splitmerge_cli.runs.answers.late_partitions` gives them. Returns for the summary: `draws` (replications),
     `checks` (quantities that were compared), `unlike` (those that the model does not describe, the farthest first) and
@@ -327,10 +313,10 @@ def find_misfit(plan: "Plan", late: Mapping[int, "Late"]) -> dict[str, Any]:
         states = [
             State(rows.labels[m], 0, {}, None if rows.parameters is None else rows.parameters[m])
             for rows in late.values()
-            for m in evenly_spaced(len(rows.labels), each)
+            for m in point_estimate.evenly_spaced(len(rows.labels), each)
         ]
         # of very many chains, some
-        chosen = [states[m] for m in evenly_spaced(len(states), draws)]
+        chosen = [states[m] for m in point_estimate.evenly_spaced(len(states), draws)]
         try:
             # a random stream of its own: the chains draw from others
             fit = check_fit(model, dataset, chosen, plan.seed, draws, CELLS)
@@ -347,7 +333,7 @@ def find_misfit(plan: "Plan", late: Mapping[int, "Late"]) -> dict[str, Any]:
     return {"draws": fit.draws, "checks": len(fit.checks), "unlike": unlike, "unchecked": None}
 
 
-def _explain_unchecked(plan: "Plan", late: Mapping[int, "Late"], draws: int) -> str | None:
+def _explain_unchecked(plan: Plan, late: Mapping[int, recorders.Late], draws: int) -> str | None:
     """Reason why the model of a run is not checked at its end; None if it is checked."""
     model = plan.model
     if not late:
@@ -367,22 +353,25 @@ def describe_misfit(summary: Mapping[str, Any]) -> Iterator[str]:
     Yields nothing if nothing stands out or nothing was checked. See `name_misfit`.
     """
     unlike, chosen = find_unlike(summary), summary["point_estimate"]
-    several = chosen["n_clusters"] > 1 and not has_one_and_outliers(chosen.get("labels"), row_sizes(summary))
-    overlap = do_overlap(summary)
+    several = chosen["n_clusters"] > 1 and not grouping.has_one_and_outliers(
+        chosen.get("labels"), grouping.row_sizes(summary)
+    )
+    overlap = grouping.do_overlap(summary)
     if overlap or differs_from_one(summary):
-        items, often = plural_of(nouns(summary)[0]), f"{summary[schema.FIT]['certainty']:.0%}"
+        items, often = cluster_table.plural_of(grouping.nouns(summary)[0]), f"{summary[schema.FIT]['certainty']:.0%}"
         share = f"two {items} of a cluster are together in {often} of the draws"
         groups = summary.get(schema.GROUPS)
-        if groups is not None and are_apart(groups):
-            yield f"the draws cut the clusters into parts ({share}, on average), but {describe_fall(groups)} any two"
+        if groups is not None and grouping.are_apart(groups):
+            fall = grouping.describe_fall(groups)
+            yield f"the draws cut the clusters into parts ({share}, on average), but {fall} any two"
         elif several:
             yield f"the clusters overlap: {share}, on average"
         elif groups is None:
             yield f"the {items} do not separate into groups: the draws put the boundaries in different places ({share})"
     if unlike:
-        yield from answers_of(kind_of_summary(summary)).explain_unlike({one["quantity"] for one in unlike})
+        yield from answers_of(grouping.kind_of_summary(summary)).explain_unlike({one["quantity"] for one in unlike})
     # where groups were looked for their line says more
-    is_plain = nouns(summary)[1] == "cluster" and not {schema.GROUPS, schema.JOINED_BY} & summary.keys()
+    is_plain = grouping.nouns(summary)[1] == "cluster" and not {schema.GROUPS, schema.JOINED_BY} & summary.keys()
     if several and (overlap or unlike) and is_plain:
         yield "one group may be several clusters: as many as the model needs for its shape"
 
@@ -420,8 +409,8 @@ def has_many_copies(summary: Mapping[str, Any]) -> bool:
 def name_limit(summary: Mapping[str, Any]) -> str | None:
     """Say why the data cannot show any clusters, however many draws there are; None if they can."""
     if summary.get("N") == 1:
-        return f"one {nouns(summary)[0]} cannot show clusters"
-    cannot_show = answers_of(kind_of_summary(summary)).cannot_show
+        return f"one {grouping.nouns(summary)[0]} cannot show clusters"
+    cannot_show = answers_of(grouping.kind_of_summary(summary)).cannot_show
     return next((short for note, short in cannot_show.items() if note in summary.get("notes", ())), None)
 
 
@@ -441,7 +430,7 @@ def name_misfit(summary: Mapping[str, Any]) -> str | None:
     return name_unlike(unlike) if unlike else None
 
 
-def put_first(summary: Mapping[str, Any], judged: "Convergence", verdict: str) -> str:
+def put_first(summary: Mapping[str, Any], judged: convergence.Convergence, verdict: str) -> str:
     """Put what the model does not describe before a verdict on chains, except where they have not converged; and what
     the data cannot show before any."""
     parts = [verdict, named] if (named := name_misfit(summary)) else [verdict]

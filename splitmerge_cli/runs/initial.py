@@ -20,17 +20,15 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.config import Component, ConfigError, DataSource, RunSpecification, specify_stored
 from splitmerge_cli.config.schema import INITIAL
-from splitmerge_cli.core import bundles
+from splitmerge_cli.core import bundles, near_pairs
 from splitmerge_cli.core.model import Model
-from splitmerge_cli.core.near_pairs import NoNearPairs
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.data.dataset import Dataset, Kind, kinds
 from splitmerge_cli.data.opening import SIGN, Limit, check_rows, limit_bytes, open_file, reject_address, require_file
 from splitmerge_cli.received import DataError, sha256_of
 from splitmerge_cli.runs.identity import DATA_FILES, file_digest
-from splitmerge_cli.runs.store.files import CONFIG
-from splitmerge_cli.runs.store.read import Run
+from splitmerge_cli.runs.store import files, read
 
 
 def load_dataset(data: DataSource, kind: Kind, digests: Mapping[str, str]) -> Dataset:
@@ -102,7 +100,7 @@ def construct(part: Component | DataSource, build: Callable[[], Any]) -> Any:
         raise
     except (ValueError, TypeError, OverflowError, IndexError, MemoryError) as error:
         text = str(error) or "not enough memory"
-        if isinstance(error, NoNearPairs):
+        if isinstance(error, near_pairs.NoNearPairs):
             text = text.replace("near pairs", f"near pairs ({_with_near_pairs()})", 1)
         if text.startswith(f"{part.group}."):
             raise ConfigError(part.prefix + text.removeprefix(part.group)) from error
@@ -128,43 +126,19 @@ def initial_labels(
     own_labels: NDArray[np.int32] | None = None,
     number: int = 0,
 ) -> tuple[NDArray[np.int32], int]:
-    """The start state of one chain.
+    """The start state of chain `number`: labels int32 ``[N]``, 0 .. K-1, and the number of clusters K (``prior``, in a
+    model with empty clusters: those included). Model and prior bound the number of clusters; `generator` is the chain's
+    stream.
 
-    Parameters
-    ----------
-    model : Model
-        The chain's model; bounds the number of clusters and draws from its prior.
-    dataset : Dataset
-        The data, for their number and true labels.
-    init : str
-        ``one_cluster``; ``singletons``, where model and prior allow fewer clusters as many as they allow, at random;
-        ``pairs``: every second chain from singletons, the others from likely pairs, as many as fit (`_join_pairs`);
-        ``random``: `K0` clusters, each with at least one item, the other items uniformly at random; ``prior``: a draw
-        from the prior; ``mixture``: one of one cluster, singletons and a draw from the prior, each with probability
-        1/3; ``truth``; or the path of a text file with one label (any word) per row.
-    K0 : int or None
-        Number of clusters of ``random``; None: `DEFAULT_K0`, or as many as items, model and prior allow if that is
-        less.
-    generator : numpy.random.Generator
-        The chain's stream.
-    own_labels : numpy.ndarray, optional
-        The labels of the file `init`, as `read_labels` returns them.
-    number : int
-        Of the chain.
+    `init` is ``one_cluster``; ``singletons``, where model and prior allow fewer clusters as many as they allow, at
+    random; ``pairs``: every second chain from singletons, the others from likely pairs, as many as fit (`_join_pairs`);
+    ``random``: `K0` clusters (None: `DEFAULT_K0`, or as many as items, model and prior allow if that is less), each
+    with at least one item, the other items uniformly at random; ``prior``: a draw from the prior; ``mixture``: one of
+    one cluster, singletons and a draw from the prior, each with probability 1/3; ``truth``; or the path of a file,
+    whose labels are `own_labels` (`read_labels`).
 
-    Returns
-    -------
-    labels : numpy.ndarray
-        int32 ``[N]``, 0 .. K-1.
-    K : int
-        Number of clusters (``prior``, in a model with empty clusters: those included).
-
-    Raises
-    ------
-    ConfigError
-        More clusters than items, or than model or prior allow; ``truth`` without true labels of all items.
-    DataError
-        A label file with another number of rows than there are items.
+    Raises `ConfigError` (more clusters than items, or than model or prior allow; ``truth`` without true labels of all
+    items) or `DataError` (a file of labels with another number of rows than there are items).
     """
     N = model.N
     if init == "mixture":
@@ -309,32 +283,32 @@ def read_labels(init: str) -> tuple[NDArray[np.int32], str]:
     return number[encoded.indices.to_numpy()], hashlib.sha256(content).hexdigest()
 
 
-def open_run(path: str | Path | Run, config_dir: str | Path | None = None) -> Run:
+def open_run(path: str | Path | read.Run, config_dir: str | Path | None = None) -> read.Run:
     """A run's folder, which may come from anywhere: checked as a whole before anything of it is believed. `path`: the
     folder; or a run that was read, whose files are not read again where they were checked. `config_dir`: the folder of
     the user's own groups that this invocation names. Raises `FileNotFoundError` (it holds no run), `DamagedRun` (a file
     is not what was written) or `ConfigError` (its configuration is none that could be run: see
     `splitmerge_cli.config.specify_stored`).
     """
-    run = path if isinstance(path, Run) else Run(path, config_dir)
+    run = path if isinstance(path, read.Run) else read.Run(path, config_dir)
     run.check()
     run.config = dict(specification_of(run).values)
     return run
 
 
-def specification_of(run: Run) -> RunSpecification:
+def specification_of(run: read.Run) -> RunSpecification:
     """The specification of a stored run; raises as `splitmerge_cli.config.specify_stored`."""
-    return specify_stored(run.config, run.path / CONFIG, run.config_dir)
+    return specify_stored(run.config, run.path / files.CONFIG, run.config_dir)
 
 
-def dataset_of(run: Run) -> Dataset:
+def dataset_of(run: read.Run) -> Dataset:
     """The data set of a stored run, loaded again. Raises `ConfigError` or `DataError` (a file that the run read is gone
     or was changed, a function that made the data is gone, or the configuration of the run is none that could be run).
     """
     spec = specification_of(run)
     data = spec.data
     digests: dict[str, str] = {}
-    file = run.path / CONFIG
+    file = run.path / files.CONFIG
     with limit_bytes(data.max_bytes):
         for name, key in DATA_FILES.items():
             if stored := run.provenance.get(f"{name}_sha256"):

@@ -63,22 +63,13 @@ def evidence(
     further: Iterable["Row"] = (),
     averaged: Mapping[int, NDArray[np.int32]] | None = None,
 ) -> list["Row"]:
-    """The diagnosis of a run.
+    """The diagnosis of a run; `trace`, `moves` and `partitions` are as of
+    `splitmerge_cli.diagnostics.summary.diagnose`.
 
-    Parameters
-    ----------
-    trace, moves, partitions
-        As of `splitmerge_cli.diagnostics.summary.diagnose`.
-    init : str
-        Where chains began: those that each build a start of their own share none that they could leave.
-    largest_K : int, optional
-        Most clusters that there can be, where that is known.
-    smallest_K : int
-        Fewest clusters that there can be.
-    further : iterable of Row
-        Rows that a kind of data adds.
-    averaged : mapping of int to numpy.ndarray, optional
-        The `partitions` that an estimate averages, where Monte Carlo errors are asked for.
+    `init` says where chains began: those that each build a start of their own share none that they could leave.
+    `largest_K`, if known, and `smallest_K` are the most and the fewest clusters that there can be; `further` rows are
+    those that a kind of data adds; `averaged` the `partitions` that an estimate averages, where Monte Carlo errors are
+    asked for.
     """
     rows = list(further)
     if averaged is not None:
@@ -207,21 +198,10 @@ tell, and others go on."""
 
 @dataclass(frozen=True)
 class Look:
-    """Findings of one look.
-
-    Attributes
-    ----------
-    iterations : int
-        Of every chain, the first half of which was left out.
-    reached : bool
-        Whether all that ``until`` asks for holds.
-    rhat, ess : float or None
-        The largest R-hat, and the smallest bulk or tail effective sample size; None: undefined, or infinite.
-    rhat_of, ess_of : str or None
-        The quantities that have them; None where every quantity is the same in all chains at all times.
-    mcse, mcse_of
-        The largest Monte Carlo error, and of what; as of `Convergence`.
-    """
+    """Findings of one look at chains of so many `iterations`, the first half of which was left out: whether all that
+    ``until`` asks for holds (`reached`); the largest R-hat, the smallest bulk or tail effective sample size (None:
+    undefined, or infinite) and the largest Monte Carlo error, as of `Convergence`; and the quantities that have them
+    (None where every quantity is the same in all chains at all times)."""
 
     iterations: int
     reached: bool

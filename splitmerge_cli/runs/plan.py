@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,48 +19,20 @@ from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.core.tempering import Tempering, spread_powers
+from splitmerge_cli.data import opening, values
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.opening import limit_bytes
-from splitmerge_cli.data.values import digest_of
-from splitmerge_cli.runs import starts
-from splitmerge_cli.runs.grouping import why_not_joined
-from splitmerge_cli.runs.identity import file_digests, is_done, of_data, run_id
-from splitmerge_cli.runs.initial import (
-    build_model,
-    build_sampler,
-    initial_labels,
-    load_dataset,
-    of_chain,
-    read_labels,
-    set_labels,
-)
-from splitmerge_cli.runs.recorders import Recorder, check_disk, recorder_of
+from splitmerge_cli.runs import grouping, identity, initial, recorders, starts
 from splitmerge_cli.runs.schedule import build_schedule, most_iterations
-from splitmerge_cli.runs.store import schema
-from splitmerge_cli.runs.store.files import STATUS, require_writable
-from splitmerge_cli.runs.store.read import Run
-
-if TYPE_CHECKING:
-    from splitmerge_cli.config import RunSpecification
+from splitmerge_cli.runs.store import files, read, schema
 
 
 @dataclass(frozen=True)
 class Builder:
-    """Builds chains.
-
-    Attributes
-    ----------
-    spec : RunSpecification
-    dataset : Dataset
-    labels : numpy.ndarray or None
-        Labels of the file that `init` names, ``[N]`` or ``[chains, N]``; None if it names none.
-    sizes : bool
-        Whether the chains record the sizes of all clusters.
-    partitions : int
-        Iterations between two partitions that the chains record; 0: they record none.
+    """Builds chains of a `spec` on a data set. `labels` are those of the file that `init` names, ``[N]`` or ``[chains,
+    N]``; the chains record the `sizes` of all clusters, and a partition after every `partitions` iterations (0: none).
     """
 
-    spec: "RunSpecification"
+    spec: RunSpecification
     dataset: Dataset
     labels: NDArray[np.int32] | None
     sizes: bool
@@ -73,7 +45,7 @@ class Builder:
         hold or that has no density).
         """
         spec = self.spec
-        model = build_model(spec.model, self.dataset)
+        model = initial.build_model(spec.model, self.dataset)
         rng = Rng(spec.seed, number)
         schedule = build_schedule(spec, model, rng)
         if starts:
@@ -99,28 +71,14 @@ class Builder:
 
     @np.errstate(all="ignore")
     def coupled_chains(self, number: int, lag: int, coupling: str, powers: Sequence[float] = ()) -> CoupledChains:
-        """Build two coupled chains at their initial states, drawn independently from the same distribution.
-
-        Parameters
-        ----------
-        number : int
-            Number of their generator.
-        lag : int
-            Iterations by which the first is ahead.
-        coupling : str
-            Coupling of the draws of a cluster, as in `CoupledChains`.
-        powers : sequence of float
-            Powers of the replicas of either chain, which start in its state: as many as ``tempering.levels``.
-
-        Raises
-        ------
-        ConfigError
-            As `chain`.
-        """
+        """Build two coupled chains at their initial states, drawn independently from the same distribution by generator
+        `number`; the first is ahead by `lag` iterations. `coupling` of the draws of a cluster is as in `CoupledChains`;
+        `powers` are those of the replicas of either chain, which start in its state: as many as ``tempering.levels``.
+        Raises as `chain`."""
         spec = self.spec
         rng = Rng(spec.seed, number)
         generator = np.random.Generator(rng.bit_generator)
-        x, y = (build_model(spec.model, self.dataset) for _ in range(2))
+        x, y = (initial.build_model(spec.model, self.dataset) for _ in range(2))
         of_x, of_y = (build_schedule(spec, model, rng) for model in (x, y))
         for model in (x, y):
             self._start(model, rng, generator, 0)
@@ -139,9 +97,9 @@ class Builder:
         """Put the model of chain `number` in its start state."""
         spec = self.spec
         if not starts.start_of(spec).put(model, self.dataset, rng):
-            own_labels = of_chain(self.labels, number)
-            labels, K = initial_labels(model, self.dataset, spec.init, spec.K0, generator, own_labels, number)
-            set_labels(model, labels, K)
+            own_labels = initial.of_chain(self.labels, number)
+            labels, K = initial.initial_labels(model, self.dataset, spec.init, spec.K0, generator, own_labels, number)
+            initial.set_labels(model, labels, K)
         model.start_parameters(rng)
         log_joint = model.log_joint()
         if not math.isfinite(log_joint):
@@ -164,7 +122,7 @@ class Builder:
 
         def make(power: float) -> tuple[Model, list[Sampler]]:
             replica_options = {**options, "power": options["power"] * power} if "power" in options else options
-            replica = build_model(replace(spec.model, options=replica_options), self.dataset)
+            replica = initial.build_model(replace(spec.model, options=replica_options), self.dataset)
             if replica_options is options:
                 replica.temper(power)  # type: ignore[attr-defined]
             return replica, build_schedule(spec, replica, rng).samplers
@@ -187,7 +145,7 @@ class Builder:
         return chains
 
 
-def has_powers(spec: "RunSpecification") -> bool:
+def has_powers(spec: RunSpecification) -> bool:
     """Whether the model of a run has powers of the likelihood, under which replicas of its chains move."""
     return _can_be_tempered(spec.model.target)
 
@@ -202,7 +160,7 @@ def _full_scan(model: Model, rng: Rng, samplers: Sequence[Sampler]) -> Sampler:
     for sampler in samplers:
         if type(sampler) is scan.target and getattr(sampler, "full", False):
             return sampler
-    return build_sampler(scan, model, rng)
+    return initial.build_sampler(scan, model, rng)
 
 
 UNLIMITED = 2**62
@@ -213,28 +171,16 @@ UNLIMITED = 2**62
 class Plan:
     """A run with its data set: everything is known to be buildable, nothing is written yet.
 
-    Attributes
-    ----------
-    spec : RunSpecification
-    dataset : Dataset
-    digests : mapping of str to str
-        SHA-256 of the files that were read, by the key that names them.
-    recorder : Recorder
-        What is recorded of this kind of data.
-    builder : Builder
-        Makes the chains.
-    optional_columns : list of str
-        Columns of the trace, and of the partitions, that not every run has.
-    largest_K : int
-        Most clusters that model and prior allow.
-    chosen : mapping, optional
-        How what ``auto`` stands for was chosen, for the summary; it changes nothing that is computed.
+    `digests`: SHA-256 of the files that were read, by the key that names them; `recorder`: what is recorded of this
+    kind of data; `builder` makes the chains; `optional_columns` of the trace, and of the partitions, are those that not
+    every run has; `largest_K`: most clusters that model and prior allow; `chosen`: how what ``auto`` stands for was
+    chosen, for the summary, which changes nothing that is computed.
     """
 
     spec: RunSpecification
     dataset: Dataset
     digests: Mapping[str, str]
-    recorder: Recorder
+    recorder: recorders.Recorder
     builder: Builder
     optional_columns: list[str]
     largest_K: int
@@ -291,7 +237,7 @@ class Plan:
     @cached_property
     def id(self) -> str:
         """Identity of the run; see `run_id`."""
-        return run_id(self.spec, self.digests)
+        return identity.run_id(self.spec, self.digests)
 
     @property
     def path(self) -> Path:
@@ -301,14 +247,14 @@ class Plan:
     @property
     def is_done(self) -> bool:
         """Whether there is nothing to run: the run was finished before, and ``resume=false`` does not ask for more."""
-        return self.spec.resume and is_done(self.path)
+        return self.spec.resume and identity.is_done(self.path)
 
     def require_same_reading(self) -> None:
         """Raise a `ConfigError` if what is stored of this run was made of other data, which other rules of reading
         found in the same file."""
-        if not self.spec.resume or not (self.path / STATUS).is_file():
+        if not self.spec.resume or not (self.path / files.STATUS).is_file():
             return
-        status = Run(self.path).status
+        status = read.Run(self.path).status
         # earlier versions took what others determine for data, and did not store what they had read
         others = [] if "read_sha256" in status else self.dataset.meta.get("determined", [])
         if others or status.get("read_sha256", self.data_digest) != self.data_digest:
@@ -321,12 +267,12 @@ class Plan:
     @cached_property
     def data_digest(self) -> str:
         """SHA-256 of the data as they are read."""
-        return digest_of(self.dataset)
+        return values.digest_of(self.dataset)
 
     def require_writable(self) -> None:
         """Raise a `ConfigError` if the folder of the run cannot be made, or nothing written to it."""
         try:
-            require_writable(self.path)
+            files.require_writable(self.path)
         except OSError as error:
             raise ConfigError(f"out={self.spec.out}: cannot write to {error.filename}: {error.strerror}") from error
 
@@ -391,14 +337,14 @@ def prepare(spec: RunSpecification, records: bool = True) -> Plan:
     column, and what was expected).
     """
     spec.data.check()
-    with limit_bytes(spec.data.max_bytes):
+    with opening.limit_bytes(spec.data.max_bytes):
         return _prepare(spec, records)
 
 
 def _prepare(spec: RunSpecification, records: bool) -> Plan:
     """`prepare`, files being read up to the limit that is set."""
-    digests = file_digests(spec.data, spec.init)
-    dataset = load_dataset(spec.data, spec.model.kind, of_data(digests))
+    digests = identity.file_digests(spec.data, spec.init)
+    dataset = initial.load_dataset(spec.data, spec.model.kind, identity.of_data(digests))
     accepted, reason = spec.model.target.accepts(dataset)
     if not accepted:
         fitting = [name for name, cls in classes("model").items() if cls.accepts(dataset)[0]]
@@ -407,13 +353,13 @@ def _prepare(spec: RunSpecification, records: bool) -> Plan:
             f"model={spec.model.name} with data={spec.data.name}: {reason}; expected {models}other data "
             "(smcmc list data)"
         )
-    recorder = recorder_of(spec, dataset)
+    recorder = recorders.recorder_of(spec, dataset)
     recorder.check(workers(spec))
-    if spec.gap and (why := why_not_joined(dataset)):
+    if spec.gap and (why := grouping.why_not_joined(dataset)):
         raise ConfigError(f"gap={spec.gap:g}: expected 0, because {why}")
     labels: NDArray[np.int32] | None = None
     if spec.init not in INITIAL:
-        labels, digests["init"] = read_labels(spec.init)
+        labels, digests["init"] = initial.read_labels(spec.init)
         if labels.ndim == 2 and len(labels) != spec.chains:
             raise ConfigError(f"init={spec.init}: {len(labels)} rows; expected one for each of {spec.chains} chains")
     builder = Builder(spec, dataset, labels, sizes=recorder.sizes, partitions=recorder.spacing.every)
@@ -430,7 +376,7 @@ def _prepare(spec: RunSpecification, records: bool) -> Plan:
     )
     if records:
         try:
-            check_disk(spec, recorder, columns, plan.path)
+            recorders.check_disk(spec, recorder, columns, plan.path)
         except ConfigError:
             if not plan.is_done:  # of which nothing is to be recorded
                 raise

@@ -21,25 +21,20 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.config import ConfigError
-from splitmerge_cli.diagnostics.point_estimate import counts_larger
-from splitmerge_cli.runs.store import schema
-from splitmerge_cli.runs.store.files import WORK
-
-if TYPE_CHECKING:
-    from splitmerge_cli.config import RunSpecification
-    from splitmerge_cli.core.chain import Chain
-    from splitmerge_cli.data.dataset import Dataset
-    from splitmerge_cli.diagnostics.summary import Row
-    from splitmerge_cli.runs.store.store import ChainStore, RunStore
+from splitmerge_cli.config import ConfigError, RunSpecification
+from splitmerge_cli.core.chain import Chain
+from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.diagnostics import point_estimate, summary
+from splitmerge_cli.runs.store import files, schema
+from splitmerge_cli.runs.store.store import ChainStore, RunStore
 
 
-def recorder_of(spec: "RunSpecification", dataset: "Dataset") -> "Recorder":
+def recorder_of(spec: RunSpecification, dataset: Dataset) -> "Recorder":
     """The recorder of a data set."""
     recorder: Recorder = resolve_name(dataset.kind.recorder)(spec, dataset)
     return recorder
@@ -57,16 +52,9 @@ LABELS_PER_MOVE = 10
 
 @dataclass(frozen=True)
 class Spacing:
-    """Which iterations have their partition recorded.
-
-    Attributes
-    ----------
-    every : int
-        Iterations between two partitions that a chain hands out; 0: none.
-    doubled_after : int or None
-        After so many of these, and again at every doubling of the iteration, only every second of those that were
-        recorded before is; None: never.
-    """
+    """Which iterations have their partition recorded: chains hand out one after `every` so many iterations (0: none);
+    after `doubled_after` of these, and again at every doubling of the iteration, only every second of those that were
+    recorded before is (None: never)."""
 
     every: int
     doubled_after: int | None = None
@@ -97,7 +85,7 @@ class Spacing:
         return max(self.every, iterations // max(1, self.doubled_after * (2 + doublings) // 2))
 
 
-def spacing_of(spec: "RunSpecification", N: int, most_rows: int = MOST_ROWS) -> Spacing:
+def spacing_of(spec: RunSpecification, N: int, most_rows: int = MOST_ROWS) -> Spacing:
     """Which partitions of `N` items a configuration records: what it asks for, else as this module says, `most_rows` of
     a chain."""
     if spec.trace.partitions is not None:
@@ -116,21 +104,9 @@ NEVER = 2**62
 
 @dataclass(frozen=True)
 class Streamed:
-    """A table that the chains write while they run.
-
-    Attributes
-    ----------
-    table : str
-        A name such as `schema.TRACE`.
-    width : int
-        Values in the list of a row, at most, for estimates of its size.
-    every : int
-        Iterations between two rows; 0: there are none.
-    key : str
-        The key of the configuration that sets it.
-    is_kept : bool
-        Whether a finished run has it.
-    """
+    """A table that the chains write while they run, such as `schema.TRACE`: most values in the list of a row (`width`),
+    for estimates of its size; iterations between two rows (`every`, 0: there are none), and the `key` of the
+    configuration that sets it; `is_kept`: whether a finished run has it."""
 
     table: str
     width: int
@@ -160,7 +136,7 @@ class Late:
         """The number of clusters of each draw that are not listed as outliers, ``[M]``; `sizes` of rows."""
         if self.apart is not None:
             sizes = np.where(self.apart, 0.0, 1.0 if sizes is None else sizes)
-        return counts_larger(self.labels, sizes)
+        return point_estimate.counts_larger(self.labels, sizes)
 
 
 class Recorder:
@@ -171,7 +147,7 @@ class Recorder:
     describes: ClassVar[bool] = True
     """Whether clusters can be described in the data's own terms (`splitmerge_cli.runs.summaries`)."""
 
-    def __init__(self, spec: "RunSpecification", dataset: "Dataset") -> None:
+    def __init__(self, spec: RunSpecification, dataset: Dataset) -> None:
         self.spec, self.dataset = spec, dataset
 
     @property
@@ -222,23 +198,23 @@ class Recorder:
         """Iterations from `iteration` to the next evaluation."""
         return NEVER
 
-    def evaluate(self, chain: "Chain", store: "ChainStore") -> None:
+    def evaluate(self, chain: Chain, store: ChainStore) -> None:
         """Evaluate the present state of a chain and record it, where it is one to evaluate."""
 
-    def evaluations(self, chain: "ChainStore") -> dict[str, Any] | None:
+    def evaluations(self, chain: ChainStore) -> dict[str, Any] | None:
         """What was evaluated while a chain ran, to go on from; None if nothing was."""
         return None
 
-    def take_up(self, chain: "ChainStore", evaluated: Mapping[str, Any]) -> None:
+    def take_up(self, chain: ChainStore, evaluated: Mapping[str, Any]) -> None:
         """Record what an earlier run evaluated (`evaluations`)."""
 
-    def outcome(self, chain: "Chain") -> dict[str, Any]:
+    def outcome(self, chain: Chain) -> dict[str, Any]:
         """Fields of a chain that `assemble` needs in addition to the fields of every chain."""
         return {}
 
     def assemble(
-        self, store: "RunStore", chains: Sequence["ChainStore"], outcomes: Sequence[Mapping[str, Any]]
-    ) -> tuple[dict[str, Any], list["Row"]]:
+        self, store: RunStore, chains: Sequence[ChainStore], outcomes: Sequence[Mapping[str, Any]]
+    ) -> tuple[dict[str, Any], list[summary.Row]]:
         """Write the tables that this kind of data has at the end of a run. Returns the entries of the summary that not
         all runs have; rows of the diagnosis.
         """
@@ -255,7 +231,7 @@ DISK_SHARE = 0.5
 
 
 def recorded_bytes(
-    spec: "RunSpecification", recorder: Recorder, columns: Sequence[str], steps: Mapping[str, int] | None = None
+    spec: RunSpecification, recorder: Recorder, columns: Sequence[str], steps: Mapping[str, int] | None = None
 ) -> dict[str, int]:
     """Bytes of the rows that the chains of a run record, by table; none if a budget alone ends them.
 
@@ -274,7 +250,7 @@ def recorded_bytes(
     return bytes_by_table
 
 
-def check_disk(spec: "RunSpecification", recorder: Recorder, columns: Sequence[str], path: Path) -> None:
+def check_disk(spec: RunSpecification, recorder: Recorder, columns: Sequence[str], path: Path) -> None:
     """Raise a `ConfigError` if the run of the folder `path` would record more than a share of the disk's free space.
     `columns`: the optional columns of the trace and of the partitions.
     """
@@ -282,7 +258,7 @@ def check_disk(spec: "RunSpecification", recorder: Recorder, columns: Sequence[s
     free = free_bytes(path)
     # at the end the rows are there twice for a while, in the streams of the chains and in the tables; what an
     # unfinished run has recorded is no longer free
-    stored_bytes = sum(file.stat().st_size for file in path.glob(f"{WORK}/*.arrows"))
+    stored_bytes = sum(file.stat().st_size for file in path.glob(f"{files.WORK}/*.arrows"))
     needed = 2 * sum(sizes.values()) - stored_bytes
     limit = DISK_SHARE * free
     if needed <= limit:

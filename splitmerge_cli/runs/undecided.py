@@ -10,8 +10,7 @@ from splitmerge_cli.data.opening import limit_bytes
 from splitmerge_cli.data.tables.mixed import RejectedColumns
 from splitmerge_cli.overrides import shell_word, write
 from splitmerge_cli.received import DataError
-from splitmerge_cli.runs.identity import file_digests
-from splitmerge_cli.runs.initial import build_model, load_dataset
+from splitmerge_cli.runs import identity, initial
 
 MIXED = "mixed"
 """The model, and the kind of data, of tables of any columns."""
@@ -32,7 +31,7 @@ def say_models(data: DataSource, words: Sequence[str]) -> NoReturn:
     """
     data.check()
     with limit_bytes(data.max_bytes):
-        digests = file_digests(data)
+        digests = identity.file_digests(data)
         description, works, mixed = _answer(data, digests)
     other_words = [one for one in words if one.partition("=")[0] not in {key for _, extra in works for key in extra}]
     commands = [_command(other_words, extra, model) for model, extra in works]
@@ -130,13 +129,13 @@ def _answer(data: DataSource, digests: dict[str, str]) -> tuple[str, list[tuple[
 
 
 def _read_mixed(data: DataSource, digests: dict[str, str]) -> Dataset:
-    return load_dataset(data.with_options(kind=MIXED), get_kind(MIXED), digests)
+    return initial.load_dataset(data.with_options(kind=MIXED), get_kind(MIXED), digests)
 
 
 def _read(data: DataSource, kind: Kind, digests: dict[str, str]) -> Dataset | None:
     try:
         missing = data.values.get("missing") if kind.allows_missing else None
-        return load_dataset(data.with_options(kind=kind.name, types=None, missing=missing), kind, digests)
+        return initial.load_dataset(data.with_options(kind=kind.name, types=None, missing=missing), kind, digests)
     except (ConfigError, DataError):
         return None
 
@@ -144,7 +143,7 @@ def _read(data: DataSource, kind: Kind, digests: dict[str, str]) -> Dataset | No
 def _takes(model: str, dataset: Dataset) -> bool:
     """Whether a model, its options at their defaults, takes a data set."""
     try:
-        build_model(component("model", model), dataset)
+        initial.build_model(component("model", model), dataset)
     except ConfigError:
         return False
     return True

@@ -11,7 +11,7 @@ from splitmerge_cli.config.specification import command_of
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.diagnostics.partition_losses import by_appearance
 from splitmerge_cli.kinds.networks.start import FEW
-from splitmerge_cli.runs import drive, judgement, prepare, schedule, starts
+from splitmerge_cli.runs import judgement, prepare, schedule, starts
 from splitmerge_cli.runs.initial import build_model
 from splitmerge_cli.runs.starts import start_of
 from splitmerge_cli.runs.store.read import Run
@@ -78,7 +78,6 @@ def test_a_run_of_open_length_ends_where_chains_stay_apart(smcmc: Any, monkeypat
     monkeypatch.setattr(
         judgement, "look", lambda plan, chains, upto: judgement.Look(upto, False, 1.7, "log_lik", 5.0, "log_lik")
     )
-    monkeypatch.setattr(drive, "look", judgement.look)
     monkeypatch.setattr(starts, "ROUNDS", 1)
     words = ["data=jain_neal", "N=12", "chains=2", "progress=none"]
 

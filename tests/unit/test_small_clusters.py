@@ -134,7 +134,7 @@ def test_membership_by_pairs_is_membership(monkeypatch: pytest.MonkeyPatch) -> N
         expected = similarity.membership(rows, labels)
         with monkeypatch.context() as few:
             few.setattr(similarity, "_MANY_CLUSTERS", 1)
-            few.setattr(similarity, "count_pairs", lambda row: 0.0)
+            few.setattr(small_clusters, "count_pairs", lambda row: 0.0)
             few.setattr(similarity, "_CELLS", 10)
             found = similarity.membership(rows, labels)
         np.testing.assert_allclose(found.certainty, expected.certainty, atol=1e-12)

@@ -11,8 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from splitmerge_cli.core import capabilities
-from splitmerge_cli.core.checks import Columns
+from splitmerge_cli.core import capabilities, checks
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.data.opening import require_file
 from splitmerge_cli.data.values import FINITE, first_rounded, place_not_finite
@@ -43,23 +42,10 @@ BLOCK = 1 << 24
 
 @dataclass(frozen=True)
 class Source:
-    """A table in a place that every worker sees; holds no rows.
-
-    Attributes
-    ----------
-    path : str
-    rows : int
-    names : tuple of str
-        Columns that are read.
-    files : tuple of (str, int)
-        Files of parquet, and the rows of each.
-    missing : bool
-        Whether cells may be missing: NaN, or null in parquet.
-    binary : bool
-        Whether all cells have to be 0 or 1.
-    rounded : tuple of str
-        Columns whose whole numbers may lose digits as float64; in others these are codes, which are no numbers.
-    """
+    """A table in a place that every worker sees; holds no rows. `names` are the columns that are read, `files` those of
+    parquet, with the rows of each. Cells may be `missing` (NaN, or null in parquet), or have to be 0 or 1 (`binary`).
+    `rounded` are columns whose whole numbers may lose digits as float64; in others these are codes, which are no
+    numbers."""
 
     path: str
     rows: int
@@ -277,15 +263,15 @@ class Shard:
         function = getattr(self, method, None)
         return (getattr(self.items, method) if function is None else function)(*args)
 
-    def columns(self) -> Columns:
+    def columns(self) -> checks.Columns:
         """Facts about the columns here."""
         assert self.values is not None
-        return Columns.from_rows(self.values)
+        return checks.Columns.from_rows(self.values)
 
     def build(
         self,
         model: type[Model],
-        columns: Columns,
+        columns: checks.Columns,
         params: dict[str, Any],
         near: int,
         threads: int,

@@ -192,19 +192,8 @@ def check_columns(table: str, columns: pa.Schema, whole: bool) -> None:
 
 
 def check_rows(table: str, rows: pa.Table, chains: int, done: bool) -> None:
-    """Raise a `ValueError` unless the rows of `table`, in the columns that were read, can belong to a run.
-
-    Parameters
-    ----------
-    table : str
-        A name such as `TRACE`.
-    rows : pyarrow.Table
-        Some of its columns.
-    chains : int
-        Chains of the run.
-    done : bool
-        Whether it is finished.
-    """
+    """Raise a `ValueError` unless the rows of `table`, in the columns that were read, can belong to a run of so many
+    chains, which is finished (`done`) or not."""
     import pyarrow.compute as pc
 
     rows.validate(full=True)

@@ -21,11 +21,8 @@ from typing import Any
 from weakref import WeakSet
 
 from splitmerge_cli import runs
-from splitmerge_cli.config.composition import pack, unpack
-from splitmerge_cli.config.errors import ConfigError
-from splitmerge_cli.config.specification import RunSpecification
-from splitmerge_cli.runs.interrupts import AnsweredBy, interrupt, take_over
-from splitmerge_cli.runs.progress import Reporter
+from splitmerge_cli.config import composition, errors, specification
+from splitmerge_cli.runs import interrupts, progress
 
 Ended = tuple[str, str | None]
 """How a job ended: ``done``, ``elsewhere`` (another process has finished it), ``locked`` (another process writes
@@ -47,19 +44,19 @@ class Task:
     folder: str
 
 
-def task_of(spec: RunSpecification, folder: str) -> Task:
+def task_of(spec: specification.RunSpecification, folder: str) -> Task:
     """A job that can be sent to another process; its chains have one thread unless it says otherwise."""
-    packed = pack(spec)
+    packed = composition.pack(spec)
     packed["config"]["workers"] = packed["config"]["workers"] or 1
     return Task(packed, folder)
 
 
-def make_beside(jobs: Mapping[Path, RunSpecification], at_once: int) -> Iterator[tuple[Path, Ended]]:
+def make_beside(jobs: Mapping[Path, specification.RunSpecification], at_once: int) -> Iterator[tuple[Path, Ended]]:
     """Make jobs, so many at the same time (-1: one per processor), in other processes. `jobs`: by the folders of their
     runs. Yields how each ended, as it ends. On Ctrl-C the jobs under way store what they have.
     """
     if not at_once:
-        raise ConfigError("hydra.launcher.n_jobs=0: expected a number of jobs, or -1 for one per processor")
+        raise errors.ConfigError("hydra.launcher.n_jobs=0: expected a number of jobs, or -1 for one per processor")
     folder, processors = os.getcwd(), os.cpu_count() or 1
     n_processes = at_once if at_once > 0 else max(1, processors + 1 + at_once)
     with ThreadPoolExecutor(min(n_processes, len(jobs))) as threads:
@@ -77,7 +74,7 @@ def make_beside(jobs: Mapping[Path, RunSpecification], at_once: int) -> Iterator
                 process.end()
 
 
-def make_alone(jobs: Mapping[Path, RunSpecification]) -> Iterator[tuple[Path, Ended]]:
+def make_alone(jobs: Mapping[Path, specification.RunSpecification]) -> Iterator[tuple[Path, Ended]]:
     """Make jobs one after another in the process of the sweep itself. Raises KeyboardInterrupt on Ctrl-C, which ends
     the others, too."""
     for path, job in jobs.items():
@@ -92,7 +89,7 @@ def make_composed(composed: Any, folder: str) -> Ended:
     return make_here(Task(json.loads(composed.job), folder))
 
 
-def text_of(spec: RunSpecification) -> str:
+def text_of(spec: specification.RunSpecification) -> str:
     """A job as text, which `make_composed` reads."""
     return json.dumps(task_of(spec, "").packed)
 
@@ -223,7 +220,7 @@ def _when_orphaned(parent: int, act: Callable[[], Any], over: threading.Event) -
 
 def support(fd: int) -> None:
     """Make the jobs that come from the socket `fd` until it is closed; the process of `_Process`."""
-    take_over(tells=False)
+    interrupts.take_over(tells=False)
     # schedulers of clusters send these to all processes of a job; its parent answers
     for number in (signal.SIGUSR1, signal.SIGUSR2):
         signal.signal(number, signal.SIG_IGN)
@@ -251,15 +248,15 @@ def _make_interruptible(task: Task, parent: int) -> Ended:
     try:
         with suppress(FileNotFoundError):  # on another machine
             os.chdir(task.folder)
-        with AnsweredBy(interrupt):
-            return _make(unpack(task.packed))
+        with interrupts.AnsweredBy(interrupts.interrupt):
+            return _make(composition.unpack(task.packed))
     except KeyboardInterrupt:
         return "interrupted", None
     finally:
         over.set()
 
 
-def _make(spec: RunSpecification) -> Ended:
+def _make(spec: specification.RunSpecification) -> Ended:
     """Make a job in this process."""
     try:
         plan = runs.prepare(spec)
@@ -267,7 +264,7 @@ def _make(spec: RunSpecification) -> Ended:
             return "elsewhere", None
         if runs.is_written(plan.path):
             return "locked", None
-        runs.run(plan, Reporter())
+        runs.run(plan, progress.Reporter())
     except runs.Interrupted:
         return "interrupted", None
     except runs.WrittenElsewhere:
