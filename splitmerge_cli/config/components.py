@@ -14,7 +14,7 @@ from functools import cache, cached_property
 from importlib import resources
 from pathlib import Path
 from types import NoneType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, get_args, get_origin, get_type_hints
 
 from splitmerge_cli.config import groups, hydra_adapter, schema
 from splitmerge_cli.config.errors import ConfigError, show, unknown_key
@@ -72,6 +72,9 @@ class DataSource:
 
     values: Mapping[str, Any]
     search_path: Sequence[str] = ()
+    group: ClassVar[str] = "data"
+    prefix: ClassVar[str] = "data"
+    """Of the options in messages."""
 
     def __hash__(self) -> int:
         return _hash(self.values)
@@ -85,16 +88,6 @@ class DataSource:
     def title(self) -> str:
         """Name in messages."""
         return f"data={self.name}"
-
-    @property
-    def group(self) -> str:
-        """The group of all data sets."""
-        return "data"
-
-    @property
-    def prefix(self) -> str:
-        """Prefix of the options in messages."""
-        return "data"
 
     @property
     def max_bytes(self) -> int | None:

@@ -140,15 +140,16 @@ def _read(text: str, chosen: _Reading) -> tuple[str, Any]:
     if (value := _read_text(text, chosen)) is not None:
         return value[0], hydra_adapter.protect(value[1])
     parsed = hydra_adapter.parse_override(hydra_adapter.quote_priors(text))
-    if parsed.deleted:
-        raise errors.ConfigError(f"~{parsed.key}: expected KEY=VALUE; no key may be left out")
-    if parsed.sweep and components.takes_list(parsed.key):
-        raise errors.ConfigError(_expect_list(text, parsed.key, text.partition("=")[2]))
-    if parsed.sweep:
+    key = parsed.key_or_group
+    if parsed.is_delete():
+        raise errors.ConfigError(f"~{key}: expected KEY=VALUE; no key may be left out")
+    if parsed.is_sweep_override():
+        if components.takes_list(key):
+            raise errors.ConfigError(_expect_list(text, key, text.partition("=")[2]))
         raise errors.ConfigError(f"{text}: several values; `smcmc sweep` runs a grid")
-    if not parsed.key or parsed.key == "hydra":
+    if not key or key == "hydra":
         raise errors.ConfigError(f"{text}: expected KEY=VALUE")
-    return parsed.key if parsed.package is None else f"{parsed.key}@{parsed.package}", parsed.value
+    return key if parsed.package is None else f"{key}@{parsed.package}", parsed.value()
 
 
 def grid_of(words: Sequence[str], config_dir: str | Path | None = None) -> Mapping[str, Any]:
@@ -194,13 +195,8 @@ def specify_stored(config: Mapping[str, Any], file: Path, config_dir: str | Path
         raise errors.ConfigError(f"{file}: {error}{hint}") from error
 
 
-def pack(spec: RunSpecification) -> dict[str, Any]:
-    """A specification as it is sent to another process, where `unpack` reads it."""
-    return {"config": dict(spec.values), "search_path": list(spec.search_path)}
-
-
 def unpack(packed: Mapping[str, Any]) -> RunSpecification:
-    """Read a specification that another process sent."""
+    """Read a specification that another process sent (`RunSpecification.pack`)."""
     search_path = tuple(packed["search_path"])
     groups.import_beside(search_path)
     return _specify(packed["config"], search_path)

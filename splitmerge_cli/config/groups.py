@@ -152,12 +152,6 @@ def choices(group: str, search_path: Sequence[str] = ()) -> list[str]:
     return [name for name in _choices(group, tuple(search_path)) if name not in NOT_OFFERED.get(group, ())]
 
 
-def is_choice(group: str, name: Any, search_path: Sequence[str] = ()) -> bool:
-    """Whether a group has a choice of this name, offered or not."""
-    # Hydra, which takes long to list them, lists only the choices of the search path
-    return name in _choices(group, ()) or name in _choices(group, tuple(search_path))
-
-
 def check_importable(group: str, name: str) -> None:
     """Raise a `ConfigError` if a choice is one of another distribution that cannot be used."""
     if name in plugin_names(group):
@@ -265,7 +259,8 @@ def compose_choices(named: Mapping[str, Any], search_path: Sequence[str] = ()) -
     """
     for group, name in named.items():
         if group != "experiment" or name is not None:
-            if not is_choice(group, name, search_path):
+            # Hydra, which takes long to list them, lists only the choices of the search path
+            if name not in _choices(group, ()) and name not in _choices(group, tuple(search_path)):
                 raise errors.ConfigError(errors.unknown_choice(group, errors.show(name), choices(group, search_path)))
             check_importable(group, name)
     try:

@@ -145,6 +145,10 @@ class RunSpecification(schema.Schema):
             self, iterations=None, budget=None, until=schema.Until(**schema.ENOUGH), values=values, given=None
         )
 
+    def pack(self) -> dict[str, Any]:
+        """The specification as it is sent to another process, where `unpack` reads it."""
+        return {"config": dict(self.values), "search_path": list(self.search_path)}
+
     @property
     def folder(self) -> Path:
         """The folder of the runs: the experiment's, or one for the sampler on the data set."""

@@ -185,7 +185,11 @@ def compare(
         for name in list(remaining):
             if _is_behind(density_by_name[ahead] - density_by_name[name], far):
                 fits.say(f"{option} {name}: dropped, more than {far:g} standard errors behind")
-            elif name in harder and _is_settled(density_by_name[taken] - density_by_name[name], errors):
+            elif name in harder and (
+                # a longer fit can hardly put it so many standard errors ahead, or by little only
+                _is_behind(behind := density_by_name[taken] - density_by_name[name], CHANGE - errors)
+                or 0.0 <= behind.mean() < ALIKE
+            ):
                 fits.say(f"{option} {name}: dropped, not clearly ahead of {taken}")
             else:
                 continue
@@ -214,11 +218,6 @@ def _is_behind(by_row: NDArray[np.float64], errors: float) -> bool:
     """Whether the mean difference from the best exceeds so many standard errors."""
     mean, error = _difference(by_row)
     return mean > errors * error
-
-
-def _is_settled(by_row: NDArray[np.float64], errors: float) -> bool:
-    """Check that a longer fit can hardly put a harder candidate so many standard errors ahead, or by little only."""
-    return _is_behind(by_row, CHANGE - errors) or 0.0 <= by_row.mean() < ALIKE
 
 
 def rank(

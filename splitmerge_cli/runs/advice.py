@@ -1,8 +1,5 @@
-"""The last lines of a run: what it found, and what to do next.
-
-Lines that ``smcmc run`` prints at the end of a run, on stderr.
-
-Advice after a run: one command to paste, made for this run, and the reason for it.
+"""The last lines of a run, which ``smcmc run`` prints on stderr: what it found, and what to do next, as one command to
+paste and the reason for it.
 
 The advice looks at what the run shows: how many chains there are, whether they differ in modes or only mix slowly,
 what its sampler accepts, where they began, how many clusters have a single item. Longer runs go on where the run ended
@@ -107,13 +104,22 @@ def _choose_step(run: read.Run, spec: RunSpecification, judged: Convergence) -> 
         return other
     until = run.summary.get("until")
     if names := judged.not_sampled:
-        return "fix a value instead of the prior:", {f"model.{name}": _choose_value(spec, name) for name in names}
+        # the default, if that is a number
+        known = choice("model", spec.model.name) if spec.model.name in choices("model") else {}
+        values = {name: known.get(name) for name in names}
+        return "fix a value instead of the prior:", {
+            f"model.{name}": value if isinstance(value, int | float) else 1 for name, value in values.items()
+        }
     if spec.chains == 1:
         return "one chain cannot show convergence; run several:", {"chains": CHAINS}
     if judged.converged is None:
         if judged.note == mixing.TOO_FEW:
             return "longer chains:", _prolong(run, spec, MOST_TIMES)
-        return _advise_starts(spec) if judged.is_one_sided else None
+        # all chains keep one number of clusters that none reached from above, or none from below
+        if not judged.is_one_sided or spec.init == MIXTURE:
+            return None
+        why = "start from one cluster, from single items and from the prior, to see whether these chains agree:"
+        return why, {"init": MIXTURE} | ({} if spec.K0 is None else {"K0": None})
     if judged.converged is False:
         return _advise_apart(run, spec, judged)
     if judged.ess is not None and judged.ess < FEW_DRAWS:
@@ -131,17 +137,12 @@ def choose_model(summary: Mapping[str, Any], spec: RunSpecification) -> tuple[st
     return answers_of(spec.model.kind).another_model(checks.find_unlike(summary), summary, *parts)
 
 
-def _advise_starts(spec: RunSpecification) -> tuple[str, dict[str, Any]] | None:
-    """Advise if all chains keep one number of clusters that none reached from above, or none from below."""
-    if spec.init == MIXTURE:
-        return None
-    why = "start from one cluster, from single items and from the prior, to see whether these chains agree:"
-    return why, {"init": MIXTURE} | ({} if spec.K0 is None else {"K0": None})
-
-
 def _advise_apart(run: read.Run, spec: RunSpecification, judged: Convergence) -> tuple[str, dict[str, Any]] | None:
     """Advise if chains have not converged."""
-    modes, ess, stands_still = run.summary.get("modes"), judged.ess or 0.0, _stands_still(spec, judged)
+    modes, ess = run.summary.get("modes"), judged.ess or 0.0
+    # no move of the samplers, except the schedule's, was accepted in the second half of any chain
+    moves = {move for sampler in spec.samplers for move in sampler.target.MOVES}
+    stands_still = moves <= set(judged.never_accepted)
     if not stands_still and max(run.summary["iterations"]) < SHORT and not spec.is_open:
         return "longer chains:", _prolong(run, spec, MOST_TIMES)
     # an open run has been as long as its data allow: eight times that is minutes to hours
@@ -174,9 +175,7 @@ def _choose_other_moves(run: read.Run, spec: RunSpecification) -> tuple[str, dic
     sampler, moves = resolution.choose(spec.values["model"], {"name": resolution.SCAN})
     if spec.sampler_name != sampler or spec.schedule.name != resolution.SCAN or spec.schedule.moves < moves:
         return "use the default sampler, the fastest in races", {"sampler": resolution.AUTO}
-    if (
-        sampler in resolution.CROSSES.values()
-    ):  # its proposals do not depend on where a chain is, so other starts change little
+    if spec.model.kind.sampler_crosses and sampler == spec.model.kind.sampler:
         return None
     if (start := starts.start_of(spec)).may_go_on_by_search(run.summary["N"]):
         changed = {"init": starts.SEARCH if start.simpler is None else starts.BEST}
@@ -185,7 +184,7 @@ def _choose_other_moves(run: read.Run, spec: RunSpecification) -> tuple[str, dic
     if spec.init in (starts.BEST, starts.SEARCH):
         # more moves from the same starts leave the chains in the same modes
         rows = max(run.summary["N"], grouping.total_size(run.summary))
-        if spec.tempering.levels or rows > SWAPPED or not plan.has_powers(spec):
+        if spec.tempering.levels or rows > SWAPPED or not plan.has_powers(spec.model.target):
             return None
         swaps: dict[str, Any] = {"tempering.levels": REPLICAS, "tempering.least": LEAST_POWER}
         return "add replicas under powers of the likelihood, which move between modes", swaps
@@ -197,18 +196,6 @@ def _choose_other_moves(run: read.Run, spec: RunSpecification) -> tuple[str, dic
         return "start by adding item after item", {"init": "sequential"}
     # more moves leave large tables in the modes that their starts found
     return None if spec.init == starts.STAGES else answers.more_moves(spec.schedule.moves)
-
-
-def _stands_still(spec: RunSpecification, judged: Convergence) -> bool:
-    """Whether no move of the samplers, except the schedule's, was accepted in the second half of any chain."""
-    return {move for sampler in spec.samplers for move in sampler.target.MOVES} <= set(judged.never_accepted)
-
-
-def _choose_value(spec: RunSpecification, name: str) -> Any:
-    """Choose a number instead of a prior: the default, if that is a number."""
-    model = spec.model.name
-    known = choice("model", model).get(name) if model in choices("model") else None
-    return known if isinstance(known, int | float) else 1
 
 
 def _count_times(ess: float) -> int:
@@ -293,12 +280,11 @@ def say(run: read.Run, spec: RunSpecification | None = None) -> None:
     own = answers.lines(run)
     for line in own or (summaries.lines(run, MOST_CLUSTERS) if run.has_cluster_summary else brief):
         print(fold(line), file=sys.stderr, flush=True)
-    if (scores := summaries.score_line(run)) and own is None:
-        print(fold(scores), file=sys.stderr, flush=True)
+    last = [scores] if (scores := summaries.score_line(run)) and own is None else []
     stopped = run.summary.get("until")
     if stopped and not (stopped["reached"] and judgement_of(run).converged):  # what was reached, the verdict says
-        print(fold(judgement.describe_look(stopped, run.config["until"])), file=sys.stderr, flush=True)
-    for line in (*warnings(run), *verdict(run, spec)):
+        last.append(judgement.describe_look(stopped, run.config["until"]))
+    for line in (*last, *warnings(run), *verdict(run, spec)):
         print(fold(line), file=sys.stderr, flush=True)
 
 

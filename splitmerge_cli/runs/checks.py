@@ -357,7 +357,10 @@ def describe_misfit(summary: Mapping[str, Any]) -> Iterator[str]:
         chosen.get("labels"), grouping.row_sizes(summary)
     )
     overlap = grouping.do_overlap(summary)
-    if overlap or differs_from_one(summary):
+    # the estimate is one cluster while most draws divide the rows
+    is_one = chosen["n_clusters"] == 1 and schema.JOINED_BY not in summary
+    as_estimate, certainty = summary.get(schema.AS_THE_ESTIMATE, 1.0), (summary.get(schema.FIT) or {}).get("certainty")
+    if overlap or (is_one and as_estimate < 0.5 and certainty is not None):
         items, often = cluster_table.plural_of(grouping.nouns(summary)[0]), f"{summary[schema.FIT]['certainty']:.0%}"
         share = f"two {items} of a cluster are together in {often} of the draws"
         groups = summary.get(schema.GROUPS)
@@ -374,13 +377,6 @@ def describe_misfit(summary: Mapping[str, Any]) -> Iterator[str]:
     is_plain = grouping.nouns(summary)[1] == "cluster" and not {schema.GROUPS, schema.JOINED_BY} & summary.keys()
     if several and (overlap or unlike) and is_plain:
         yield "one group may be several clusters: as many as the model needs for its shape"
-
-
-def differs_from_one(summary: Mapping[str, Any]) -> bool:
-    """Whether the estimate is one cluster while most draws divide the rows."""
-    is_one = summary["point_estimate"]["n_clusters"] == 1 and schema.JOINED_BY not in summary
-    share, certainty = summary.get(schema.AS_THE_ESTIMATE, 1.0), (summary.get(schema.FIT) or {}).get("certainty")
-    return is_one and share < 0.5 and certainty is not None
 
 
 def _show(value: float) -> str:

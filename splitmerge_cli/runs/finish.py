@@ -78,7 +78,8 @@ def assemble(
         diagnostics = judge_anew(diagnostics, evidence(ends.trace, [], ends.partitions, plan.spec.init, *possible_K))
         judged = convergence(diagnostics)
     groups, gap, joined_by = None, plan.spec.gap, None
-    if not gap and pooled is not None and judged.converged is not False and _may_have_groups(plan):
+    may_have_groups = plan.recorder.is_listed and not plan.is_experiment and judged.converged is not False
+    if not gap and pooled is not None and may_have_groups:
         groups = grouping.find_groups(plan.dataset, pooled.estimate.labels, averaged_draws)
         if gap is None and groups is not None and grouping.are_sure(groups, pooled.estimate.labels, pooled.sampled):
             gap, groups = groups["gap"], None
@@ -152,10 +153,6 @@ def assemble(
 def _number_apart_last(labels: ArrayLike, plan: Plan, summary: Mapping[str, Any]) -> NDArray[np.int32]:
     """Labels of clusters in which rows of no cluster have the last numbers."""
     return by_size(labels, plan.dataset.row_sizes, grouping.rows_apart(labels, summary))
-
-
-def _may_have_groups(plan: Plan) -> bool:
-    return plan.recorder.is_listed and not plan.is_experiment
 
 
 def _join(

@@ -43,13 +43,11 @@ def rows_apart(partitions: ArrayLike, summary: Mapping[str, Any]) -> NDArray[np.
     if (apart := summary.get(schema.APART)) is None:
         return None
     labels = np.asarray(partitions)
-    rows = [_mostly_apart(row, apart["probability"]) for row in np.atleast_2d(labels)]
+    rows = []
+    for row in np.atleast_2d(labels):
+        means = np.bincount(row, apart["probability"]) / np.maximum(np.bincount(row), 1)
+        rows.append((means > 0.5)[row])
     return np.array(rows, dtype=bool).reshape(labels.shape)
-
-
-def _mostly_apart(labels: NDArray[Any], probability: ArrayLike) -> NDArray[np.bool_]:
-    means = np.bincount(labels, probability) / np.maximum(np.bincount(labels), 1)
-    return np.asarray((means > 0.5)[labels])
 
 
 def row_sizes(summary: Mapping[str, Any], labels: ArrayLike | None = None, whole: bool = False) -> list[float] | None:

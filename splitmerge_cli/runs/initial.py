@@ -11,6 +11,7 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from functools import lru_cache
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -305,8 +306,7 @@ def dataset_of(run: read.Run) -> Dataset:
     """The data set of a stored run, loaded again. Raises `ConfigError` or `DataError` (a file that the run read is gone
     or was changed, a function that made the data is gone, or the configuration of the run is none that could be run).
     """
-    spec = specification_of(run)
-    data = spec.data
+    data, model = attrgetter("data", "model")(specification_of(run))
     digests: dict[str, str] = {}
     file = run.path / files.CONFIG
     with limit_bytes(data.max_bytes):
@@ -320,7 +320,7 @@ def dataset_of(run: read.Run) -> Dataset:
                     raise DataError(f"{key}={path}: {problem}; expected {expected} that {run.path} read")
                 digests[name] = stored
         try:
-            dataset = _fitting(data, spec.model, tuple(sorted(digests.items())))
+            dataset = _fitting(data, model, tuple(sorted(digests.items())))
         except (ConfigError, DataError) as error:
             raise type(error)(f"{file}: {error}") from error
     if run.is_done and run.summary["N"] != dataset.N:

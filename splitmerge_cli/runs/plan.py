@@ -112,8 +112,8 @@ class Builder:
         """Replicas of a chain under powers of the likelihood, spread evenly if they are not given."""
         spec = self.spec
         options, key = spec.model.options, f"tempering.levels={spec.tempering.levels}"
-        if not has_powers(spec):
-            able = [name for name, cls in classes("model").items() if _can_be_tempered(cls)]
+        if not has_powers(spec.model.target):
+            able = [name for name, cls in classes("model").items() if has_powers(cls)]
             raise ConfigError(f"{key}: model={spec.model.name} has no powers of the likelihood; {', '.join(able)} have")
         if spec.is_adaptive:
             raise ConfigError(
@@ -145,12 +145,8 @@ class Builder:
         return chains
 
 
-def has_powers(spec: RunSpecification) -> bool:
-    """Whether the model of a run has powers of the likelihood, under which replicas of its chains move."""
-    return _can_be_tempered(spec.model.target)
-
-
-def _can_be_tempered(model: type[Model]) -> bool:
+def has_powers(model: type[Model]) -> bool:
+    """Whether a model has powers of the likelihood, under which replicas of chains move."""
     return hasattr(model, "temper") or any(option.name == "power" for option in model.OPTIONS)
 
 
@@ -338,46 +334,41 @@ def prepare(spec: RunSpecification, records: bool = True) -> Plan:
     """
     spec.data.check()
     with opening.limit_bytes(spec.data.max_bytes):
-        return _prepare(spec, records)
-
-
-def _prepare(spec: RunSpecification, records: bool) -> Plan:
-    """`prepare`, files being read up to the limit that is set."""
-    digests = identity.file_digests(spec.data, spec.init)
-    dataset = initial.load_dataset(spec.data, spec.model.kind, identity.of_data(digests))
-    accepted, reason = spec.model.target.accepts(dataset)
-    if not accepted:
-        fitting = [name for name, cls in classes("model").items() if cls.accepts(dataset)[0]]
-        models = "".join(f"model={name}, or " for name in fitting)
-        raise ConfigError(
-            f"model={spec.model.name} with data={spec.data.name}: {reason}; expected {models}other data "
-            "(smcmc list data)"
-        )
-    recorder = recorders.recorder_of(spec, dataset)
-    recorder.check(workers(spec))
-    if spec.gap and (why := grouping.why_not_joined(dataset)):
-        raise ConfigError(f"gap={spec.gap:g}: expected 0, because {why}")
-    labels: NDArray[np.int32] | None = None
-    if spec.init not in INITIAL:
-        labels, digests["init"] = initial.read_labels(spec.init)
-        if labels.ndim == 2 and len(labels) != spec.chains:
-            raise ConfigError(f"init={spec.init}: {len(labels)} rows; expected one for each of {spec.chains} chains")
-    builder = Builder(spec, dataset, labels, sizes=recorder.sizes, partitions=recorder.spacing.every)
-    try:
-        chains = builder.adaptive_chains() if spec.is_adaptive else [builder.chain(0)]
-    except MemoryError as error:
-        raise ConfigError(f"N={dataset.N}, model={spec.model.name}: not enough memory: {error}") from error
-    # what a chain records, the chain itself shows
-    recorded = Rows(chains[0], 1).collect()
-    columns = [*chains[0].model.hyperparameters, *(name for name in schema.OPTIONAL if name in recorded)]
-    columns += [schema.PARAMETERS] * (f"partition_{schema.PARAMETERS}" in recorded)
-    plan = Plan(
-        spec, dataset, digests, recorder, builder, columns, chains[0].model.largest_K, _built=dict(enumerate(chains))
-    )
-    if records:
+        digests = identity.file_digests(spec.data, spec.init)
+        dataset = initial.load_dataset(spec.data, spec.model.kind, identity.of_data(digests))
+        accepted, reason = spec.model.target.accepts(dataset)
+        if not accepted:
+            fitting = [name for name, cls in classes("model").items() if cls.accepts(dataset)[0]]
+            models = "".join(f"model={name}, or " for name in fitting)
+            raise ConfigError(
+                f"model={spec.model.name} with data={spec.data.name}: {reason}; expected {models}other data "
+                "(smcmc list data)"
+            )
+        recorder = recorders.recorder_of(spec, dataset)
+        recorder.check(workers(spec))
+        if spec.gap and (why := grouping.why_not_joined(dataset)):
+            raise ConfigError(f"gap={spec.gap:g}: expected 0, because {why}")
+        labels: NDArray[np.int32] | None = None
+        if spec.init not in INITIAL:
+            labels, digests["init"] = initial.read_labels(spec.init)
+            if labels.ndim == 2 and len(labels) != spec.chains:
+                expected = f"expected one for each of {spec.chains} chains"
+                raise ConfigError(f"init={spec.init}: {len(labels)} rows; {expected}")
+        builder = Builder(spec, dataset, labels, sizes=recorder.sizes, partitions=recorder.spacing.every)
         try:
-            recorders.check_disk(spec, recorder, columns, plan.path)
-        except ConfigError:
-            if not plan.is_done:  # of which nothing is to be recorded
-                raise
-    return plan
+            chains = builder.adaptive_chains() if spec.is_adaptive else [builder.chain(0)]
+        except MemoryError as error:
+            raise ConfigError(f"N={dataset.N}, model={spec.model.name}: not enough memory: {error}") from error
+        # what a chain records, the chain itself shows
+        recorded = Rows(chains[0], 1).collect()
+        columns = [*chains[0].model.hyperparameters, *(name for name in schema.OPTIONAL if name in recorded)]
+        columns += [schema.PARAMETERS] * (f"partition_{schema.PARAMETERS}" in recorded)
+        built, largest_K = dict(enumerate(chains)), chains[0].model.largest_K
+        plan = Plan(spec, dataset, digests, recorder, builder, columns, largest_K, _built=built)
+        if records:
+            try:
+                recorders.check_disk(spec, recorder, columns, plan.path)
+            except ConfigError:
+                if not plan.is_done:  # of which nothing is to be recorded
+                    raise
+        return plan

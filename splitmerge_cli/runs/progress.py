@@ -95,12 +95,10 @@ class Bars(Reporter):
         self._begun: set[int] = set()
 
     def start(self, chains: int) -> None:
-        """Show the bars."""
         self._tasks = [self._progress.add_task(f"chain {c}", total=1.0, state="", start=False) for c in range(chains)]
         self._progress.start()
 
     def update(self, chain: int, progress: ChainProgress) -> None:
-        """Redraw the bar of a chain."""
         if chain not in self._begun:
             self._begun.add(chain)
             self._progress.start_task(self._tasks[chain])
@@ -112,7 +110,6 @@ class Bars(Reporter):
         self._progress.console.print(fold(line), highlight=False, markup=False)
 
     def stop(self) -> None:
-        """Leave the last state of the bars on the screen."""
         self._progress.stop()
 
 
@@ -126,11 +123,9 @@ class Lines(Reporter):
         self._lock = threading.Lock()
 
     def start(self, chains: int) -> None:
-        """Begin a run of so many chains."""
         self._last, self._number = time.perf_counter(), chains
 
     def update(self, chain: int, progress: ChainProgress) -> None:
-        """Print a line if the previous one is old enough."""
         now = time.perf_counter()
         with self._lock:
             self._chains[chain] = progress
@@ -150,7 +145,6 @@ class Lines(Reporter):
             )
 
     def say(self, line: str) -> None:
-        """Print a line."""
         print(fold(line), file=sys.stderr, flush=True)
 
 

@@ -107,17 +107,8 @@ def _report_lost() -> Any:
 
 
 HEEDED = (
-    "data.path",
-    "data.columns",
-    "data.drop",
-    "data.types",
-    "model",
-    "sampler",
-    "seed",
-    "iterations",
-    "workers",
-    "timing",
-    "out",
+    *("data.path", "data.columns", "data.drop", "data.types", "model", "sampler", "seed", "iterations", "workers"),
+    *("timing", "out"),
 )
 """Keys of a run that one on shards takes, with all options of its model and sampler."""
 ATTEMPTS = 5

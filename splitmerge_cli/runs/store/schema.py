@@ -237,7 +237,7 @@ class Stream:
         self.path, self.schema = path, schema
         self._file: BinaryIO
         if mark:
-            stored = _read_before(path, mark)
+            stored = read_before(path, mark)
             with report_damage(path):
                 if not pa.ipc.open_stream(stored).schema.equals(schema):
                     raise Refused(path, "other columns")
@@ -272,15 +272,8 @@ class Stream:
         self._file.close()
 
 
-def schema_of(path: Path, mark: Mark) -> pa.Schema:
-    """Columns of a stream that was written up to a mark; a `DamagedRun` if it does not hold what was marked."""
-    stored = _read_before(path, mark)
-    with report_damage(path):
-        return pa.ipc.open_stream(stored).schema
-
-
-def _read_before(path: Path, mark: Mark) -> pa.Buffer:
-    """The marked bytes of a stream."""
+def read_before(path: Path, mark: Mark) -> pa.Buffer:
+    """The bytes of a stream up to a mark; a `DamagedRun` if it does not hold what was marked."""
     with report_damage(path), member(path) as file:
         data = pa.py_buffer(mmap.mmap(file.fileno(), mark.length, access=mmap.ACCESS_READ))
         if Mark(data.size, zlib.crc32(data)) != mark:
@@ -291,7 +284,7 @@ def _read_before(path: Path, mark: Mark) -> pa.Buffer:
 def read_marked(path: Path, mark: Mark) -> Iterator[pa.RecordBatch]:
     """Batches of a stream up to a mark, all of them. Raises `DamagedRun` (the file does not hold what was marked)."""
     with report_damage(path):
-        stream = pa.ipc.open_stream(_read_before(path, mark))
+        stream = pa.ipc.open_stream(read_before(path, mark))
     while True:
         with report_damage(path):
             try:

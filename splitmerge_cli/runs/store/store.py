@@ -63,7 +63,10 @@ class ChainStore:
                 return f"no table of {table}"
             with files.report_damage(path):
                 mark = schema.Mark(*marks[table])
-            if difference := schema.find_difference(schema.schema_of(path, mark), self._schemas[table]):
+            stored = schema.read_before(path, mark)
+            with files.report_damage(path):
+                columns = pa.ipc.open_stream(stored).schema
+            if difference := schema.find_difference(columns, self._schemas[table]):
                 return f"{table}: {difference}"
         return ""
 

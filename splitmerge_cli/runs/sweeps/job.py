@@ -1,7 +1,7 @@
 """One job of a sweep, in its own process: a killed process costs no other job.
 
 `Processes` hands one job after another to each of its processes (`support`) and tells by the exit status of one how
-it died. A job crosses as text (`pack`); its run is written to the folder of the results,
+it died. A job crosses as text (`RunSpecification.pack`); its run is written to the folder of the results,
 where the sweep follows it.
 """
 
@@ -44,9 +44,9 @@ class Task:
     folder: str
 
 
-def task_of(spec: specification.RunSpecification, folder: str) -> Task:
+def task_of(job: specification.RunSpecification, folder: str) -> Task:
     """A job that can be sent to another process; its chains have one thread unless it says otherwise."""
-    packed = composition.pack(spec)
+    packed = job.pack()
     packed["config"]["workers"] = packed["config"]["workers"] or 1
     return Task(packed, folder)
 

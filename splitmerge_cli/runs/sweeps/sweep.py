@@ -237,7 +237,8 @@ def _make(missing: Jobs, launch: Launch, say: Callable[[str], None]) -> dict[Pat
                     launch.make({path: missing[path] for path in free}, ended)
                 elif any(path not in ended for path in remaining):
                     if not waiting:
-                        say(f"{len(remaining)} {_jobs(remaining)} running elsewhere; waiting for the end")
+                        jobs = "job is" if len(remaining) == 1 else "jobs are"
+                        say(f"{len(remaining)} {jobs} running elsewhere; waiting for the end")
                     waiting = True
                     time.sleep(LOOK)
                 remaining = [path for path in remaining if path not in ended]
@@ -250,10 +251,6 @@ def _is_whole(path: Path) -> bool:
     with suppress(DamagedRun):  # it is written at this moment
         return identity.is_done(path)
     return False
-
-
-def _jobs(counted: Sequence[object]) -> str:
-    return "job is" if len(counted) == 1 else "jobs are"
 
 
 def _outcome_of_interruption(path: Path) -> Ended:
