@@ -71,6 +71,8 @@ FREQUENT = 5
 """Fewest rows that hold each of them."""
 REPEATED = 3
 """Rows that hold each of a few words and numbers, on average, where these are categories."""
+SPIKE = 0.2
+"""Share of the rows that hold one number of a real column from which a note says so."""
 TAIL = 20
 """The tail of counts: fewer than one in so many rows hold the largest."""
 FEW = 3
@@ -217,7 +219,12 @@ def _of_numbers(cells: Cells, key: str, name: str, chosen: bool) -> Reading:
         return replace(_as_levels(*cells.values()), said=f"{note} (data.types={{{key}:real}} reads them as numbers)")
     if whole and low >= 0 and high <= LARGEST_COUNT and np.median(present) <= TYPICAL_COUNT:
         return _as_numbers(cells, "count")
-    return _as_numbers(cells, "real")
+    reading = _as_numbers(cells, "real")
+    held, most = int(counts.max()), different[np.argmax(counts)]
+    if chosen or held < MOST_NUMBERS or held < SPIKE * len(present):
+        return reading
+    note = f"{held / len(present):.0%} of the rows hold {most:.15g}: rows of one number may be a cluster of their own"
+    return replace(reading, said=f"{note} (data.drop={shell_word(f'[{key}]')} leaves the column out)")
 
 
 def _are_levels(counts: NDArray[np.int64]) -> bool:
