@@ -1,8 +1,5 @@
-"""Other views of a finished run: further clusterings, and densities with one item left out.
-
-Further views of a finished run: clusters merged further, several answers, the core.
-
-Leave-one-out predictive densities from the draws of one fit (docs/derivations.md, "Leave-one-out densities").
+"""Other views of a finished run: clusters merged further, several answers, the core, and densities with one item left
+out from the draws of one fit (docs/derivations.md, "Leave-one-out densities").
 
 In a collapsed mixture the normaliser of item i's Gibbs update is p(x_i | z_-i, x_-i). Its harmonic mean over the
 posterior is p(x_i | x_-i): no second fit is needed. The weights of the draws, one over the normalisers, are smoothed by

@@ -1,8 +1,4 @@
-"""`smcmc.certify`, and races of samplers.
-
-Races: compare samplers on one posterior in a table and a figure, on request with certificates.
-
-Certificates in Python: bound the distance of a chain from its posterior by pairs of coupled chains.
+"""`smcmc.certify`: bound the distance of a chain from its posterior; races of samplers, on request with certificates.
 
 >>> import smcmc
 >>> print(smcmc.certify("gaussian", table))

@@ -1,8 +1,5 @@
-"""`smcmc.sample`: sample from a posterior over partitions in Python.
-
-Unknown arguments of a function get the same answer as unknown keys of the command line.
-
-Sample from a posterior over partitions in Python.
+"""`smcmc.sample`: sample from a posterior over partitions in Python. Unknown arguments get the same answer as unknown
+keys of the command line.
 
 >>> import smcmc
 >>> posterior = smcmc.sample("gaussian", table, iterations=2000)

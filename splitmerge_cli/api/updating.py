@@ -1,8 +1,5 @@
-"""Runs that the library makes, and posteriors that are continued with new items.
-
-Make a run of the library: settle, plan and drive it, in a named or temporary folder.
-
-New items: continue a posterior with them. Its chains start where the old ones ended.
+"""Runs that the library makes, in a named or temporary folder, and posteriors that are continued with new items: their
+chains start where the old ones ended.
 """
 
 import hashlib

@@ -1,9 +1,4 @@
-"""``smcmc certify`` and ``smcmc race``.
-
-``smcmc certify``.
-
-``smcmc race``: samplers on one posterior.
-"""
+"""``smcmc certify``, and ``smcmc race``: samplers on one posterior."""
 
 from pathlib import Path
 from typing import Annotated
@@ -17,8 +12,8 @@ from splitmerge_cli.analysis.race import jobs_of, race_of
 from splitmerge_cli.api import certifying
 from splitmerge_cli.api.certifying import make_certificate
 from splitmerge_cli.cli import base
+from splitmerge_cli.cli.comparing import runs_in, show_certificate
 from splitmerge_cli.cli.files import with_file
-from splitmerge_cli.cli.folders import runs_in, show_certificate
 from splitmerge_cli.config import ConfigError, RunSpecification, specify
 from splitmerge_cli.runs import interrupts
 from splitmerge_cli.runs.store.read import Run

@@ -9,7 +9,7 @@ import typer
 from splitmerge_cli import terminal
 from splitmerge_cli.analysis import alternatives
 from splitmerge_cli.cli.base import ConfigDir, app, complain, console, explain_errors, print_line
-from splitmerge_cli.cli.folders import runs_in, show_certificates
+from splitmerge_cli.cli.comparing import runs_in, show_certificates
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.diagnostics.restarts import as_frame, short_lines, short_table, table
 from splitmerge_cli.kinds import kinds

@@ -159,7 +159,7 @@ def _tell_columns(printed: set[str], dataset: "Dataset", path: str | None) -> No
     """Print the columns of a table that has few, once; the notes that repeat them count as `printed`."""
     if not dataset.types or path is None or path in printed:
         return
-    from splitmerge_cli.cli.column_table import LISTED, table_lines
+    from splitmerge_cli.cli.files import LISTED, table_lines
 
     if len(dataset.types) > LISTED:
         return

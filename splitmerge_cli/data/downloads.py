@@ -1,16 +1,13 @@
-"""Published data sets: what they are, and how they are downloaded.
+"""Published data sets: contents, sources, whether they are on this machine, and how they are downloaded.
 
-Downloads: written next to their place, counted and hashed on the way, and moved there only when complete.
-
-They come by https alone, from servers whose certificates are verified, wherever an address redirects to.
-
-Published data sets: contents, sources, and whether they are on this machine.
+A file is written next to its place, counted and hashed on the way, and moved there only when complete. It comes by
+https alone, from servers whose certificates are verified, wherever an address redirects to.
 
 A set is a folder of its name in the folder that the environment variable SMCMC_DATA names (default: the user's cache).
-A file whose SHA-256 is known is read only if it has it: the name of the set then stands for its content,
-in the identity of a run too. If no source states it, the digest of the first download is recorded next to the file, and
-holds from then on; the file is unverified, as smcmc reports wherever it is fetched, listed or read.
-``downloads.toml`` is the table of all sets.
+A file whose SHA-256 is known is read only if it has it: the name of the set then stands for its content, in the
+identity of a run too. If no source states it, the digest of the first download is recorded next to the file, and holds
+from then on; the file is unverified, as smcmc reports wherever it is fetched, listed or read. ``downloads.toml`` is the
+table of all sets.
 """
 
 import hashlib

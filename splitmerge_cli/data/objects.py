@@ -1,6 +1,5 @@
-"""Data sets of what a Python program holds: arrays, data frames, sparse matrices, graphs, documents.
-
-How far a download is, on stderr: a bar in a terminal, a line every ten megabytes elsewhere.
+"""Data sets of what a Python program holds: arrays, data frames, sparse matrices, graphs, documents; and how far a
+download is, on stderr: a bar in a terminal, a line every ten megabytes elsewhere.
 """
 
 import sys
@@ -18,11 +17,10 @@ from numpy.typing import NDArray
 from splitmerge_cli.data.dataset import OF_NETWORKS, Dataset, Kind, get_kind
 from splitmerge_cli.data.tables.bundled import BundleOptions, bundle_rows, columns_of
 from splitmerge_cli.data.tables.columns import TOTAL, as_list, index
-from splitmerge_cli.data.tables.digits import EXACT, long_digits
 from splitmerge_cli.data.tables.notes import set_aside, written_column
 from splitmerge_cli.data.tables.repeats import read_repeated
 from splitmerge_cli.data.tables.scaled import ReduceOption, ScaleOption, read_scales, reduce_columns
-from splitmerge_cli.data.tables.table import IN_MEMORY, Table
+from splitmerge_cli.data.tables.table import EXACT, IN_MEMORY, Table, long_digits
 from splitmerge_cli.data.values import (
     is_sparse,
     notes_entry,

@@ -1,8 +1,5 @@
-"""Where files of the user's data, and standard input, are opened.
-
-A table that comes on standard input: read once, held in memory, and known by its first bytes.
-
-Read a file of the user's data: opened as in `splitmerge_cli.received`, up to a limit that memory allows.
+"""Where files of the user's data are opened, up to a limit that memory allows, and standard input, which is read once,
+held in memory, and known by its first bytes.
 
 Every reader of data goes through here. What a file says of its size is not believed: what is packed is counted while it
 expands, and nothing is allocated for a number that a header promises.

@@ -1,8 +1,5 @@
-"""Readers of data: their base, and data that a Python program passes.
-
-Base of all readers of data.
-
-Data that a Python program passes: held by their digest, under which a configuration names them.
+"""The base of all readers of data; data that a Python program passes, held by their digest, under which a configuration
+names them.
 """
 
 from dataclasses import replace

@@ -1,8 +1,5 @@
-"""What a check says of a kernel that is not exact, and posteriors written for other programs.
-
-Where a kernel that is not exact leaves balance most, and what in its ratio would explain it.
-
-Posteriors written as data of their own, which any program can be tested against: `smcmc posteriors export`.
+"""Where a kernel that is not exact leaves balance most, and what in its ratio would explain it; posteriors written as
+data of their own, which any program can be tested against: `smcmc posteriors export`.
 
 The posteriors of `small_posteriors` have the probability of every state, the ones of `large_posteriors` have means that
 were made before. ``exported/README.md`` describes the files, and is one of them.
@@ -33,8 +30,8 @@ from splitmerge_cli.verify.enumerate import State
 from splitmerge_cli.verify.kernel import EXACT
 from splitmerge_cli.verify.large_posteriors import LARGEST, LargePosterior
 from splitmerge_cli.verify.paths import TooManyPaths
-from splitmerge_cli.verify.proposals import Proposals, SeveralProposals, proposals
 from splitmerge_cli.verify.small_posteriors import Posterior
+from splitmerge_cli.verify.transitions import Proposals, SeveralProposals, proposals
 from splitmerge_cli.version import __version__
 
 DENSITIES = "the ratio of the posterior densities"

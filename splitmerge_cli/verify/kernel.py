@@ -1,10 +1,6 @@
-"""Checks of a kernel: its transition matrices, its schedules, the frequencies of its chains.
-
-The sampled check: frequencies of chains against the enumerated posterior.
-
-How often chains are in each state of a small case, and the noise of these frequencies. The kernel of a sampler on a
-small case: its transition matrices, its balance, its mutants. Schedules as users write them, against the enumerated
-posterior: the weighted list or the cycle that a run makes.
+"""The kernel of a sampler on a small case: its transition matrices, its balance, its mutants; how often chains are in
+each state, against the enumerated posterior and the noise of frequencies; schedules as users write them: the weighted
+list or the cycle that a run makes.
 """
 
 from __future__ import annotations
@@ -32,7 +28,7 @@ from splitmerge_cli.verify import transitions
 from splitmerge_cli.verify.cases import Case, Request
 from splitmerge_cli.verify.enumerate import state_of
 from splitmerge_cli.verify.paths import TooManyPaths
-from splitmerge_cli.verify.proposals import SeveralProposals, proposals
+from splitmerge_cli.verify.transitions import SeveralProposals, proposals
 
 if TYPE_CHECKING:
     from splitmerge_cli.config import RunSpecification

@@ -1,8 +1,5 @@
-"""Known posteriors that other programs can be tested against.
-
-Samples of any program, compared with an enumerated posterior over partitions.
-
-Posteriors too large to enumerate: generated data, a model with all numbers, and means from coupled pairs of chains.
+"""Known posteriors that samples of any program are compared with: enumerated ones, and ones too large to enumerate,
+which are generated data, a model with all numbers, and means from coupled pairs of chains.
 
 ``scripts/certify_posteriors.py`` makes the means and writes ``large_posteriors.csv`` and ``large_runs.csv`` next to
 this module: they take minutes. The data are generated again, and compared with the digest that was stored with the

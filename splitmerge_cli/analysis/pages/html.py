@@ -1,11 +1,8 @@
-"""Pages of HTML: their parts, and the section on the fit of the model.
+"""Parts of HTML pages, which hold their style and pictures (they load nothing, and every text is escaped once), and the
+section "Does the model fit?" of a run's page.
 
-The section "Does the model fit?" of a run's page.
-
-Parts of HTML pages, which hold their style and pictures: they load nothing, and every text is escaped once.
-
-A function takes texts as they are in the data and returns `Markup`, which is HTML; what is `Markup` already stays as
-it is.
+A function takes texts as they are in the data and returns `Markup`, which is HTML; what is `Markup` already stays as it
+is.
 """
 
 import base64

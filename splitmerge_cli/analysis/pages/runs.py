@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 from splitmerge_cli.analysis import comparison
 from splitmerge_cli.analysis.certificate import Certificate
+from splitmerge_cli.analysis.comparison import answers, commands
 from splitmerge_cli.analysis.pages import html
 from splitmerge_cli.analysis.pages.html import Markup, element, heading, join, paragraph, sections_of_fit, table
-from splitmerge_cli.analysis.pages.sensitivity import answers, commands
 from splitmerge_cli.analysis.plots.races import data_name
 from splitmerge_cli.analysis.plots.run import all_pictures, pictures
 from splitmerge_cli.analysis.plots.style import absent_letters, use_style

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from scipy.cluster import hierarchy
 
 from splitmerge_cli.analysis.alternatives import dendrogram_of
-from splitmerge_cli.analysis.plots import chains, uncertainty
+from splitmerge_cli.analysis.plots import races, uncertainty
 from splitmerge_cli.analysis.plots.races import Picture, option, subject, thinned_rows
 from splitmerge_cli.analysis.plots.style import FULL, REFERENCE, colour_of, draw_in_fonts, footnote, narrow
 from splitmerge_cli.config import ConfigError
@@ -194,7 +194,7 @@ PICTURES = {
         "Do the chains agree?",
         "lines of log joint, K and the quantity of largest R-hat, a strip for each chain; bars of ranks; running means",
         lambda run: True,
-        chains.traces,
+        races.traces,
         section="chains",
     ),
 }

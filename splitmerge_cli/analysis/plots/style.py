@@ -1,8 +1,5 @@
-"""How pictures look: the style of all figures, marks of items, text inside a picture.
-
-Style of all figures: the style sheet, widths, one colour per sampler, byte-stable files.
-
-Marks of items in the colours of their clusters, and text inside a picture, written where it covers no other text.
+"""Style of all figures: the style sheet, widths, one colour per sampler, byte-stable files; marks of items in the
+colours of their clusters, and text inside a picture, written where it covers no other text.
 """
 
 import logging

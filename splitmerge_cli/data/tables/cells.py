@@ -1,9 +1,5 @@
-"""Cells of a table: which are missing, which are numbers, in which units.
-
-Missing cells: which cells stand for them, NaN in their place, a note of them.
-
-Units behind the numbers of a column: factors such as k and M, one unit in all cells, or units of one quantity. The
-cells of a column in a mixed table: which are missing, which are numbers, which values there are.
+"""The cells of a column: which are missing, which are numbers, which values there are, and the units behind numbers:
+factors such as k and M, one unit in all cells, or units of one quantity.
 """
 
 import re
@@ -19,8 +15,18 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from splitmerge_cli.data.arrow import array_of, numbers_of
-from splitmerge_cli.data.tables.digits import EXACT, has_long_digits, long_digits
-from splitmerge_cli.data.tables.table import NUMBER, WRITTEN, Table, column_key, is_of_numbers, is_text, list_names
+from splitmerge_cli.data.tables.table import (
+    EXACT,
+    NUMBER,
+    WRITTEN,
+    Table,
+    column_key,
+    has_long_digits,
+    is_of_numbers,
+    is_text,
+    list_names,
+    long_digits,
+)
 from splitmerge_cli.data.tables.text import Text
 from splitmerge_cli.data.values import require
 

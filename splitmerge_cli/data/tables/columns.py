@@ -1,9 +1,4 @@
-"""Columns of tables: those that the user asks for, found by name or number, and read.
-
-Columns of tables: found by name or number, and read as numbers, words or codes.
-
-The columns of a table that the user asks for.
-"""
+"""Columns of tables: those that the user asks for, found by name or number, read as numbers, words or codes."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence

@@ -1,9 +1,5 @@
-"""Tables in files of other formats: JSON lines, .npy, Parquet and Feather, sheets.
-
-Tables of JSON lines (.jsonl, .ndjson): an object in each row of a text, whose keys name the columns.
-
-Arrays in .npy files, and the tables that they make. Tables in .parquet and .feather files. Tables in .xlsx files: a
-sheet is read as the text table that it would be saved as.
+"""Tables in files of other formats: JSON lines (.jsonl, .ndjson: an object in each row, whose keys name the columns),
+.npy, .parquet and .feather, and .xlsx, a sheet of which is read as the text table that it would be saved as.
 """
 
 import csv as csv_module

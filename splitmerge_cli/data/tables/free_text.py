@@ -1,8 +1,5 @@
-"""What is written around the rows of a table: comments, links between rows.
-
-Lists in text files as they come: the first row shows the separator, comments stand at the top.
-
-Pairs of rows that belong together or apart: from a file, or as a program has them.
+"""Lists in text files as they come (the first row shows the separator, comments stand at the top), and pairs of rows
+that belong together or apart, from such a file or as a program has them.
 """
 
 import csv as csv_module

@@ -1,8 +1,5 @@
-"""From the bytes of a text table to its separator: unpacked, decoded, and split as its first rows show.
-
-Text files as UTF-8: unpacked, decoded, without a byte order mark.
-
-The separator and the decimal sign of a text table, found by its first rows.
+"""From the bytes of a text table to its separator and decimal sign: unpacked, decoded, without a byte order mark, and
+split as its first rows show.
 """
 
 import codecs

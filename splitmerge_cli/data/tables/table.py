@@ -1,4 +1,6 @@
-"""Tables in memory: columns of a file, where their cells are in it, and how messages name them."""
+"""Tables in memory: columns of a file, where their cells are in it, and how messages name them. Whole numbers that lose
+digits as float64, codes of 17 digits, say, are words digit by digit.
+"""
 
 import re
 from collections.abc import Collection, Sequence
@@ -12,7 +14,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from splitmerge_cli.data.arrow import array_of, numbers_of
-from splitmerge_cli.data.tables.digits import long_digits
+from splitmerge_cli.data.values import EXACT as EXACT
+from splitmerge_cli.data.values import first_rounded
 from splitmerge_cli.overrides import path_word
 from splitmerge_cli.received import DataError
 
@@ -148,7 +151,7 @@ class Table:
         return self.columns[j]
 
     def long_digits(self, j: int, also: Sequence[str | int | float] = ()) -> pa.ChunkedArray | None:
-        """Column `j` as `splitmerge_cli.data.tables.digits.long_digits` has it, as it is written."""
+        """Column `j` as `splitmerge_cli.data.tables.table.long_digits` has it, as it is written."""
         return long_digits(self.cells(j), also)
 
     def unnamed_columns(self) -> list[int]:
@@ -325,3 +328,53 @@ def column_key(table: Table, j: int) -> str:
     """Column `j` as a user types it: its name where that needs no quotes and is unique, else its number."""
     name = table.names[j] if table.names else ""
     return name if _PLAIN.fullmatch(name) and len(table.positions_of(name)) == 1 else str(j + 1)
+
+
+_LONG = r"^[-+]?\d{16,}(\.0*)?$"
+"""Whole numbers that may lose digits."""
+_MOST_DIGITS = 400
+"""Characters from which on a whole number is larger than every float64."""
+
+
+def long_digits(column: pa.ChunkedArray, also: Sequence[str | int | float] = ()) -> pa.ChunkedArray | None:
+    """A column as text, where one of its whole numbers loses digits as float64; None of any other column.
+
+    It holds whole numbers, decimal numbers or text; nothing is known any more of what a column of floats has lost.
+    `also`: what else stands for a missing cell.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> long_digits(pa.chunked_array([[2**53, 2**53 + 1]])).to_pylist()
+    ['9007199254740992', '9007199254740993']
+    >>> long_digits(pa.chunked_array([[2**53, 10**18]])) is None
+    True
+    """
+    kind, types = column.type, pa.types
+    text = column
+    if types.is_integer(kind):
+        if kind.bit_width < 64 or not _loses_digits(column):
+            return None
+        text = pc.cast(column, pa.string())
+    elif types.is_decimal(kind):
+        text = pc.replace_substring_regex(pc.cast(column, pa.string()), r"\.0+$", "")
+    elif not (types.is_string(kind) or types.is_large_string(kind)):
+        return None
+    return text if has_long_digits(pc.utf8_trim_whitespace(text), also) else None
+
+
+def _loses_digits(column: pa.ChunkedArray) -> bool:
+    """Whether a column of 64-bit whole numbers has one that is no float64."""
+    return first_rounded(numbers_of(column.drop_null())) is not None
+
+
+def has_long_digits(text: pa.ChunkedArray, also: Sequence[str | int | float] = ()) -> bool:
+    """Whether a cell of text, without spaces around it, is a whole number that loses digits as float64; `also`: what
+    else stands for a missing cell."""
+    long_numbers = pc.unique(text.filter(pc.match_substring_regex(text, _LONG))).to_pylist()
+    missing = set(map(str, also))
+    return any(
+        len(word) > _MOST_DIGITS or int(word.partition(".")[0]) != float(word)
+        for word in long_numbers
+        if word not in missing
+    )

@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.data.arrow import array_of, numbers_of
 from splitmerge_cli.data.opening import Limit, check_rows
-from splitmerge_cli.data.tables.digits import EXACT, long_digits
-from splitmerge_cli.data.tables.table import COLUMN_BYTES, NAMELESS, NUMBER, WRITTEN, Table, quote
+from splitmerge_cli.data.tables.table import COLUMN_BYTES, EXACT, NAMELESS, NUMBER, WRITTEN, Table, long_digits, quote
 from splitmerge_cli.data.values import MAGNITUDE, blocks
 from splitmerge_cli.received import DataError
 
