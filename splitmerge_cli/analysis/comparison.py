@@ -16,26 +16,20 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from splitmerge_cli.config import ConfigError, component, specify, usable_choices
-from splitmerge_cli.config.resolution import AUTO
-from splitmerge_cli.config.schema import RUNTIME_KEYS
-from splitmerge_cli.config.specification import command_of
+from splitmerge_cli.config import ConfigError, component, resolution, schema, specification, specify, usable_choices
 from splitmerge_cli.data.tables.repeats import KEEP
-from splitmerge_cli.diagnostics.agreement import SCORES
-from splitmerge_cli.diagnostics.partition_losses import distances
+from splitmerge_cli.diagnostics import agreement, partition_losses
 from splitmerge_cli.received import DataError
+from splitmerge_cli.runs import grouping, identity, stored
 from splitmerge_cli.runs.answers import answers_of, interval_of_run, kind_of
-from splitmerge_cli.runs.grouping import listed_clusters
-from splitmerge_cli.runs.identity import DATA_FILES
 from splitmerge_cli.runs.judgement import judgement_of
 from splitmerge_cli.runs.store.files import CLUSTERS, LISTED_RUNS, DamagedRun
 from splitmerge_cli.runs.store.read import GROUPS, Run, find_runs
 from splitmerge_cli.runs.store.schema import SealedFolder
-from splitmerge_cli.runs.stored import dataset_of, open_run, specification_of
 
 MOST_RUNS = 20
 """Runs up to which every two are compared."""
-OF_ITEMS = ("max_bytes", *(key.removeprefix("data.") for key in DATA_FILES.values()))
+OF_ITEMS = ("max_bytes", *(key.removeprefix("data.") for key in identity.DATA_FILES.values()))
 """Options of a data set that do not decide its items: a limit, and names of files, whose digests count instead."""
 
 
@@ -59,7 +53,7 @@ def row_of(run: Run) -> dict[str, Any]:
     return {
         **{key: summary[key] for key in ("sampler", "model", "data", "N", "seed", "chains")},
         "iterations": min(summary["iterations"]),
-        "n_clusters": listed_clusters(summary),
+        "n_clusters": grouping.listed_clusters(summary),
         "n_clusters_of": "estimate" if "expected_vi" in summary["point_estimate"] else "best state",
         "low": low,
         "high": high,
@@ -98,7 +92,7 @@ def differences(configs: Sequence[Mapping[str, Any]]) -> list[str]:
     >>> differences([one, one | {"seed": 1}])
     ['seed=0', 'seed=1']
     """
-    plain = [{key: value for key, value in config.items() if key not in RUNTIME_KEYS} for config in configs]
+    plain = [{key: value for key, value in config.items() if key not in schema.RUNTIME_KEYS} for config in configs]
     overrides: list[list[str]] = [[] for _ in plain]
 
     def note(key: str, values: Mapping[int, Any]) -> None:
@@ -139,12 +133,12 @@ class Items:
     def __init__(self, run: Run) -> None:
         self.labels = labels_of(run)
         data = run.config["data"]
-        digests = [run.provenance.get(f"{name}_sha256") for name in DATA_FILES]
+        digests = [run.provenance.get(f"{name}_sha256") for name in identity.DATA_FILES]
         # rows of one file are the same items, whatever columns are looked at; which rows differ depends on the columns
         is_whole = data.get("repeated", KEEP) == KEEP and (data["name"] != "csv" or data.get("weights") is None)
         options = {key: value for key, value in data.items() if key not in OF_ITEMS}
         if digests[0] is not None and is_whole:
-            options = specification_of(run).model.kind.options_of_items(options)
+            options = stored.specification_of(run).model.kind.options_of_items(options)
         self._key = json.dumps([digests, options, len(self.labels)], sort_keys=True, default=str)
         place = data.get("path") or ""
         self.source = f"data={data['name']}{f' {place}' if place else ''}, {len(self.labels):,} items"
@@ -179,8 +173,8 @@ def measure_distances(runs: Sequence[Run]) -> tuple[pd.DataFrame, list[str]]:
         if theirs is None:
             apart.append((a, b))
         else:
-            vi = float(distances(items[a].labels, theirs[None, :])[0])
-            ari = float(SCORES["ari"](items[a].labels, theirs))
+            vi = float(partition_losses.distances(items[a].labels, theirs[None, :])[0])
+            ari = float(agreement.SCORES["ari"](items[a].labels, theirs))
         rows.append({"a": a, "b": b, "vi": vi, "ari": ari})
     # runs fall into groups of the same items
     groups: list[list[int]] = []
@@ -198,7 +192,7 @@ def measure_distances(runs: Sequence[Run]) -> tuple[pd.DataFrame, list[str]]:
 def distance_rows(distances: pd.DataFrame, runs: int) -> list[list[str]]:
     """Format the distances between runs, one row each: vi below the diagonal, ari above it."""
     table = [[""] * runs for _ in range(runs)]
-    for row in distances.itertuples(index=False):
+    for row in partition_losses.distances.itertuples(index=False):
         table[row.a][row.b], table[row.b][row.a] = number(row.ari, ".3f"), number(row.vi, ".3f")
     return table
 
@@ -211,7 +205,7 @@ def drop_shared(jobs: Sequence[Sequence[str]]) -> list[str]:
 
 def settings(job: Sequence[str]) -> list[str]:
     """The overrides of a job that may change what is computed, or name its experiment."""
-    left_out = set(RUNTIME_KEYS) - {"experiment"}
+    left_out = set(schema.RUNTIME_KEYS) - {"experiment"}
     return [override for override in job if override.lstrip("+~").partition("=")[0] not in left_out]
 
 
@@ -294,15 +288,15 @@ def answers(run: Run, at_hand: Sequence[Run]) -> list[Answer]:
         try:
             if not other.is_done or other.config["data"]["name"] != run.config["data"]["name"]:
                 continue
-            other = open_run(other)
+            other = stored.open_run(other)
             labels = own_items.align(Items(other))
         except (ConfigError, DamagedRun, FileNotFoundError):  # what cannot be read tells nothing here
             continue
         if labels is None:
             continue
         difference = differences([run.config, other.config])[1]
-        ari = float(SCORES["ari"](own_items.labels, labels))
-        vi = float(distances(own_items.labels, labels[None, :])[0])
+        ari = float(agreement.SCORES["ari"](own_items.labels, labels))
+        vi = float(partition_losses.distances(own_items.labels, labels[None, :])[0])
         answers_found.append(Answer(aspect_of(difference), difference or "nothing", row_of(other), ari, vi))
     return sorted(answers_found, key=lambda each: (each.aspect, each.difference))
 
@@ -333,14 +327,14 @@ def aspect_of(difference: str) -> str:
 
 def commands(run: Run) -> Iterator[tuple[str, str]]:
     """Commands that tell how the answer moves, each with the aspect: prior, model, start."""
-    spec = specification_of(run)
+    spec = stored.specification_of(run)
     tried: dict[str, dict[str, Any]] = {
         "prior": _choose_other_prior(run.config["model"]),
         "model": _choose_other_model(run, run.config["model"]),
         "start": {"init": ("one_cluster", "singletons"), "seed": run.config["seed"] + 1},
     }
     for aspect, changed in tried.items():
-        line = command_of(spec, changed, run.config_dir) if changed else None
+        line = specification.command_of(spec, changed, run.config_dir) if changed else None
         if line is not None:
             yield aspect, line
 
@@ -362,12 +356,12 @@ def _choose_other_model(run: Run, model: Mapping[str, Any]) -> dict[str, Any]:
         others = tuple(each for each in ("diag", "full") if each != covariance)
         return {"model.covariance": others if len(others) > 1 else others[0]} if _is_valid(run, others[0]) else {}
     try:
-        dataset = dataset_of(run)
+        dataset = stored.dataset_of(run)
     except (ConfigError, DataError):
         return {}
     for name in usable_choices("model"):
         if name != model["name"] and component("model", name).target.accepts(dataset)[0]:
-            return {"model": name, "sampler": AUTO}
+            return {"model": name, "sampler": resolution.AUTO}
     return {}
 
 

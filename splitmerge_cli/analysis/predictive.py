@@ -7,15 +7,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from splitmerge_cli import extras, received
 from splitmerge_cli.config import Component, ConfigError, DataSource
 from splitmerge_cli.core.capabilities import Coupled
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.extras import special
-from splitmerge_cli.received import DataError
+from splitmerge_cli.runs import identity, initial
 from splitmerge_cli.runs.draws import BATCHES, Draws, State
-from splitmerge_cli.runs.identity import file_digests
-from splitmerge_cli.runs.initial import build_model, load_dataset
 
 ENOUGH = 0.01
 """Standard error of a log density (nats) or of a probability below which no more draws are taken."""
@@ -68,11 +66,11 @@ class Averages:
 
     def log_mean(self) -> NDArray[np.float64]:
         """Log of the mean density, ``[n]``."""
-        return np.asarray(special.logsumexp(self._log_sums, axis=0) - np.log(self._counts.sum()))
+        return np.asarray(extras.special.logsumexp(self._log_sums, axis=0) - np.log(self._counts.sum()))
 
     def error(self) -> NDArray[np.float64]:
         """Standard error of `log_mean`, ``[n]``: the relative error of the mean density."""
-        total = special.logsumexp(self._log_sums, axis=0)
+        total = extras.special.logsumexp(self._log_sums, axis=0)
         with np.errstate(invalid="ignore"):
             shares = np.exp(self._log_sums - total)
         return spread_of(shares - (self._counts / self._counts.sum())[:, None], self._counts)
@@ -151,7 +149,7 @@ def _predict_block(
     done = 0
     for state, log_density, log_weight in by_state(model, dataset, new, draws):
         log_joint = log_density + log_weight
-        log_p = special.logsumexp(log_joint, axis=1)
+        log_p = extras.special.logsumexp(log_joint, axis=1)
         batch = int(draws.batch[done])
         density.add(batch, log_p)
         done += 1
@@ -203,7 +201,7 @@ class Following:
     def __call__(self) -> NDArray[np.float64]:
         """Log densities in the present state, float64 ``[n]``."""
         _, log_density, log_weight = next(self._states)
-        return np.asarray(special.logsumexp(log_density + log_weight, axis=1))
+        return np.asarray(extras.special.logsumexp(log_density + log_weight, axis=1))
 
 
 def by_state(
@@ -244,7 +242,7 @@ def log_jacobian(model: Component, dataset: Dataset) -> NDArray[np.float64]:
 
 def build_predictive(component: Component, dataset: Dataset, whole: Dataset) -> Model:
     """The model of the data and the new items, with the defaults for the data."""
-    model = build_model(component, dataset, whole)
+    model = initial.build_model(component, dataset, whole)
     if not model.conjugate:
         raise ConfigError(
             "model.conjugate=false: the parameters of clusters are not recorded, so new items cannot be predicted; "
@@ -317,7 +315,7 @@ def _predict_coupled(
                 take_state(model, state, np.append(state.labels, np.int32(k)), state.K)
                 density[i, k] = model.log_lik_total() - before
                 weight[k] = model.log_prior_total()
-        yield state, density, weight - special.logsumexp(weight)
+        yield state, density, weight - extras.special.logsumexp(weight)
 
 
 def items_of(data: DataSource, dataset: Dataset, file: str) -> Dataset:
@@ -339,17 +337,17 @@ def items_of(data: DataSource, dataset: Dataset, file: str) -> Dataset:
     every_row |= ALONE if dataset.facts_of_bundles else {}
     every_row |= kind.reader_options(table)
     source = data.with_options(path=file, **every_row)
-    digests = file_digests(source)
+    digests = identity.file_digests(source)
     try:
-        new_items = load_dataset(source, kind, digests)
-    except DataError as error:
+        new_items = initial.load_dataset(source, kind, digests)
+    except received.DataError as error:
         if not dataset.facts_of_bundles or not str(error).startswith("data.group="):
             raise
         # without the column of units each row is alone
-        new_items = load_dataset(source.with_options(group=None), kind, digests)
+        new_items = initial.load_dataset(source.with_options(group=None), kind, digests)
     try:
         # exposures are no column of the data
         new = kind.new_items(replace(dataset, exposure=None), kind.as_given(new_items))
         return replace(new, exposure=new_items.exposure, bundles=new_items.bundles)
-    except DataError as error:
-        raise DataError(f"new={file}: {error}") from None
+    except received.DataError as error:
+        raise received.DataError(f"new={file}: {error}") from None

@@ -39,15 +39,11 @@ from typing import Any
 import numpy as np
 
 from splitmerge_cli.api.updating import Settled
-from splitmerge_cli.config import ConfigError, RunSpecification, class_of, classes
+from splitmerge_cli.config import ConfigError, RunSpecification, class_of, classes, specification
 from splitmerge_cli.config import choices as choices_of
-from splitmerge_cli.config.specification import name_beside, override, words_of
+from splitmerge_cli.data import objects, opening, values
 from splitmerge_cli.data.dataset import Dataset, Kind, get_kind, kinds
-from splitmerge_cli.data.objects import from_object
-from splitmerge_cli.data.opening import limit_bytes, read_once
-from splitmerge_cli.data.tables.mixed import NoMixedTable
-from splitmerge_cli.data.tables.scaled import reduce_keys
-from splitmerge_cli.data.values import is_sparse
+from splitmerge_cli.data.tables import mixed, scaled
 from splitmerge_cli.fits import candidates
 from splitmerge_cli.fits.candidates import (
     AS_THEY_ARE,
@@ -71,8 +67,7 @@ from splitmerge_cli.fits.readings import AS_READ, COUNTS, READINGS, REALS, add_t
 from splitmerge_cli.fits.short_fits import CHAINS, keeping, short_fits
 from splitmerge_cli.kinds.tables import choice
 from splitmerge_cli.received import DataError
-from splitmerge_cli.runs.identity import choice_id, file_digests
-from splitmerge_cli.runs.initial import load_dataset
+from splitmerge_cli.runs import identity, initial
 from splitmerge_cli.runs.store import manifest
 
 AUTO = "auto"
@@ -112,8 +107,8 @@ def options_for(model: str, dataset: Dataset, named: Mapping[str, Any]) -> dict[
     scales = scales_for(dataset, named)
     if model == MIXED and count_reals(dataset) < 2:
         return scales
-    takes_tails = not is_sparse(dataset.values) and (model == MIXED or not choice.has_steps(dataset))
-    takes_noise = model != MIXED and not is_sparse(dataset.values)
+    takes_tails = not values.is_sparse(dataset.values) and (model == MIXED or not choice.has_steps(dataset))
+    takes_noise = model != MIXED and not values.is_sparse(dataset.values)
     tails = ({"tails": AUTO} if takes_tails else {}) | ({"noise": AUTO} if takes_noise else {})
     return {"covariance": AUTO} | tails | scales
 
@@ -136,12 +131,12 @@ def model_for_object(data: Any) -> tuple[str, Any]:
     for kind in kinds().values():
         if kind.recognises(data):
             return kind.model, data
-    table = from_object(data, MIXED)
+    table = objects.from_object(data, MIXED)
     model = model_for(table)
     # of a frame the model may leave out less than is left out of a mixed table
     for kept in (data, columns_read(data, table)):
         with suppress(DataError):
-            read = from_object(kept, kind_of_model(model).name)
+            read = objects.from_object(kept, kind_of_model(model).name)
             if _are_same(read, table):
                 if kept is not data:
                     warn_of_data(table)
@@ -151,7 +146,7 @@ def model_for_object(data: Any) -> tuple[str, Any]:
 
 def _are_same(read: Dataset, table: Dataset) -> bool:
     """Whether two readings of a table give the same cells."""
-    return not is_sparse(read.values) and np.array_equal(read.values, table.values)
+    return not values.is_sparse(read.values) and np.array_equal(read.values, table.values)
 
 
 def settle(spec: RunSpecification, say: Callable[[str], None], fits: Fits | None = None, tell: Tell = None) -> Settled:
@@ -162,10 +157,10 @@ def settle(spec: RunSpecification, say: Callable[[str], None], fits: Fits | None
     """
     if not spec.to_choose:
         return Settled(spec, None)
-    file = manifest.path_of(spec.out, choice_id(spec, _describe_comparison() | _list_candidates()))
+    file = manifest.path_of(spec.out, identity.choice_id(spec, _describe_comparison() | _list_candidates()))
     if spec.resume and (stored := manifest.recall(file, say)):
         changes = stored["changes"]
-        say(f"{' '.join(words_of(spec, changes))}, as {file} says")
+        say(f"{' '.join(specification.words_of(spec, changes))}, as {file} says")
         return Settled(spec.with_(changes), stored["chosen"] if spec.timing else _without_times(stored["chosen"]))
     settled = _choose(spec, say, fits, tell, file.with_suffix(".fits"))
     if not spec.timing:
@@ -182,14 +177,14 @@ def _without_times(chosen: Any) -> Any:
     return [_without_times(one) for one in chosen] if isinstance(chosen, list) else chosen
 
 
-@read_once()
+@opening.read_once()
 def _choose(spec: RunSpecification, say: Callable[[str], None], made: Fits | None, tell: Tell, so_far: Path) -> Settled:
     """`settle` for a run without a stored choice; `so_far` has the fits of one that was interrupted."""
     asked = spec.to_choose
     asks = OF_SCALE in asked or ("model" in asked and OF_SCALE not in spec.given_keys.keys)
     if "model" in asked:
         spec = spec.with_(named := _choose_model(spec, tell))
-        said = [override(key, value) for key, value in named.items() if value != AUTO and key != "gap"]
+        said = [specification.override(key, value) for key, value in named.items() if value != AUTO and key != "gap"]
         say(f"model={AUTO}: {' '.join(said)}")
     fits = made or short_fits(_sampler_of(spec), spec.seed, say, spec.progress)
     of_ratings: dict[str, Any] = {}
@@ -364,12 +359,12 @@ def read_whole_numbers(
     if options.get("resolution", AUTO) != AUTO:
         return of_table, None
     for what in READINGS:
-        as_read = from_object(data, MIXED, **of_table)
+        as_read = objects.from_object(data, MIXED, **of_table)
         types = add_types(of_table.get("types") or {}, what, as_read)
         by_name = {name: of_table | {"types": of_columns} for name, of_columns in types.items()}
         if not by_name:
             continue
-        datasets = {name: from_object(data, MIXED, **given) for name, given in by_name.items()}
+        datasets = {name: objects.from_object(data, MIXED, **given) for name, given in by_name.items()}
         whole = what == "counts" and not (options or of_table) and np.shape(data) == as_read.values.shape
         vectors = as_vectors(as_read) if whole else None
         forms = choice.forms_of_counts(datasets[COUNTS], options) if what == "counts" else {}
@@ -385,7 +380,7 @@ def read_scales(
     """How an object is read by a model of real columns: `from_object`'s arguments `of_table`, with the scales of
     ``data.scale=auto``; and how these were found. `keys` are the keys of the run."""
     of_table, kind = dict(of_table), kind_of_model(keys["model"]).name
-    as_they_are = from_object(data, kind, **of_table)
+    as_they_are = objects.from_object(data, kind, **of_table)
     options = _options_of(keys)
     if _names_units(options) or not (scales := choice.find_scales(as_they_are)):
         return of_table, None
@@ -393,7 +388,7 @@ def read_scales(
     options = model_of({"name": keys["model"]} | {k: v for k, v in options.items() if v != AUTO}).as_typed
     if keys.get(OF_COVARIANCE) == AUTO:
         del options["covariance"]
-    rescaled = from_object(data, kind, **on_scales)
+    rescaled = objects.from_object(data, kind, **on_scales)
     found = choose_scales(options, as_they_are, rescaled, choice.format_scales(scales), fits, say)
     taken = on_scales if found[0]["columns"] == RESCALED else of_table
     return taken, {OF_SCALE: found, "by": _describe_comparison()}
@@ -446,7 +441,7 @@ def settle_jobs(jobs: Sequence[RunSpecification], say: Callable[[str], None]) ->
         if changes is None:
             changes = settle(job, say).spec.find_changes(job)
             settled.append((asked, changes))
-        return name_beside(job.with_(changes), job)
+        return specification.name_beside(job.with_(changes), job)
 
     return [decide(job) if job.to_choose else job for job in jobs]
 
@@ -465,7 +460,7 @@ def _choose_model(spec: RunSpecification, tell: Tell) -> dict[str, Any]:
     columns: dict[str, Any] | None = {}
     try:
         dataset = _read(spec, MIXED)
-    except NoMixedTable:
+    except mixed.NoMixedTable:
         dataset = _read(spec, "gaussian")
     if tell is not None:
         tell(dataset)
@@ -476,7 +471,7 @@ def _choose_model(spec: RunSpecification, tell: Tell) -> dict[str, Any]:
         if columns is None:
             model, columns = MIXED, {}
     named = {f"data.{key}": value for key, value in (columns or {}).items()}
-    named |= {} if "data.reduce" in spec.given_keys.keys else reduce_keys(dataset)
+    named |= {} if "data.reduce" in spec.given_keys.keys else scaled.reduce_keys(dataset)
     joins = {} if "gap" in spec.given_keys.keys or model != OF_REALS[0] else {"gap": None}
     return {"model": model, **named, **_unnamed_options(spec, model, dataset), **joins}
 
@@ -496,8 +491,8 @@ def _read(spec: RunSpecification, model: str | None = None, **options: Any) -> D
     """The data of a run, read for another model or with other options if any are named; no model is built."""
     data, kind = spec.data.with_options(**options), spec.model.kind if model is None else kind_of_model(model)
     data.check()
-    with limit_bytes(data.max_bytes):
-        return load_dataset(data, kind, file_digests(data))
+    with opening.limit_bytes(data.max_bytes):
+        return initial.load_dataset(data, kind, identity.file_digests(data))
 
 
 def _sampler_of(spec: RunSpecification) -> dict[str, Any]:

@@ -16,21 +16,16 @@ from numpy.typing import NDArray
 
 from splitmerge_cli import runs
 from splitmerge_cli.analysis.predictive import by_state
-from splitmerge_cli.config import Component, ConfigError, RunSpecification, specify_keys
-from splitmerge_cli.config.specification import differences
+from splitmerge_cli.config import Component, ConfigError, RunSpecification, specification, specify_keys
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.reading import hold
 from splitmerge_cli.fits.objects import DataNote, warn, warn_of_data
-from splitmerge_cli.runs.draws import last_states
-from splitmerge_cli.runs.errors import Interrupted
-from splitmerge_cli.runs.initial import build_model
+from splitmerge_cli.runs import draws, errors, initial, stored
 from splitmerge_cli.runs.starts import start_of
-from splitmerge_cli.runs.store.files import replace_file
-from splitmerge_cli.runs.store.read import Run
-from splitmerge_cli.runs.stored import specification_of
+from splitmerge_cli.runs.store import files, read
 from splitmerge_cli.terminal import console
 
-Made = tuple[Run, Dataset | None, str | None, Component]
+Made = tuple[read.Run, Dataset | None, str | None, Component]
 
 
 class Settled(NamedTuple):
@@ -75,8 +70,8 @@ def make(settle_in: Callable[[str], tuple[Settled, Dataset | None]], store: str 
         if plan.growing:
             warn(plan.growing, DataNote)
         run = runs.make(replace(plan, chosen=settled.chosen))
-    except Interrupted as interruption:
-        run = Run(interruption.path)
+    except errors.Interrupted as interruption:
+        run = read.Run(interruption.path)
     except BaseException:
         if temporary is not None:
             shutil.rmtree(temporary, ignore_errors=True)
@@ -117,7 +112,7 @@ def stack_items(dataset: Dataset, new: Any) -> tuple[Dataset, Dataset]:
 
 
 def start_states(
-    run: Run, model: Component, dataset: Dataset, new: Dataset, generator: np.random.Generator
+    run: read.Run, model: Component, dataset: Dataset, new: Dataset, generator: np.random.Generator
 ) -> NDArray[np.int32]:
     """The last recorded partition of every chain, with the new items in it: int32 ``[chains, N + n]``.
 
@@ -125,8 +120,8 @@ def start_states(
     one of its own, as long as model and prior allow one. Resampled hyper-parameters begin as in any
     chain.
     """
-    starts, largest_K = [], build_model(model, dataset.kind.stack(dataset, new)).largest_K
-    for state, log_density, log_weight in by_state(model, dataset, new, last_states(run)):
+    starts, largest_K = [], initial.build_model(model, dataset.kind.stack(dataset, new)).largest_K
+    for state, log_density, log_weight in by_state(model, dataset, new, draws.last_states(run)):
         log_joint = log_density + log_weight
         # with Gumbel noise the largest is a draw
         noisy = log_joint + generator.gumbel(size=log_joint.shape)
@@ -141,7 +136,7 @@ def start_states(
 
 
 def update(
-    run: Run,
+    run: read.Run,
     dataset: Dataset,
     new: Any,
     iterations: int | None,
@@ -154,13 +149,13 @@ def update(
         raise ConfigError(f"update: the run is not finished: {missing}")
     whole, new_items = stack_items(dataset, new)
     seed = run.config["seed"] + 1 if seed is None else seed
-    starts = start_states(run, specification_of(run).model, dataset, new_items, np.random.default_rng(seed))
+    starts = start_states(run, stored.specification_of(run).model, dataset, new_items, np.random.default_rng(seed))
     changed = {"seed": seed, "progress": choose_progress(progress)}
     changed |= {} if iterations is None else {"iterations": iterations}
 
     def settle_in(out: str) -> tuple[Settled, Dataset]:
         data = {"data": "given", "data.sha256": hold(whole)}
-        settings = differences(specification_of(run), data=data)
+        settings = specification.differences(stored.specification_of(run), data=data)
         held = _write(starts, Path(out) / STARTS)
         named = {key: value for key, value in settings.items() if key not in ("K0", "warmup")}
         named |= {"init": str(held), "chains": len(starts), "out": out} | changed
@@ -175,6 +170,6 @@ def _write(starts: NDArray[np.int32], folder: Path) -> Path:
     np.save(content, starts, allow_pickle=False)
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{hashlib.sha256(content.getvalue()).hexdigest()[:12]}.npy"
-    with replace_file(path) as temporary:
+    with files.replace_file(path) as temporary:
         temporary.write_bytes(content.getvalue())
     return path

@@ -7,16 +7,13 @@ import numpy as np
 import typer
 
 from splitmerge_cli.cli.base import ConfigDir, Overrides, app, explain_errors, note
-from splitmerge_cli.config import ConfigError, RunSpecification, choices, component, specify
-from splitmerge_cli.config.errors import is_file_name
-from splitmerge_cli.config.schema import all_keys
+from splitmerge_cli.config import ConfigError, RunSpecification, choices, component, errors, schema, specify
 from splitmerge_cli.data.dataset import READ_AS, Dataset, get_kind
 from splitmerge_cli.data.opening import SIGN, limit_bytes
 from splitmerge_cli.data.tables.mixed import RejectedColumns, describe_cells
 from splitmerge_cli.diagnostics.cluster_table import shorten
 from splitmerge_cli.overrides import PATH, path_word, read, shell_word, write
-from splitmerge_cli.runs.identity import file_digests
-from splitmerge_cli.runs.initial import load_dataset
+from splitmerge_cli.runs import identity, initial
 from splitmerge_cli.runs.undecided import MIXED
 from splitmerge_cli.terminal import WIDTH, one_line
 
@@ -70,15 +67,15 @@ def _find_file(word: str, words: Sequence[str]) -> str | None:
     """The file, or standard input, that a word among `words` names; None if the word is a key."""
     key, equals, value = word.partition("=")
     if not equals:
-        return word if word == SIGN or is_file_name(word) or os.path.exists(word) else None
+        return word if word == SIGN or errors.is_file_name(word) or os.path.exists(word) else None
     if key == "data.path" and not {"data", "experiment"} & set(map(_key, words)):
         # messages name a file so, and its reader only where that is known
         path = str(read(value, PATH))
         return path if path == SIGN or os.path.exists(path) else None
     if key == "data":
         named = value in choices("data") or ("," in value and not os.path.exists(value))
-        return value if not named and (is_file_name(value) or os.path.exists(value)) else None
-    known = {name for name, _ in all_keys()}
+        return value if not named and (errors.is_file_name(value) or os.path.exists(value)) else None
+    known = {name for name, _ in schema.all_keys()}
     return word if "." not in key and key not in known and os.path.exists(word) else None
 
 
@@ -148,4 +145,4 @@ def _load(spec: RunSpecification) -> Dataset:
     data = spec.data.with_options(kind=kind.name) if kind.name == MIXED else spec.data
     data.check()
     with limit_bytes(data.max_bytes):
-        return load_dataset(data, kind, file_digests(data))
+        return initial.load_dataset(data, kind, identity.file_digests(data))

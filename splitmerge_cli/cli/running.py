@@ -10,12 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from splitmerge_cli import runs, terminal
-from splitmerge_cli.cli import base
-from splitmerge_cli.cli.files import with_file
-from splitmerge_cli.config import ConfigError, specify
-from splitmerge_cli.config.errors import show
-from splitmerge_cli.config.groups import places
-from splitmerge_cli.config.schema import all_keys
+from splitmerge_cli.cli import base, files
+from splitmerge_cli.config import ConfigError, errors, groups, schema, specify
 from splitmerge_cli.data.dataset import READ_AS
 from splitmerge_cli.runs import interrupts
 
@@ -84,7 +80,7 @@ _INFO = ("all", "config", "defaults", "defaults-tree", "plugins", "searchpath")
 
 def _with_keys(text: str) -> str:
     """Add a line for each key of the configuration to the help."""
-    listed = [(f"{key}={show(option.default)}", option.help) for key, option in all_keys()]
+    listed = [(f"{key}={errors.show(option.default)}", option.help) for key, option in schema.all_keys()]
     width = max(len(key) for key, _ in listed) + 2
     lines = [
         fill(f"{key:<{width}}{meaning}", base.HELP_WIDTH, subsequent_indent=" " * width) for key, meaning in listed
@@ -103,7 +99,7 @@ def run(
     info: base.Info = None,
     config_dir: base.ConfigDir = None,
 ) -> None:
-    overrides = base.with_workers(with_file(overrides or []), workers)
+    overrides = base.with_workers(files.with_file(overrides or []), workers)
     if _shows(cfg, resolve, package, info):
         _show(overrides, cfg, resolve, package, info, config_dir)
         return
@@ -209,9 +205,9 @@ def _show(
     from splitmerge_cli.config.hydra_adapter import has_part, search_path_of, show_config
 
     words = for_hydra(overrides, config_dir)
-    if package is not None and package != "_global_" and not has_part(package, words, places(config_dir)):
+    if package is not None and package != "_global_" and not has_part(package, words, groups.places(config_dir)):
         raise ConfigError(f"--package {package}: no such part of the configuration; expected one such as model")
-    argv = ["smcmc", *words, *search_path_of(places(None))]
+    argv = ["smcmc", *words, *search_path_of(groups.places(None))]
     for option, value in [("--cfg", cfg), ("--package", package), ("--info", info), ("--config-dir", config_dir)]:
         argv += [option, value] if value else []
     show_config(argv + ["--resolve"] * resolve)
@@ -234,7 +230,7 @@ def sweep(
 ) -> None:
     from splitmerge_cli.runs.sweeps import sweep as sweeps
 
-    job_words, hydra_words = sweeps.split_hydra(with_file(overrides or []))
+    job_words, hydra_words = sweeps.split_hydra(files.with_file(overrides or []))
     sweeps.check_workers(workers, hydra_words)
     jobs = sweeps.expand(job_words, config_dir)
     if _shows(cfg, resolve, package, info):

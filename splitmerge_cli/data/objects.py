@@ -15,11 +15,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from splitmerge_cli.data.dataset import OF_NETWORKS, Dataset, Kind, get_kind
+from splitmerge_cli.data.tables import notes, repeats, scaled
 from splitmerge_cli.data.tables.bundled import BundleOptions, bundle_rows, columns_of
 from splitmerge_cli.data.tables.columns import TOTAL, as_list, index
-from splitmerge_cli.data.tables.notes import set_aside, written_column
-from splitmerge_cli.data.tables.repeats import read_repeated
-from splitmerge_cli.data.tables.scaled import ReduceOption, ScaleOption, read_scales, reduce_columns
 from splitmerge_cli.data.tables.table import EXACT, IN_MEMORY, Table, long_digits
 from splitmerge_cli.data.values import (
     is_sparse,
@@ -48,8 +46,8 @@ def from_object(
     columns: Sequence[str | int] | None = None,
     types: Mapping[str | int, str | Sequence[str]] | None = None,
     repeated: str = "keep",
-    scale: ScaleOption = None,
-    reduce: ReduceOption = None,
+    scale: scaled.ScaleOption = None,
+    reduce: scaled.ReduceOption = None,
     exposure: Any = None,
     weights: Any = None,
     weights_scale: str | None = None,
@@ -125,7 +123,7 @@ def from_object(
         dataset = replace(dataset, meta=dataset.meta | notes_entry([*dataset.notes, durations_note]))
     options = BundleOptions(must_link, cannot_link, weights_scale, apart, prior_counts)
     dataset = bundle_rows(dataset, columns_of(dataset.N, name, bundled), options)
-    return reduce_columns(read_scales(read_repeated(dataset, repeated), scale), reduce)
+    return scaled.reduce_columns(scaled.read_scales(repeats.read_repeated(dataset, repeated), scale), reduce)
 
 
 def take_columns(
@@ -332,7 +330,7 @@ def numbers_of(table: Table, values: NDArray[Any], expected: str, whole: bool) -
     long = [j for j in range(values.shape[1]) if not whole and values.dtype.kind in "iuO" and _is_long(values[:, j])]
     for j in long:
         table.columns[j] = pa.chunked_array([pa.array(_as_texts(values[:, j]), pa.string())])
-        set_aside(table, j)
+        notes.set_aside(table, j)
     if values.dtype.kind in "biuf":
         return values.astype(np.float64)
     out = np.full(values.shape, np.nan)
@@ -344,9 +342,9 @@ def numbers_of(table: Table, values: NDArray[Any], expected: str, whole: bool) -
             out[:, j] = cells.astype(np.float64)
         except (TypeError, ValueError):
             table.columns[j] = pa.chunked_array([pa.array(_as_texts(cells), pa.string())])
-            if not whole and set_aside(table, j):
+            if not whole and notes.set_aside(table, j):
                 continue
-            if (written := written_column(table, j)) is not None:
+            if (written := notes.written_column(table, j)) is not None:
                 out[:, j] = written.to_numpy()
                 continue
             for i, cell in enumerate(cells):

@@ -14,9 +14,8 @@ from rich.text import Text
 
 from splitmerge_cli.config import ConfigError, component, import_beside, places
 from splitmerge_cli.core.capabilities import Weighted
-from splitmerge_cli.verify import transitions
+from splitmerge_cli.verify import export, transitions
 from splitmerge_cli.verify.cases import Case, Form, Request, list_forms, read_request, small_case, variants_of
-from splitmerge_cli.verify.export import Worst, worst_transition
 from splitmerge_cli.verify.kernel import (
     EXACT,
     Kernel,
@@ -81,7 +80,7 @@ class Checked:
     """Whether it is not, as printed."""
     judged: bool
     """Whether anything was compared: choices that cannot be listed are, where a chain is sampled."""
-    worst: Worst | None
+    worst: export.Worst | None
     """Where it leaves balance most, if it does."""
 
 
@@ -265,7 +264,7 @@ def _check_form(case: Case, form: Form, gibbs: list[NDArray[np.float64]], reques
     kernel = kernel_of(case, sampler, sampler_options)
     exact, cells = _judge_matrices(case, kernel, gibbs, is_adaptive)
     defect = max((transitions.stationarity_defect(P, case.pi) for P in kernel.matrices), default=np.nan)
-    worst = worst_transition(case, sampler) if not exact and (mode == "exact" or request.everything) else None
+    worst = export.worst_transition(case, sampler) if not exact and (mode == "exact" or request.everything) else None
     ways: tuple[str, ...] = ("",)
     if is_adaptive and "adaptation" not in sampler_options:
         ways = ADAPTATIONS if mode == "exact" else ADAPTATIONS[:1]

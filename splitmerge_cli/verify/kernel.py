@@ -24,10 +24,9 @@ from splitmerge_cli.core.rng import ContinuousDraw, Rng
 from splitmerge_cli.core.sampler import PARTITION, Sampler
 from splitmerge_cli.runs.initial import build_sampler
 from splitmerge_cli.runs.schedule import Schedule, build_schedule
-from splitmerge_cli.verify import transitions
+from splitmerge_cli.verify import paths, transitions
 from splitmerge_cli.verify.cases import Case, Request
 from splitmerge_cli.verify.enumerate import state_of
-from splitmerge_cli.verify.paths import TooManyPaths
 from splitmerge_cli.verify.transitions import SeveralProposals, proposals
 
 if TYPE_CHECKING:
@@ -248,7 +247,7 @@ def kernel_of(case: Case, sampler: Component, options_given: Container[str] = ()
         found = list(transitions.adaptive_matrices(case.model, rng, built, case.states, histories))
         built.fix(*histories[0], *transitions.disagreements(histories[0])[0])  # type: ignore[attr-defined]
         mutants = _count_mutants(case, built)
-    except TooManyPaths:
+    except paths.TooManyPaths:
         return Kernel([], why="too many paths")
     except ContinuousDraw:
         return Kernel([], why="continuous")
@@ -358,7 +357,7 @@ def iteration_matrix(case: Case, schedule: Schedule, rng: Rng) -> tuple[NDArray[
             cycle.insert(0, np.tensordot(share, drawn, axes=1))
     except ContinuousDraw:
         return None, "continuous"
-    except TooManyPaths:
+    except paths.TooManyPaths:
         return None, "too many paths"
     return reduce(np.matmul, cycle), ""
 

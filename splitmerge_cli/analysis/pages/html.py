@@ -13,14 +13,13 @@ from html import escape as _escape
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
+from splitmerge_cli import received, terminal
 from splitmerge_cli.config import ConfigError
-from splitmerge_cli.received import DataError
 from splitmerge_cli.runs import checks
 from splitmerge_cli.runs.draws import recorded_partitions, states_of
 from splitmerge_cli.runs.judgement import judgement_of
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import dataset_of, specification_of
-from splitmerge_cli.terminal import printable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -93,7 +92,7 @@ def text(value: object) -> Markup:
     >>> text("<b> & 'c'")
     '&lt;b&gt; &amp; &#x27;c&#x27;'
     """
-    return value if isinstance(value, Markup) else Markup(_escape(printable(str(value))))
+    return value if isinstance(value, Markup) else Markup(_escape(terminal.printable(str(value))))
 
 
 def join(parts: Iterable[object], between: str = "") -> Markup:
@@ -211,7 +210,7 @@ def sections_of_fit(run: Run) -> Iterator[Markup]:
         else:
             recorded = recorded_partitions(run)
             fit = checks.check_fit(model, dataset, states_of(run, checks.DRAWS, recorded) if len(recorded) else [])
-    except (ConfigError, DataError) as error:
+    except (ConfigError, received.DataError) as error:
         yield paragraph(f"Not checked, because the data could not be loaded again: {error}")
         return
     if fit.checks:

@@ -30,8 +30,7 @@ from numpy.typing import ArrayLike, NDArray
 from splitmerge_cli.config import figure_styles
 from splitmerge_cli.diagnostics.cluster_table import shorten
 from splitmerge_cli.runs.grouping import name_clusters, rows_apart
-from splitmerge_cli.runs.store.files import replace_file
-from splitmerge_cli.runs.store.read import Run
+from splitmerge_cli.runs.store import files, read
 
 FULL, HALF = 183 / 25.4, 89 / 25.4
 """Widths of a figure in inches: of a page, 183 mm, and of a column, 89 mm."""
@@ -298,7 +297,7 @@ def save(figure: Figure, stem: Path, dpi: float | None = None) -> list[Path]:
     stem.parent.mkdir(parents=True, exist_ok=True)
     paths = [stem.with_name(f"{stem.name}.png"), stem.with_name(f"{stem.name}.pdf")]
     for path, metadata in zip(paths, [{"Software": None}, {"CreationDate": None}], strict=True):
-        with replace_file(path) as part:
+        with files.replace_file(path) as part:
             figure.savefig(part, format=path.suffix[1:], metadata=metadata, dpi=dpi)
     plt.close(figure)
     return paths
@@ -465,14 +464,14 @@ def write_numbers(ax: Axes, points: Points, labels: ArrayLike, names: Sequence[s
     write_apart(ax, middles, [name for name, _ in several], range(len(several)), **bold)
 
 
-def numbers_by_size(run: Run, labels: ArrayLike) -> list[str]:
+def numbers_by_size(run: read.Run, labels: ArrayLike) -> list[str]:
     """Numbers of clusters as the files of a run have them, the largest cluster first."""
     found = np.asarray(labels)
     names = name_clusters(found, run.summary, run.first_cluster)
     return [names[found[items[0]]] for items in by_size(found)]
 
 
-def looks_of(run: Run, labels: ArrayLike) -> dict[int, tuple[str, str]]:
+def looks_of(run: read.Run, labels: ArrayLike) -> dict[int, tuple[str, str]]:
     """Colour and marker of each cluster of a partition, the largest first, by its rank; behind them, as grey dots, rows
     of no cluster."""
     found = np.asarray(labels)

@@ -19,14 +19,11 @@ from splitmerge_cli.data.dataset import Dataset, Kind, get_kind, kinds
 from splitmerge_cli.data.opening import StandardInput, require_file
 from splitmerge_cli.data.opening import suffix_of as magic_suffix
 from splitmerge_cli.data.tables import cells as missing_cells
-from splitmerge_cli.data.tables import formats, scaled, separators
+from splitmerge_cli.data.tables import formats, free_text, mixed, repeats, scaled, separators
 from splitmerge_cli.data.tables.bundled import BundleOptions, bundle_rows, columns_in
 from splitmerge_cli.data.tables.cells import in_text, is_decorated
 from splitmerge_cli.data.tables.columns import POSITIVE, Wanted, as_list, header_key, is_number, position, rename
-from splitmerge_cli.data.tables.free_text import tabs
-from splitmerge_cli.data.tables.mixed import NoMixedTable
 from splitmerge_cli.data.tables.notes import check_names, set_aside, written_column
-from splitmerge_cli.data.tables.repeats import read_repeated
 from splitmerge_cli.data.tables.table import MISSING, NUMBER, WRITTEN, Table, is_missing, quote
 from splitmerge_cli.data.tables.text import NAME, Text
 from splitmerge_cli.data.values import require
@@ -151,7 +148,7 @@ def csv(
     check_names(table)
     wanted.note(table)
     dataset = of_kind.from_table(table, wanted, N, header)
-    dataset = read_repeated(bundle_rows(dataset, columns_in(table, wanted), bundled), repeated)
+    dataset = repeats.read_repeated(bundle_rows(dataset, columns_in(table, wanted), bundled), repeated)
     return scaled.reduce_columns(scaled.read_scales(dataset, scale), reduce)
 
 
@@ -191,7 +188,7 @@ def _read(
     elif suffix in _ARROW:
         table = _ARROW[suffix](path)
     elif suffix == ".npz":
-        raise NoMixedTable(
+        raise mixed.NoMixedTable(
             f"{path}: a sparse matrix is read as points (model=gaussian); expected a table for kind {of_kind}"
         )
     else:
@@ -242,7 +239,7 @@ def read_written(
         )
     notes += _layout_notes(path, layout_found, default, separator, decimal)
     if layout_found.separator == "space":
-        data = tabs(path, data, before)
+        data = free_text.tabs(path, data, before)
     data, ends = _without_empty_end(data, layout_found.delimiter)
     if ends:
         notes.append(f"{path}: rows without any cell at the end: {ends}; they are left out")

@@ -12,14 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.bundles import SAME
+from splitmerge_cli.data import bundles, values
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.opening import require_file
-from splitmerge_cli.data.tables.columns import is_number
-from splitmerge_cli.data.tables.separators import read_text, suffix_of
+from splitmerge_cli.data.tables import columns, separators
 from splitmerge_cli.data.tables.table import MOST_COLUMNS, NUMBER, quote
 from splitmerge_cli.data.tables.text import PLAIN, Text
-from splitmerge_cli.data.values import require
 from splitmerge_cli.received import DataError
 
 SEPARATORS = {"comma": ",", "tab": "\t", "semicolon": ";", "space": "\t"}
@@ -40,7 +38,7 @@ def read_list(path: Path, separator: str, comments: bool, empty: bool = False, t
     both columns stand for `two_kinds` of nodes. Raises a `DataError` if it cannot be read, is empty or ragged, holds a
     comment below the first row, or has another format.
     """
-    data = read_text(path)
+    data = separators.read_text(path)
     if (null := data.find(b"\0")) >= 0:
         line = data.count(b"\n", 0, null) + 1
         raise DataError(f"{path}: row {line}: byte 0x00; expected UTF-8 text")
@@ -61,7 +59,7 @@ def read_list(path: Path, separator: str, comments: bool, empty: bool = False, t
             "(data.comments=false takes such lines for rows)"
         )
     if separator == "auto":
-        usual = {".csv": "comma", ".tsv": "tab"}.get(suffix_of(path))
+        usual = {".csv": "comma", ".tsv": "tab"}.get(separators.suffix_of(path))
         separator = _separator(data)
         if usual and (separator == "space" or SEPARATORS[usual] in _first_row(data)):
             separator = usual
@@ -123,7 +121,7 @@ def tabs(path: Path, data: bytes, before: int = 0) -> bytes:
     return out.getvalue().encode("utf-8").rstrip(b"\n")
 
 
-REVIEWED = ["row", "other", SAME]
+REVIEWED = ["row", "other", bundles.SAME]
 """Columns that a file of reviewed pairs has at least; `SAME` is 1, 0 or empty."""
 
 
@@ -155,7 +153,7 @@ def read_links(key: str, link: Any, dataset: Dataset, units: Mapping[str, int]) 
         return _read_file(link, key, dataset.N, rows, twice)
     pairs = np.asarray(link)
     shape = pairs.ndim == 2 and pairs.shape[1] == 2
-    require(shape, key, f"an array of shape {pairs.shape}", "a file, or pairs of rows [pairs, 2]")
+    values.require(shape, key, f"an array of shape {pairs.shape}", "a file, or pairs of rows [pairs, 2]")
     if pairs.dtype.kind not in "iu":
         for k, pair in enumerate(pairs.tolist()):
             for cell in pair:
@@ -191,7 +189,7 @@ def _read_file(path: str | Path, key: str, N: int, rows: Mapping[str, int], twic
             return None if cell in twice else rows.get(cell)
         return int(cell) - 1 if PLAIN.fullmatch(cell) and 1 <= int(cell) <= N else None
 
-    if all(column[0] and find(column[0]) is None and not is_number(column[0]) for column in cells):
+    if all(column[0] and find(column[0]) is None and not columns.is_number(column[0]) for column in cells):
         table.take_header()
         table.columns = [column.slice(1) for column in table.columns]
         if named:
@@ -226,7 +224,7 @@ def _read_reviewed(table: Text, N: int) -> tuple[NDArray[np.int64], NDArray[np.b
             raise table.error(i, same, "1 (the two belong together), 0 (they do not) or an empty cell")
     labelled = [i for i, cell in enumerate(cells[same]) if cell]
     if not labelled:
-        raise DataError(f"{table.path}: no row has 1 or 0 in the column {quote(SAME)}; expected at least one")
+        raise DataError(f"{table.path}: no row has 1 or 0 in the column {quote(bundles.SAME)}; expected at least one")
     for j in (one, other):
         for i in labelled:
             if not (PLAIN.fullmatch(cells[j][i]) and 1 <= int(cells[j][i]) <= N):

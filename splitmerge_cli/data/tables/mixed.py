@@ -19,14 +19,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from splitmerge_cli.data import objects, opening
 from splitmerge_cli.data.dataset import COLUMN_TYPES, READ_AS, ColumnType, Dataset, Labels, kinds
-from splitmerge_cli.data.objects import as_pandas, frame_of, table_of, with_long_integers
-from splitmerge_cli.data.opening import Limit
 from splitmerge_cli.data.reading import KindReading, read_new
-from splitmerge_cli.data.tables import notes
+from splitmerge_cli.data.tables import formats, notes, written
 from splitmerge_cli.data.tables.cells import cells_of, find_none_levels, note_missing
 from splitmerge_cli.data.tables.columns import Wanted, index, true_labels
-from splitmerge_cli.data.tables.formats import from_arrow
 from splitmerge_cli.data.tables.inference import (
     MOST_NUMBERS,
     ORDINAL,
@@ -40,7 +38,6 @@ from splitmerge_cli.data.tables.inference import (
 )
 from splitmerge_cli.data.tables.notes import leave_out_determined
 from splitmerge_cli.data.tables.table import MOST_COLUMNS, Table, column_key, list_names, quote
-from splitmerge_cli.data.tables.written import DATE_TYPES
 from splitmerge_cli.data.values import is_sparse, notes_entry, positions_in, require, width_entry
 from splitmerge_cli.extras import pandas as pd
 from splitmerge_cli.overrides import write
@@ -182,7 +179,7 @@ class RejectedColumns(RefusedTable):
 
 def read_types(table: Table, types: Mapping[str | int, Any] | None) -> dict[int, str]:
     """Read the option data.types, by the positions of the columns; the table receives the orders of words."""
-    known = (*COLUMN_TYPES, *DATE_TYPES, SKIP)
+    known = (*COLUMN_TYPES, *written.DATE_TYPES, SKIP)
     if types is None:
         return {}
     require(isinstance(types, Mapping), "data.types", types, "columns and their types, such as {age: real}")
@@ -211,7 +208,7 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
     table.take(N)
     labels, columns_read = wanted.resolve(table)
     columns_read = [j for j in columns_read if types.get(j) != SKIP]
-    Limit.current().check(table.path, 8 * table.rows * len(columns_read), " as numbers")
+    opening.Limit.current().check(table.path, 8 * table.rows * len(columns_read), " as numbers")
     readings: dict[int, Reading] = {}
     names, spelt, other_kind, many = table.names_of_items(), list[str](), "", dict[int, Sequence[str]]()
     neighbours: list[Numbers | None] = []
@@ -307,7 +304,7 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
             "path": str(table.path),
             "rows": rows,
             "typed": [column_key(table, j) for j in read],
-            "dates": {d: types[j] for d, j in enumerate(read) if types.get(j) in DATE_TYPES},
+            "dates": {d: types[j] for d, j in enumerate(read) if types.get(j) in written.DATE_TYPES},
         }
         | notes_entry(table.notes)
         | width_entry(read, table.width)
@@ -396,20 +393,20 @@ def describe_cells(values: NDArray[np.float64], type: ColumnType) -> str:
 
 def frame_table(data: Any, name: str) -> tuple[Table, list[str] | None]:
     """A data frame, or what becomes one, as a table, and the names of its rows."""
-    data = as_pandas(data)
+    data = objects.as_pandas(data)
     data = data.to_frame() if isinstance(data, pd.Series) else data
     if not isinstance(data, pd.DataFrame):
-        values, columns, names = table_of(data, "cells")
+        values, columns, names = objects.table_of(data, "cells")
         data = pd.DataFrame(values.toarray() if is_sparse(values) else values, columns=columns, index=names)
         data.columns = data.columns.map(str)
-    _, _, names = frame_of(data)
+    _, _, names = objects.frame_of(data)
     # several columns may share a name
     plain = data.set_axis(range(data.shape[1]), axis=1)
     categories = {j for j in plain if isinstance(plain[j].dtype, pd.CategoricalDtype)}
     orders = {j: [str(word) for word in plain[j].dtype.categories] for j in categories if plain[j].dtype.ordered}
     try:
-        plain = plain.astype(dict.fromkeys(categories, object)).apply(with_long_integers).rename(columns=str)
-        table = from_arrow(name, pa.Table.from_pandas(plain, preserve_index=False))
+        plain = plain.astype(dict.fromkeys(categories, object)).apply(objects.with_long_integers).rename(columns=str)
+        table = formats.from_arrow(name, pa.Table.from_pandas(plain, preserve_index=False))
     except (pa.ArrowException, TypeError, ValueError) as error:
         reject_machine_error(error, name)
         raise DataError(f"data: {error}; expected a value of one type in each column") from error
@@ -445,7 +442,7 @@ class MixedReading(KindReading):
             return new
         types, frame = dataset.types or (), new
         if not isinstance(new, pd.DataFrame):
-            values, _, _ = table_of(new, "cells")
+            values, _, _ = objects.table_of(new, "cells")
             if not is_sparse(values) and not isinstance(new, pd.Series):
                 values = np.asarray(new, dtype=object)  # the cells of a list keep their types
             frame = pd.DataFrame(dataset.read_columns(values.toarray() if is_sparse(values) else values))

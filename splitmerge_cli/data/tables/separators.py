@@ -12,12 +12,10 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from splitmerge_cli.data import opening
+from splitmerge_cli import overrides, received
+from splitmerge_cli.data import opening, values
 from splitmerge_cli.data.opening import CHUNK, Limit, content, unpacked_name
 from splitmerge_cli.data.tables.table import NUMBER
-from splitmerge_cli.data.values import require
-from splitmerge_cli.overrides import shell_word
-from splitmerge_cli.received import DataError
 
 
 def suffix_of(path: Path) -> str:
@@ -49,7 +47,7 @@ TEXT_CONVERTERS |= dict.fromkeys((".docx", ".odt", ".epub", ".rtf"), "pandoc --t
 """Formats of texts that other programs turn into plain ones."""
 
 
-def unknown_format(path: Path, suffix: str, expected: str) -> DataError:
+def unknown_format(path: Path, suffix: str, expected: str) -> received.DataError:
     """Build the error for a file of a format that is not read, with the command that converts it if there is one."""
     convert = ""
     if suffix in CONVERTERS:
@@ -58,9 +56,9 @@ def unknown_format(path: Path, suffix: str, expected: str) -> DataError:
         command = code.format(file=str(path), csv=f"{path}.csv")
         convert = f". To convert it{needs}: python -c {shlex.quote(command)}"
     elif suffix in TEXT_CONVERTERS:
-        names = {"file": shell_word(str(path)), "text": shell_word(f"{path}.txt")}
+        names = {"file": overrides.shell_word(str(path)), "text": overrides.shell_word(f"{path}.txt")}
         convert = f". To convert it: {TEXT_CONVERTERS[suffix].format(**names)}"
-    return DataError(f"{path}: unknown format '{suffix}'; expected {expected}{convert}")
+    return received.DataError(f"{path}: unknown format '{suffix}'; expected {expected}{convert}")
 
 
 def require_encoding(encoding: str) -> None:
@@ -73,7 +71,7 @@ def require_encoding(encoding: str) -> None:
         pass
     except (LookupError, ValueError):
         good = False
-    require(good, "data.encoding", encoding, "the name of an encoding of text, such as utf-8, latin-1 or utf-16")
+    values.require(good, "data.encoding", encoding, "the name of an encoding of text, such as utf-8, latin-1 or utf-16")
 
 
 def read_text(path: Path, encoding: str | None = None) -> bytes:
@@ -95,12 +93,12 @@ def read_text(path: Path, encoding: str | None = None) -> bytes:
         if encoding == "utf-8":
             other = "utf-16" if data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "latin-1"
             expected = f"UTF-8 text (data.encoding={other} may read it)"
-        raise DataError(f"{path}: row {line}: byte {data[error.start]:#04x}; expected {expected}") from error
+        raise received.DataError(f"{path}: row {line}: byte {data[error.start]:#04x}; expected {expected}") from error
     except UnicodeError as error:
-        raise DataError(f"{path}: {error}; expected text in {encoding} (data.encoding)") from error
+        raise received.DataError(f"{path}: {error}; expected text in {encoding} (data.encoding)") from error
     if encoding is not None and (null := data.find(b"\0")) >= 0:
         line = data.count(b"\n", 0, null) + 1
-        raise DataError(f"{path}: row {line}: byte 0x00; expected text in {encoding} (data.encoding)")
+        raise received.DataError(f"{path}: row {line}: byte 0x00; expected text in {encoding} (data.encoding)")
     return data.removeprefix(b"\xef\xbb\xbf").rstrip(b"\r\n")
 
 

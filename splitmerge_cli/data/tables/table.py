@@ -13,11 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.arrow import array_of, numbers_of
+from splitmerge_cli import overrides, received
+from splitmerge_cli.data import arrow, values
 from splitmerge_cli.data.values import EXACT as EXACT
-from splitmerge_cli.data.values import first_rounded
-from splitmerge_cli.overrides import path_word
-from splitmerge_cli.received import DataError
 
 IN_MEMORY = Path("data")
 """Path of a table that a program holds, as messages name it."""
@@ -76,7 +74,7 @@ class Table:
 
     def command_or_call(self, keys: str, call: str) -> str:
         """The command that reads the file with these keys; of a frame, which has none, the call in Python."""
-        return call if self.path == IN_MEMORY else f"smcmc run {path_word(self.path)} {keys}"
+        return call if self.path == IN_MEMORY else f"smcmc run {overrides.path_word(self.path)} {keys}"
 
     @property
     def title(self) -> str:
@@ -116,9 +114,9 @@ class Table:
             if len(column) < len(absent) or not absent.any():
                 continue
             if is_text(column):
-                absent &= numbers_of(pc.utf8_length(pc.utf8_trim_whitespace(column)), 0) == 0
+                absent &= arrow.numbers_of(pc.utf8_length(pc.utf8_trim_whitespace(column)), 0) == 0
             else:
-                absent &= numbers_of(pc.is_null(column, nan_is_null=True))
+                absent &= arrow.numbers_of(pc.is_null(column, nan_is_null=True))
         return np.flatnonzero(absent).tolist()
 
     def row_names(self, j: int) -> list[str] | None:
@@ -194,7 +192,7 @@ class Table:
             else:
                 place = self.place(_first_uncounted(self.cells(j)), j)
                 unnamed_data = "the column has no name and does not count the rows"
-                raise DataError(f"{place}: {unnamed_data}; expected {ask.format(n=j + 1)}")
+                raise received.DataError(f"{place}: {unnamed_data}; expected {ask.format(n=j + 1)}")
             self.notes.append(f"{self.path}: {self.column(j)} {why}: it is left out ({reads})")
 
     def leave_out_blank(self, blank: Collection[int], ask: str) -> None:
@@ -206,7 +204,7 @@ class Table:
             held = pc.not_equal(pc.utf8_length(pc.utf8_trim_whitespace(column)), 0)
             if pc.any(held).as_py():
                 place = self.place(int(np.argmax(held.to_numpy())), j)
-                raise DataError(f"{place}: the column has no name; expected {ask.format(n=j + 1)}")
+                raise received.DataError(f"{place}: the column has no name; expected {ask.format(n=j + 1)}")
             self.notes.append(f"{self.path}: {self.column(j)} has neither a name nor a value: it is left out")
 
     def counts_from(self, j: int) -> int | None:
@@ -232,11 +230,11 @@ class Table:
         cell = self.show_cell(i, j) if cell is None else cell
         return f"{self.path}: row {self.row(i)}, {self.column(j)}: {cell}"
 
-    def error(self, i: int, j: int, expected: str, cell: str | None = None) -> DataError:
+    def error(self, i: int, j: int, expected: str, cell: str | None = None) -> received.DataError:
         """Build the error for a cell, item `i` in column `j`, where something else was `expected`."""
         cell = self.show_cell(i, j) if cell is None else cell
         hint = f" ({self.hint})" if j in self.hinted and is_missing(cell.strip("'")) else ""
-        return DataError(f"{self.place(i, j, cell)}; expected {expected}{hint}")
+        return received.DataError(f"{self.place(i, j, cell)}; expected {expected}{hint}")
 
 
 def names_apart(names: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -288,7 +286,7 @@ def _count_start(column: pa.ChunkedArray) -> int | None:
     start = next((start for start in (0, 1) if _is(first, start) and _is(last, start + len(column) - 1)), None)
     if start is None:
         return None
-    expected = array_of(np.arange(start, start + len(column)))
+    expected = arrow.array_of(np.arange(start, start + len(column)))
     if is_text(column):
         same = pc.equal(pc.utf8_trim_whitespace(column), pc.cast(expected, column.type))
     else:
@@ -365,7 +363,7 @@ def long_digits(column: pa.ChunkedArray, also: Sequence[str | int | float] = ())
 
 def _loses_digits(column: pa.ChunkedArray) -> bool:
     """Whether a column of 64-bit whole numbers has one that is no float64."""
-    return first_rounded(numbers_of(column.drop_null())) is not None
+    return values.first_rounded(arrow.numbers_of(column.drop_null())) is not None
 
 
 def has_long_digits(text: pa.ChunkedArray, also: Sequence[str | int | float] = ()) -> bool:
