@@ -249,10 +249,8 @@ class LeaveOneOut:
 
 
 def leave_one_out(model: Component, dataset: Dataset, states: Sequence[State]) -> LeaveOneOut:
-    """Estimate leave-one-out densities from draws of one posterior. `dataset`: whose rows do not depend on each other
-    given their clusters; `states`: draws, each as probable as the others. Raises `ConfigError` (a model whose clusters
-    keep parameters or weights) or `ValueError` (a model without densities of single items; a power of the likelihood).
-    """
+    """Estimate leave-one-out densities from draws of one posterior, each as probable as the others, for a model without
+    parameters in its clusters; rows of the `dataset` do not depend on each other given their clusters."""
     built = build_predictive(model, dataset, dataset)
     jacobian = dataset.sum_by_item(log_jacobian(model, dataset))
     log_predictive = np.empty((len(states), len(jacobian)))
@@ -267,16 +265,10 @@ def leave_one_out(model: Component, dataset: Dataset, states: Sequence[State]) -
 
 
 def smooth_tails(log_ratios: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Replace the largest importance ratios of each column by quantiles of a fitted Pareto distribution. `log_ratios`:
-    float64 ``[draws, items]``, natural logarithm, up to a constant for each item. Returns smoothed, of the same shape,
-    at most 0; with fewer than `FEWEST` large ratios they are the ratios themselves; float64 ``[items]``: k; -inf where
-    nothing is fitted.
-
-    Notes
-    -----
-    Source: Vehtari, Simpson, Gelman, Yao and Gabry 2024, algorithm 1; the fit of Zhang and Stephens 2009, with the
-    prior of k of that paper's appendix.
-    """
+    """Replace the largest importance ratios ``[draws, items]`` (natural logarithm, up to a constant for each item) by
+    quantiles of a fitted Pareto distribution: smoothed, at most 0, and k ``[items]``, -inf where fewer than `FEWEST`
+    ratios are large and nothing is fitted. Source: Vehtari, Simpson, Gelman, Yao and Gabry 2024, algorithm 1; the fit
+    of Zhang and Stephens 2009, with the prior of k of that paper's appendix."""
     draws, items = log_ratios.shape
     log_weights = log_ratios - log_ratios.max(axis=0)
     shape = np.full(items, -np.inf)
@@ -304,10 +296,8 @@ def smooth_tails(log_ratios: NDArray[np.float64]) -> tuple[NDArray[np.float64], 
 
 
 def _fit_pareto(excess: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Shape and scale of generalised Pareto distributions, one for each column of sorted positive numbers.
-
-    Source: Zhang and Stephens 2009, section 3; k there is -k here.
-    """
+    """Shape and scale of generalised Pareto distributions, one for each column of sorted positive numbers. Source:
+    Zhang and Stephens 2009, section 3; k there is -k here."""
     n = len(excess)
     grid = 30 + int(np.sqrt(n))
     quartile = excess[int(n / 4 + 0.5) - 1]

@@ -81,12 +81,9 @@ def compare(runs: Sequence[Run], labels: Sequence[str] | None = None) -> pd.Data
 
 
 def differences(configs: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The settings in which runs differ, as overrides for each run; empty if there is only one run.
+    """The settings in which runs differ, as overrides for each run; empty if there is only one run. Options of a group
+    count among the runs that chose the same of it.
 
-    Options of a group count among the runs that chose the same of it.
-
-    Examples
-    --------
     >>> groups = {group: {"name": "a"} for group in ("data", "model", "schedule")}
     >>> one = groups | {"sampler": {"name": "sams"}, "seed": 0, "N": 5}
     >>> differences([one, one | {"seed": 1}])
@@ -149,10 +146,8 @@ class Items:
                 self.names = clusters["name"].tolist()
 
     def align(self, other: "Items") -> NDArray[np.int64] | None:
-        """The clusters of another run in the order of these items; None if its items differ.
-
-        They are the same rows of one file, or one data set, or have the same names.
-        """
+        """The clusters of another run in the order of these items; None if its items are not the same rows of one file,
+        or of one data set, and have other names."""
         if self._key == other._key:
             return other.labels
         if self.names is None or other.names is None or set(self.names) != set(other.names):
@@ -192,7 +187,7 @@ def measure_distances(runs: Sequence[Run]) -> tuple[pd.DataFrame, list[str]]:
 def distance_rows(distances: pd.DataFrame, runs: int) -> list[list[str]]:
     """Format the distances between runs, one row each: vi below the diagonal, ari above it."""
     table = [[""] * runs for _ in range(runs)]
-    for row in partition_losses.distances.itertuples(index=False):
+    for row in distances.itertuples(index=False):
         table[row.a][row.b], table[row.b][row.a] = number(row.ari, ".3f"), number(row.vi, ".3f")
     return table
 
@@ -211,10 +206,8 @@ def settings(job: Sequence[str]) -> list[str]:
 
 def write_sweep(out: Path, jobs: Sequence[str], runs: Sequence[Run]) -> Path:
     """Write ``sweep.csv``, the runs' folders and a manifest to a folder of the results, named by the ids of the
-    finished runs; `jobs` are the overrides of each, in the order of the sweep.
-
-    Returns the path of ``sweep.csv``. It depends on the runs alone, not on how many were made at the same time.
-    """
+    finished runs; `jobs` are the overrides of each, in the order of the sweep. It depends on the runs alone, not on how
+    many were made at the same time. Returns its path."""
     table = compare(runs, jobs)
     table["run"] = [f"{run.path.parent.name}/{run.path.name}" for run in runs]
     name = hashlib.sha256(json.dumps([run.path.name for run in runs]).encode()).hexdigest()[:12]
@@ -313,8 +306,6 @@ def _candidates(run: Run, at_hand: Sequence[Run]) -> Iterator[Run]:
 def aspect_of(difference: str) -> str:
     """In what two runs differ: one of prior, model, start, columns, sampler and length; or several.
 
-    Examples
-    --------
     >>> aspect_of("seed=1 init=singletons"), aspect_of("model.concentration=2.0 seed=1")
     ('start', 'several')
     """

@@ -248,10 +248,8 @@ class Pairs:
             chains.halt()
 
     def make(self, numbers: Iterator[int]) -> Iterator[certificate.Pair]:
-        """Make pairs; yields them as they are finished. The next number is taken when its pair is begun. Raises
-        `KeyboardInterrupt` (the program was asked to stop: what was yielded are the pairs that happened to be
-        finished).
-        """
+        """Make pairs; yields them as they are finished. The next number is taken when its pair is begun. After a
+        `KeyboardInterrupt` what was yielded are the pairs that happened to be finished."""
         running: set[Future[certificate.Pair | None]] = set()
         workers = threads(self.plan.spec)
         with interrupts.AnsweredBy(self.halt), ThreadPoolExecutor(workers) as pool:
@@ -399,5 +397,6 @@ def check_certificate(spec: RunSpecification, path: Path, pairs: int, N: int, ne
     advice = f"such as pairs={enough}" if enough >= 2 else "or another out="
     raise ConfigError(
         f"pairs={pairs}: the certificate would take up to {disk.format_bytes(pairs * each + tables - stored_bytes)}; "
-        f"expected at most {disk.DISK_SHARE:.0%} of the {disk.format_bytes(free)} that are free for out={spec.out}, {advice}"
+        f"expected at most {disk.DISK_SHARE:.0%} of the {disk.format_bytes(free)} that are free for out={spec.out}, "
+        f"{advice}"
     )

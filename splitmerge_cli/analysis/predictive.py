@@ -100,17 +100,11 @@ def predict(
     labels: NDArray[np.int32],
     wanted: Literal["density", "probability"] | None = None,
 ) -> Prediction:
-    """Predict new items, each alone, from states of chains.
-
-    The items are taken in blocks, so that memory does not grow with their number, but for the result. Each block ends
-    when the errors of its own items are small.
-
-    `new` has n items of the same kind; ``graph``: an ``[n, N]`` matrix of the ties to the nodes of the run, as its
-    `values`. `Draws` among the `states`, at least one, may end before the last, where the errors are small. `labels`,
-    int32 ``[N]`` from 0: the partition whose clusters are predicted. `wanted`: what is needed, the other being NaN; by
-    default both. Raises `ConfigError` or `DataError`: clusters that keep parameters or weights, states without the b0
-    or kappa0 that is resampled; items unlike the data.
-    """
+    """Predict n new items of the kind of the data, each alone, from states of chains; ``graph``: an ``[n, N]`` matrix
+    of the ties to the nodes of the run, as its `values`. The items are taken in blocks, so that memory does not grow
+    with their number, but for the result; each ends when the errors of its own items are small. `labels`, int32 ``[N]``
+    from 0: the partition whose clusters are predicted. `wanted`: what is needed, the other being NaN; by default both.
+    The clusters may keep no parameters or weights."""
     check_missing(model, dataset, new)
     draws = Draws.from_states(states)
     size = BLOCK_COUPLED if issubclass(model.target, Coupled) else max(BLOCK, dataset.N // 8)
@@ -207,12 +201,10 @@ class Following:
 def by_state(
     model: Component, dataset: Dataset, new: Dataset, states: Iterable[State]
 ) -> Iterator[tuple[State, NDArray[np.float64], NDArray[np.float64]]]:
-    """Yield each state with its predictions for new items; parameters and errors as for `predict`.
-
-    They are log densities ``[n, K + 1]``, in the units of the data, of each item in each cluster of the state, the last
-    column being a new one, and log weights ``[K + 1]``, the prior's probability of these; ``[n, K + 1]`` if new items
-    count as different numbers of rows. A row of an item of several rows has the density of the item.
-    """
+    """Yield each state with its predictions for new items: log densities ``[n, K + 1]``, in the units of the data, of
+    each item in each cluster of the state, the last column being a new one, and log weights ``[K + 1]``, the prior's
+    probability of these; ``[n, K + 1]`` if new items count as different numbers of rows. A row of an item of several
+    rows has the density of the item."""
     predictions = (_predict_coupled if issubclass(model.target, Coupled) else _exchangeable)(
         model, dataset, new, states
     )
@@ -319,11 +311,8 @@ def _predict_coupled(
 
 
 def items_of(data: DataSource, dataset: Dataset, file: str) -> Dataset:
-    """New items of a file that has the form of the data's; the group data of the run reads it, too.
-
-    A `ConfigError` says that the data are not read from a file, or are a network or documents, a `DataError` that the
-    file cannot be read, or has other columns.
-    """
+    """New items of a file that has the form of the data's, which the group data of the run reads, too; a `ConfigError`
+    says that the data are not read from a file, or are a network or documents."""
     kind = dataset.kind
     kind.require_rows(f"new={file}: data of kind {kind} have no file of new items")
     if data.values.get("path") is None:

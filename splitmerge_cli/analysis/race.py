@@ -124,11 +124,8 @@ def hitting_time(track: Track, target: Target) -> float:
 
 
 def ess_per_second(track: Track, target: Target) -> dict[str, float]:
-    """Bulk effective sample size of the second half a second, of each of `ESS`.
-
-    0 where the chain has not reached the target: draws of another place are none of the posterior. NaN of a series
-    that is constant.
-    """
+    """Bulk effective sample size of the second half a second, of each of `ESS`: 0 where the chain has not reached the
+    target, as draws of another place are none of the posterior; NaN of a series that is constant."""
     half = track.seconds[track.late]
     took = float(half[-1] - half[0])
     if not np.isfinite(hitting_time(track, target)) or took <= 0:
@@ -183,11 +180,9 @@ class Result:
 
 
 def result_of(times: Mapping[str, NDArray[np.float64]], ends: Mapping[str, NDArray[np.float64]]) -> Result | None:
-    """Compare samplers by their times to the target; None if none reached it on any trial.
-
-    `times` are the seconds of each sampler on the same trials, inf where it did not get there, `ends` those after which
-    it was stopped. Intervals are of a bootstrap over trials, the same resamples for all.
-    """
+    """Compare samplers by their times to the target: `times`, seconds of each sampler on the same trials, inf where it
+    did not get there by `ends`; None if none reached it on any trial. Intervals are of a bootstrap over trials, the
+    same resamples for all."""
     if not any(np.isfinite(values).any() for values in times.values()):
         return None
     logs = {name: np.log(np.maximum(np.minimum(t, ends[name]), SHORTEST)) for name, t in times.items()}
@@ -226,11 +221,9 @@ def jobs_of(
     config_dir: str | Path | None = None,
     settle: Callable[[list[RunSpecification]], list[RunSpecification]] = list,
 ) -> list[RunSpecification]:
-    """The runs of a race: every sampler from every start with every seed, for the same time. `args`: keys of ``smcmc
-    run``; ``sampler=a,b`` names the samplers. `seeds`, `seconds`: how many, unless ``seed`` is named; of a chain,
-    unless ``iterations`` or ``budget`` is. `settle`: replaces what jobs leave to the data. Raises `ConfigError` (runs
-    that cannot race: without times or partitions, of several posteriors).
-    """
+    """The runs of a race: every sampler (``sampler=a,b`` among the keys of ``smcmc run`` in `args`) from every start
+    with every seed, for the same time; `seeds` and `seconds` unless ``seed``, ``iterations`` or ``budget`` is named.
+    `settle` replaces what jobs leave to the data."""
     named = {arg.lstrip("+~").partition("=")[0] for arg in args}
     more = {"init": ",".join(STARTS), "seed": f"range({seeds})", "chains": "1", "progress": "none"}
     if not named & {"iterations", "budget"}:

@@ -30,30 +30,15 @@ LOOKED_AT = 100
 
 
 class Recognised(NamedTuple):
-    """The reader of a file, and why.
-
-    Attributes
-    ----------
-    data : str
-        The choice of ``data`` that reads it.
-    why : str
-        In words; empty of a table.
-    """
+    """The choice of ``data`` that reads a file, and why, in words; empty of a table."""
 
     data: str
     why: str = ""
 
 
 def recognise(path: str | Path) -> Recognised:
-    """Tell what a file or folder is; ``-``, standard input, is a table.
+    """Tell what a file or folder is; ``-``, standard input, is a table. A `DataError` if there is none.
 
-    Raises
-    ------
-    DataError
-        There is none.
-
-    Examples
-    --------
     >>> from pathlib import Path
     >>> _ = Path("friends.csv").write_text("source,target\\nann,bob\\nbob,cid\\n")
     >>> recognise("friends.csv").data

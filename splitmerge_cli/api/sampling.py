@@ -59,14 +59,8 @@ _SEEDS = 2**31
 
 
 def read_seed(seed: int, rng: Any) -> int:
-    """Return the seed of a run, or derive it from `rng` (SPEC 7 of Scientific Python): a whole number is
-    the seed itself; whatever else `numpy.random.default_rng` takes draws one.
-
-    Raises
-    ------
-    ConfigError
-        Both are given, or `rng` is nothing that a generator can be made of.
-    """
+    """The seed of a run, or one that is derived from `rng` (SPEC 7 of Scientific Python): a whole number is the seed
+    itself; whatever else `numpy.random.default_rng` takes draws one."""
     if rng is None:
         return seed
     if seed:

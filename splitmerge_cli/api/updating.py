@@ -42,25 +42,9 @@ class Settled(NamedTuple):
 
 
 def make(settle_in: Callable[[str], tuple[Settled, Dataset | None]], store: str | Path | None) -> Made:
-    """Make a run.
-
-    Parameters
-    ----------
-    settle_in : callable
-        What the run computes, and its data set where that is held, given the folder that receives it.
-    store : str or Path, optional
-        That folder; by default a temporary one, removed with the sample.
-
-    Returns
-    -------
-    run : Run
-    dataset : Dataset or None
-        Its data, where they are held.
-    temporary : str or None
-        The folder, where it is a temporary one.
-    model : Component
-        Model of the run.
-    """
+    """Make a run in `store`, by default a temporary folder that is removed with the sample. `settle_in` says what the
+    run computes, and its data set where that is held, given the folder. Returns the run, these data, the folder where
+    it is a temporary one, and the model."""
     temporary = tempfile.mkdtemp(prefix="smcmc-") if store is None else None
     try:
         settled, dataset = settle_in(str(store or temporary))
@@ -91,15 +75,8 @@ STARTS = "starts"
 
 
 def stack_items(dataset: Dataset, new: Any) -> tuple[Dataset, Dataset]:
-    """Append new items to the data; return both, with names if both have them.
-
-    Raises
-    ------
-    ConfigError
-        Documents, whose items are tokens; rows that are bundled.
-    DataError
-        The new items are not like the data.
-    """
+    """Append new items to the data; return both, with names if both have them. Items that are tokens, and rows that are
+    bundled, cannot be appended."""
     kind = dataset.kind
     if kind.no_update:
         raise ConfigError(f"update: {kind.no_update}")
@@ -114,12 +91,9 @@ def stack_items(dataset: Dataset, new: Any) -> tuple[Dataset, Dataset]:
 def start_states(
     run: read.Run, model: Component, dataset: Dataset, new: Dataset, generator: np.random.Generator
 ) -> NDArray[np.int32]:
-    """The last recorded partition of every chain, with the new items in it: int32 ``[chains, N + n]``.
-
-    Each new item joins a cluster drawn from its posterior predictive probabilities given that state alone, or founds
-    one of its own, as long as model and prior allow one. Resampled hyper-parameters begin as in any
-    chain.
-    """
+    """The last recorded partition of every chain, with the new items in it: int32 ``[chains, N + n]``. Each new item
+    joins a cluster drawn from its posterior predictive probabilities given that state alone, or founds one of its own,
+    as long as model and prior allow one. Resampled hyper-parameters begin as in any chain."""
     starts, largest_K = [], initial.build_model(model, dataset.kind.stack(dataset, new)).largest_K
     for state, log_density, log_weight in by_state(model, dataset, new, draws.last_states(run)):
         log_joint = log_density + log_weight

@@ -46,7 +46,18 @@ def compare(
         return
     distances, apart = comparison.measure_distances(opened)
     if distances["vi"].notna().any():
-        _print_distances(distances, len(opened))
+        # print the distances between runs as a matrix: variation of information below the diagonal, ARI above
+        # it
+        number = len(opened)
+        print_line(
+            "distances between estimates: variation of information (nats) below the diagonal, adjusted Rand index above"
+        )
+        out = Table(box=None)
+        for head in ["", *(str(k + 1) for k in range(number))]:
+            out.add_column(head, justify="right")
+        for k, cells in enumerate(comparison.distance_rows(distances, number), 1):
+            out.add_row(str(k), *cells)
+        console(10_000).print(out)
     if apart:
         typer.echo("no distance, because the items differ:")
         for line in apart:
@@ -54,10 +65,8 @@ def compare(
 
 
 def print_table(table: pd.DataFrame, first: str, numbered: bool = False) -> None:
-    """Print a row for each run of `splitmerge_cli.analysis.comparison.compare`, its label under `first`.
-
-    If a terminal is too narrow for the rows, labels and runs follow below the table.
-    """
+    """Print a row for each run of `splitmerge_cli.analysis.comparison.compare`, its label under `first`; if a terminal
+    is too narrow for the rows, labels and runs follow below the table."""
     truth = bool(table["ari"].notna().any())
     heads = comparison.HEAD if truth else comparison.HEAD[:-1]
     cells = [comparison.cells(row, truth) for row in table.itertuples(index=False)]
@@ -85,19 +94,6 @@ def _build_table(columns: Mapping[str, Iterable[str]]) -> Table:
     for row in zip(*columns.values(), strict=True):
         out.add_row(*map(Text, row))
     return out
-
-
-def _print_distances(distances: pd.DataFrame, number: int) -> None:
-    """Print the distances between runs as a matrix: variation of information below the diagonal, ARI above it."""
-    print_line(
-        "distances between estimates: variation of information (nats) below the diagonal, adjusted Rand index above"
-    )
-    out = Table(box=None)
-    for head in ["", *(str(k + 1) for k in range(number))]:
-        out.add_column(head, justify="right")
-    for k, cells in enumerate(comparison.distance_rows(distances, number), 1):
-        out.add_row(str(k), *cells)
-    console(10_000).print(out)
 
 
 def runs_in(path: Path) -> list[Run]:

@@ -155,12 +155,10 @@ def _tell_columns(printed: set[str], dataset: "Dataset", path: str | None) -> No
     """Print the columns of a table that has few, once; the notes that repeat them count as `printed`."""
     if not dataset.types or path is None or path in printed:
         return
-    from splitmerge_cli.cli.files import LISTED, table_lines
-
-    if len(dataset.types) > LISTED:
+    if len(dataset.types) > base.LISTED:
         return
     typer.echo(f"{terminal.one_line(path)}: {dataset.N:,} rows, {len(dataset.types)} columns", err=True)
-    for line in table_lines(dataset.original):
+    for line in base.table_lines(dataset.original):
         typer.echo(line, err=True)
     printed |= {path, f"{path}: "} | {line for line in dataset.notes if _MISSING.search(line)}
 
@@ -257,16 +255,6 @@ def sweep(
         raise typer.Exit(2)
     for said in dict.fromkeys(said for outcome in outcomes for said in outcome.notes):
         base.complain(f"note: {said}")
-    _print_outcomes(outcomes)
-    _print_results(outcomes, config_dir)
-    _print_counts(outcomes)
-    if line := sweeps.interruption(outcomes):
-        base.fail(f"{line}; the same command continues the sweep", interrupts.STATUS)
-    if any(o.status == "failed" for o in outcomes):
-        raise typer.Exit(1)
-
-
-def _print_outcomes(outcomes: list[Any]) -> None:
     from rich.table import Table
     from rich.text import Text
 
@@ -280,6 +268,13 @@ def _print_outcomes(outcomes: list[Any]) -> None:
     for o in outcomes:
         if o.error:
             base.complain(f"{' '.join(o.overrides)}: {o.error}")
+    _print_results(outcomes, config_dir)
+    counts = Counter(o.status for o in outcomes)
+    typer.echo(f"{len(outcomes)} jobs: " + ", ".join(f"{n} {status}" for status, n in sorted(counts.items())))
+    if line := sweeps.interruption(outcomes):
+        base.fail(f"{line}; the same command continues the sweep", interrupts.STATUS)
+    if any(o.status == "failed" for o in outcomes):
+        raise typer.Exit(1)
 
 
 def _print_results(outcomes: list[Any], config_dir: str | None) -> None:
@@ -299,8 +294,3 @@ def _print_results(outcomes: list[Any], config_dir: str | None) -> None:
     table = comparison.compare(runs, comparison.drop_shared(jobs))
     print_table(table, "job")
     typer.echo(written)
-
-
-def _print_counts(outcomes: list[Any]) -> None:
-    counts = Counter(o.status for o in outcomes)
-    typer.echo(f"{len(outcomes)} jobs: " + ", ".join(f"{n} {status}" for status, n in sorted(counts.items())))

@@ -177,9 +177,7 @@ def object_table(columns: list[str] | None, width: int) -> Table:
 def as_pandas(data: Any) -> Any:
     """Tables and columns of other libraries as pandas has them: by their ``to_pandas``, or the Arrow interface
     (``__arrow_c_stream__``), which copies no number; a query that is not yet run (``LazyFrame``) is run. A mapping of
-    columns, rows that are mappings and an array with names of fields become a data frame. Anything else as it is.
-    Raises a `DataError` for a mapping whose columns are not of one length.
-    """
+    columns, rows that are mappings and an array with names of fields become a data frame. Anything else as it is."""
     if isinstance(data, pd.DataFrame | pd.Series) or is_sparse(data):
         return data
     if hasattr(data, "collect_schema") and hasattr(data, "collect"):
@@ -322,11 +320,8 @@ def with_nan(values: Any) -> Any:
 
 
 def numbers_of(table: Table, values: NDArray[Any], expected: str, whole: bool) -> NDArray[np.float64]:
-    """Convert cells to float64; of words that name the items, NaN. Raises a `DataError` for a cell that is no number.
-
-    The `table` has the names of the columns; it notes how a column of texts was read, and has names of items set
-    aside. `expected` says what a cell is, for messages; `whole`: every column is data.
-    """
+    """Convert cells to float64; of words that name the items, NaN. The `table` has the names of the columns, and notes
+    how columns of texts were read; `expected` says what a cell is, for messages; `whole`: every column is data."""
     long = [j for j in range(values.shape[1]) if not whole and values.dtype.kind in "iuO" and _is_long(values[:, j])]
     for j in long:
         table.columns[j] = pa.chunked_array([pa.array(_as_texts(values[:, j]), pa.string())])

@@ -278,8 +278,6 @@ class Scale:
 def titles(columns: Sequence[str], scales: "Scales | None") -> list[str]:
     """Names of columns for pictures, with their scales.
 
-    Examples
-    --------
     >>> titles(["x", "y"], (Scale("log"), None))
     ['x (log scale)', 'y']
     """

@@ -85,21 +85,9 @@ class Checked:
 
 
 def verify(args: Mapping[str, str], config_dir: str | Path | None = None, everything: bool = False) -> int:
-    """Check samplers on small data; print a line for each model and a summary, or all tables. 0 when every exact
-    sampler is exact, else 1; 1, too, where nothing was compared.
-
-    Parameters
-    ----------
-    args : mapping of str to str
-        See `splitmerge_cli.verify.cases.KEYS`. ``sampler`` and ``model`` take a name, several separated by commas, or
-        all; ``mode`` exact, as_printed or both; ``size`` the number of items; ``iterations`` the length of the sampled
-        check (0: none); ``schedule`` what `smcmc run` takes: it is checked instead of the samplers alone. A
-        `ConfigError` names an unknown key or choice, or a value out of range.
-    config_dir : str or Path, optional
-        A folder with the user's own groups.
-    everything : bool
-        Print a table for each small case.
-    """
+    """Check samplers on small data, or a schedule, by the `KEYS` of `splitmerge_cli.verify.cases`; print a line for
+    each model and a summary, or all tables (`everything`). 0 when every exact sampler is exact, else 1; 1, too, where
+    nothing was compared. `config_dir`: a folder with the user's own groups."""
     own_places = places(config_dir)
     import_beside(own_places)
     request = read_request(args, own_places, everything)

@@ -96,10 +96,8 @@ def worst_transition(case: cases.Case, sampler: Component) -> Worst | None:
 
 
 def _least_balanced(case: cases.Case, rng: Rng, built: Any) -> NDArray[np.float64]:
-    """Return the transition matrix; of an adaptive sampler the one that is furthest from balance.
-
-    The sampler is then fixed to the pair of items and the partitions of that matrix.
-    """
+    """The transition matrix; of an adaptive sampler the one that is furthest from balance, whose pair of items and
+    partitions the sampler is then fixed to."""
     if not hasattr(built, "fix"):
         return transitions.transition_matrix(case.model, rng, built, case.states)
     worst, least = None, -1.0
@@ -154,10 +152,8 @@ def _changes_by_density(case: cases.Case, proposals_made: Proposals) -> Iterator
 
 
 def _explain_by_moves(case: cases.Case, proposals_made: Proposals, moves: Sequence[str]) -> str:
-    """Find what the ratio lacks compared with posterior densities and proposal probabilities.
-
-    It may be right up to a factor for each move.
-    """
+    """Find what the ratio lacks compared with posterior densities and proposal probabilities, right up to a factor for
+    each move."""
     chosen = (proposals_made.origin != proposals_made.target) & np.isfinite(proposals_made.log_ratio)
     n = proposals_made.states
     q = np.bincount(proposals_made.origin * n + proposals_made.target, proposals_made.probability, n * n)
@@ -206,10 +202,8 @@ IMPLIED = {"power": 1.0, "resolution": 0.0}
 
 
 def export(folder: Path) -> list[dict[str, Any]]:
-    """Write all posteriors to a folder, and return a line for each: id, kind, model, prior, N.
-
-    A `ConfigError` says that this version of NumPy generates other data than those that the stored means are of.
-    """
+    """Write all posteriors to a folder, and return a line for each: id, kind, model, prior, N. A `ConfigError` says
+    that this version of NumPy generates other data than those that the stored means are of."""
     entries = []
     with SealedFolder(folder) as files:
         for name in ("data", "posteriors", "reference"):

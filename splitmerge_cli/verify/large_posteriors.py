@@ -52,12 +52,9 @@ class Comparison:
 
 
 def check(case: Posterior, labels: ArrayLike, K: ArrayLike | None = None) -> Comparison:
-    """Compare draws of partitions with an enumerated posterior.
-
-    `labels` ``[draws, N]`` are successive draws of a chain, or of chains one after the other, clusters numbered in any
-    way; `K` ``[draws]`` their clusters with the empty ones, by default those that hold an item. A `ConfigError` names
-    other numbers of items, too few draws, or a state of which the model has none.
-    """
+    """Compare draws of partitions with an enumerated posterior: `labels` ``[draws, N]`` of a chain, or of chains one
+    after the other, clusters numbered in any way; `K` ``[draws]`` their clusters with the empty ones, by default those
+    that hold an item."""
     draws = np.asarray(labels)
     if draws.ndim != 2 or draws.shape[1] != case.n_items:
         raise ConfigError(f"samples: shape {draws.shape}; expected [draws, {case.n_items}], the items of {case.id}")

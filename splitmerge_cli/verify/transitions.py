@@ -80,11 +80,9 @@ def reconfigurations(
     pair: tuple[int, int] = (-1, -1),
     seed: int = 0,
 ) -> Iterator[Move]:
-    """Make so many moves of `arm` from one state, with two partitions that it learns from, all labels ``[N]``.
-
-    Items are visited in item order (``relabel=false``), in a move and its reverse. The pair is (i, j); (-1, -1): drawn
-    by each move.
-    """
+    """Make so many moves of `arm` from one state, with two partitions that it learns from, all labels ``[N]``. Items
+    are visited in item order (``relabel=false``), in a move and its reverse. The pair is (i, j); (-1, -1): drawn by
+    each move."""
     rng = Rng(seed)
     built = build_sampler(sampler.with_options(relabel=False), model, rng)
     assert isinstance(built, Reconfiguration)
@@ -106,11 +104,8 @@ def is_same_partition(a: ArrayLike, b: ArrayLike) -> bool:
 
 
 def has_all_plates(move: Move) -> bool:
-    """Whether a move has all plates of the paper's figure.
-
-    It is an accepted split; other blocks are out and find places, then single items move in and out; the number of
-    clusters stays.
-    """
+    """Whether a move has all plates of the paper's figure: an accepted split; other blocks are out and find places,
+    then single items move in and out; the number of clusters stays."""
     state, end = move.plate("state"), move.plate("singles")
     inside = move.plate("refinement") >= 0
     i, j = move.pair
@@ -128,12 +123,9 @@ def has_all_plates(move: Move) -> bool:
 
 
 def find_example(model: Model, sampler: Component, seed: int = 0) -> tuple[Move, Move]:
-    """Find a move that shows all plates, from a state of three Gibbs chains, and the move that undoes it.
-
-    Among the moves from the states of three chains after `SCANS[1]` scans (z_a is the chain's own after `SCANS[0]`, z_b
-    another's) the one of highest acceptance ratio for which `has_all_plates` holds and whose reverse was found; a
-    RuntimeError where there is none.
-    """
+    """A move that shows all plates, and the move that undoes it: among the moves from the states of three Gibbs chains
+    after `SCANS[1]` scans (z_a is the chain's own after `SCANS[0]`, z_b another's) the one of highest acceptance ratio
+    for which `has_all_plates` holds and whose reverse was found; a RuntimeError where there is none."""
     states = gibbs_states(model, 3, SCANS, seed)
     found: list[tuple[Move, Labels, Labels]] = []
     for own_start, other in product(range(3), repeat=2):
@@ -162,11 +154,9 @@ def option_probabilities(model: Model, options: Sequence[ArrayLike]) -> NDArray[
 def proposal_probability(
     model: Model, sampler: Component, state: State, end: Sequence[int], pair: tuple[int, int]
 ) -> float:
-    """Probability with which a move of `arm`, its partitions fixed to one block and singletons, proposes `end`.
-
-    With these two partitions c is all singletons, so that `variant=sarm` is Algorithm 2 on the given pair, in item
-    order. The compiled sampler's choices are enumerated.
-    """
+    """Probability with which a move of `arm`, its partitions fixed to one block and singletons, proposes `end`, by the
+    compiled sampler's choices. With these two partitions c is all singletons, so that `variant=sarm` is Algorithm 2 on
+    the given pair, in item order."""
     rng = Rng()
     built = build_sampler(sampler.with_options(relabel=False), model, rng)
     N = model.N
@@ -205,11 +195,9 @@ class Ends:
 def paths_from(
     model: Model, rng: Rng, sampler: Sampler, state: State, always_accept: bool = False, limit: int = 2_000_000
 ) -> dict[str, Any]:
-    """Enumerate the execution paths of one step from a state by a sampler of this model and generator, at most `limit`.
-
-    With `always_accept` every proposal is accepted and no acceptance counted: the paths are proposals. `TooManyPaths`
-    and `ContinuousDraw`, a choice that has no list of options, are raised.
-    """
+    """Enumerate the execution paths of one step from a state, at most `limit` (`TooManyPaths`). With `always_accept`
+    every proposal is accepted and no acceptance counted: the paths are proposals. A choice that has no list of options
+    is a `ContinuousDraw`."""
     parameters = np.array(state[2]) if len(state) == 3 else None
     return execution_paths(model, rng, sampler, state[0], state[1], parameters, always_accept, limit)
 
@@ -229,11 +217,9 @@ def list_paths(
 def transition_matrix(
     model: Model, rng: Rng, sampler: Sampler, states: Sequence[State], limit: int = 2_000_000
 ) -> NDArray[np.float64]:
-    """Enumerate the transition matrix of one step, shape (n_states, n_states); rows sum to 1.
-
+    """Enumerate the transition matrix of one step, shape (n_states, n_states), by `limit` paths at most; rows sum to 1.
     Every decision counts as it is made, early rejection included. The row of a state from which a path leads to none of
-    the states is nan. `TooManyPaths` is raised when more than `limit` paths are needed in all.
-    """
+    the states is nan."""
     ends = Ends(states)
     P = np.zeros((len(states), len(states)))
     used = 0
@@ -251,11 +237,8 @@ History = tuple[NDArray[np.int32], NDArray[np.int32]]
 
 
 def example_histories(states: Sequence[State], number: int, seed: int = 0) -> list[History]:
-    """Pairs of different partitions to learn from, at most so many.
-
-    The first is one cluster and singletons, which disagree on every pair of items; the second one cluster and item 0
-    apart, which agree on all others; the rest are drawn.
-    """
+    """Pairs of different partitions to learn from, at most so many: one cluster and singletons, which disagree on every
+    pair of items; one cluster and item 0 apart, which agree on all others; the rest are drawn."""
     partitions = list(dict.fromkeys(state[0] for state in states))
     if len(partitions) < 2:
         return []
@@ -357,10 +340,8 @@ class Proposals:
     states: int
 
     def has_named_terms(self) -> bool:
-        """Whether the log ratio is the sum of the named terms that count.
-
-        A sampler in Python that does not ``add`` them has none; a Gibbs update needs none.
-        """
+        """Whether the log ratio is the sum of the named terms that count: a sampler in Python that does not ``add``
+        them has none; a Gibbs update needs none."""
         is_made = np.isfinite(self.log_ratio)
         gap = np.abs(self._sum(self.counted)[is_made] - self.log_ratio[is_made])
         return bool(self.terms) and bool((gap < ROUNDING).all())
@@ -371,10 +352,8 @@ class Proposals:
             return np.asarray((values if sign is None else values * sign[counted]).sum(axis=1))
 
     def matrix(self, omit: Collection[str] = (), flip: Collection[str] = (), printed: bool = False) -> NDArray[Any]:
-        """The transition matrix with acceptance min(1, exp(sum of terms)).
-
-        With terms left out, or of opposite sign, it is a mutant's ratio; `printed` counts the printed term, too.
-        """
+        """The transition matrix with acceptance min(1, exp(sum of terms)). With terms left out, or of opposite sign, it
+        is a mutant's ratio; `printed` counts the printed term, too."""
         log_ratio = self.log_ratio
         if omit or flip or printed:
             counted = self.counted & ~np.isin(self.terms, list(omit))
@@ -411,11 +390,8 @@ class Proposals:
 
 
 def proposals(model: Model, rng: Rng, sampler: Sampler, states: Sequence[State], limit: int = 2_000_000) -> Proposals:
-    """Enumerate every proposal of a sampler.
-
-    Raises `SeveralProposals` if a step makes several, each on what the last one left, `TooManyPaths` for more than
-    `limit`, and `ContinuousDraw`.
-    """
+    """Enumerate every proposal of a sampler; `SeveralProposals` if a step makes several, each on what the last one
+    left."""
     ends = Ends(states)
     rows: list[dict[str, Any]] = []
     used = 0

@@ -87,8 +87,6 @@ class Markup(str):
 def text(value: object) -> Markup:
     """A value as HTML: escaped, letters that steer what is shown as escapes; `Markup` as it is.
 
-    Examples
-    --------
     >>> text("<b> & 'c'")
     '&lt;b&gt; &amp; &#x27;c&#x27;'
     """
@@ -139,11 +137,9 @@ def table(
     numbers: Sequence[int] = (),
     css: str = "",
 ) -> Markup:
-    """A table with a header for every column, in a box that scrolls where it is too wide.
-
-    `numbers` are the columns, from 0, that hold numbers: they are set to the right. `css` is the class of the table:
-    ``wide`` scrolls on a narrow screen; with ``first`` or ``last`` that column has lines of its own there instead.
-    """
+    """A table with a header for every column, in a box that scrolls where it is too wide; `numbers` are the columns,
+    from 0, that are set to the right. `css` is its class: ``wide`` scrolls on a narrow screen; with ``first`` or
+    ``last`` that column has lines of its own there instead."""
     right = set(numbers)
 
     def cells(tag: str, row: Sequence[object], **attributes: str) -> Markup:

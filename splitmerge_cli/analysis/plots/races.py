@@ -214,10 +214,8 @@ def series(runs: Sequence[Run], column: str) -> tuple[NDArray[np.int64], NDArray
 
 
 def data_sets(runs: Sequence[Run]) -> NDArray[np.int64]:
-    """The data set of every chain, by number, int64 ``[chains of all runs]``.
-
-    Chains that share their data are not independent of each other.
-    """
+    """The data set of every chain, by number, int64 ``[chains of all runs]``: chains that share their data are not
+    independent."""
     keys = [json.dumps([run.config["N"], run.config["data"]], sort_keys=True) for run in runs]
     number = {key: i for i, key in enumerate(dict.fromkeys(keys))}
     return np.repeat([number[key] for key in keys], [run.config["chains"] for run in runs]).astype(np.int64)
@@ -343,11 +341,9 @@ class Panel:
 
 
 def traces(run: Run, panels: Sequence[Panel] = (), titles: Mapping[str, str] = QUANTITIES) -> Figure:
-    """Draw the chains of a run, a row of panels for each quantity, then `panels`.
-
-    A row has the traces and, of the second halves, ranks and running means. The quantities are the log joint, K, the
-    quantity of the largest R-hat and, if the truth is known, the adjusted Rand index. `titles` name quantities.
-    """
+    """Draw the chains of a run, a row of panels for each quantity, then `panels`: the traces and, of the second halves,
+    ranks and running means of the log joint, K, the quantity of the largest R-hat and, if the truth is known, the
+    adjusted Rand index. `titles` name quantities."""
     trace = run.trace().rename(columns={"ari": "score"})
     shares = np.stack(trace["largest"].tolist()).T
     trace = trace.assign(largest=shares[0], **{f"largest{s}": share for s, share in enumerate(shares[1:], 2)})
@@ -445,10 +441,8 @@ def _draw_ranks(ax: Axes, x: Numbers) -> None:
 
 
 def count_ranks(x: Numbers) -> NDArray[np.int64]:
-    """Count the ranks of each chain's draws ``[chains, draws]`` among all draws, ``[chains, BINS]``.
-
-    Ties are in random order, so that ranks of a quantity of few values are uniform, too; the same at every call.
-    """
+    """Count the ranks of each chain's draws ``[chains, draws]`` among all draws, ``[chains, BINS]``. Ties are in random
+    order, so that ranks of a quantity of few values are uniform, too; the same at every call."""
     rank = np.empty(x.size, np.int64)
     rank[np.lexsort((np.random.default_rng(0).random(x.size), x.ravel()))] = np.arange(x.size)
     bins = (rank * BINS // x.size).reshape(x.shape)

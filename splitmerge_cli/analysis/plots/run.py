@@ -120,11 +120,8 @@ def calibration(run: Run) -> Figure:
 
 
 def fractions(chain: pd.DataFrame, most_rows: int) -> pd.DataFrame:
-    """Return the fractions of the items in the largest cluster of one chain, in the two largest, ...
-
-    `chain` has iteration and largest of its trace, of which `most_rows` rows are taken. Columns iteration, largest_1
-    (the largest), largest_2 (the two largest), ...
-    """
+    """Fractions of the items in the largest cluster of one chain (column largest_1), in the two largest (largest_2),
+    ..., by iteration, from `most_rows` rows of its trace."""
     rows = thinned_rows(len(chain), most_rows)
     stacked = np.cumsum(np.stack(chain["largest"].tolist())[rows], axis=1)
     frame = pd.DataFrame(stacked, columns=[f"largest_{k + 1}" for k in range(stacked.shape[1])])

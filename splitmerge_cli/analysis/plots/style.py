@@ -64,10 +64,8 @@ def title_of(sampler: str) -> str:
 
 
 def colour_of(sampler: str) -> str:
-    """Colour of a sampler: the same in every picture.
-
-    Samplers that a paper compares differ in lightness too, for prints in grey.
-    """
+    """Colour of a sampler: the same in every picture. Samplers that a paper compares differ in lightness too, for
+    prints in grey."""
     return _look(sampler, "colour", CYCLE)
 
 
@@ -153,26 +151,9 @@ def _fallbacks() -> list[FontEntry]:
     return sorted((f for f in usual if "Color" not in f.name and not f.name.startswith("Last Resort")), key=rank)
 
 
-def _take_fonts(text: str) -> None:
-    """Let installed fonts supply the letters that the font of the style lacks."""
-    families = matplotlib.rcParams["font.family"]
-    needed = {letter for letter in text if ord(letter) > 0x7E and letter.isprintable()}
-    for family in families if needed else ():
-        known = _letters_of(fontManager.findfont(FontProperties(family=[family])))
-        needed = {letter for letter in needed if ord(letter) not in known}
-    for font in _fallbacks() if needed else ():
-        known = _letters_of(font.fname)
-        if any(ord(letter) in known for letter in needed):
-            families = matplotlib.rcParams["font.family"] = [*families, font.name]
-            needed = {letter for letter in needed if ord(letter) not in known}
-    _absent.update(needed)
-
-
 def draw_in_fonts(draw: Callable[[], Figure]) -> Figure:
-    """Draw a figure in fonts that have its letters.
-
-    Texts keep the fonts of the moment when their axes were made, so a figure that needs more fonts is drawn again.
-    """
+    """Draw a figure in fonts that have its letters: texts keep the fonts of the moment when their axes were made, so a
+    figure that needs more fonts is drawn again."""
     before = matplotlib.rcParams["font.family"]
     figure = draw()
     if matplotlib.rcParams["font.family"] != before:
@@ -234,7 +215,18 @@ def legend(figure: Figure, *rows: Sequence[Artist]) -> None:
 
 def plain_text(text: str) -> str:
     """Text of the user's own, of which Matplotlib is to set nothing as mathematics, in fonts that have its letters."""
-    _take_fonts(text)
+    # let installed fonts supply the letters that the font of the style lacks
+    families = matplotlib.rcParams["font.family"]
+    needed = {letter for letter in text if ord(letter) > 0x7E and letter.isprintable()}
+    for family in families if needed else ():
+        known = _letters_of(fontManager.findfont(FontProperties(family=[family])))
+        needed = {letter for letter in needed if ord(letter) not in known}
+    for font in _fallbacks() if needed else ():
+        known = _letters_of(font.fname)
+        if any(ord(letter) in known for letter in needed):
+            families = matplotlib.rcParams["font.family"] = [*families, font.name]
+            needed = {letter for letter in needed if ord(letter) not in known}
+    _absent.update(needed)
     return text.replace("$", r"\$")
 
 
@@ -262,11 +254,8 @@ def log_ticks(axis: Axis) -> None:
 
 
 def footnote(figure: Figure, text: str, line: int = LINE) -> None:
-    """Write below all panels what a reader of the picture alone must know.
-
-    A figure of a paper has one line at most, the rest goes into the notes of its drawing. Lines of more letters than
-    `line` are wrapped.
-    """
+    """Write below all panels what a reader of the picture alone must know, in lines of `line` letters; a figure of a
+    paper has one at most, the rest goes into the notes of its drawing."""
     text = "\n".join(fill(part, line, break_on_hyphens=False) for part in text.splitlines())
     figure.supxlabel(text, x=0.01, ha="left", fontsize=7, color="#444444")
 
@@ -312,8 +301,6 @@ ENDS = 3
 def shorten_names(names: Sequence[str], most_letters: int) -> list[str]:
     """Shorten names to at most so many letters: long ones lose the words that all begin or end with, then are cut.
 
-    Examples
-    --------
     >>> shorten_names(["item 1 of the form", "item 2 of the form"], 10)
     ['…1…', '…2…']
     """
@@ -345,13 +332,10 @@ def write_apart(
     marks: float = 0.0,
     **style: Any,
 ) -> list[int]:
-    """Write texts at or next to places ``[n, 2]`` of the data, in `order`; a text that would cover another is
-    left out. The limits of the axes are final.
-
-    `offset`: points from the place to the text, which stands on any of four sides; 0: on the place itself, or, where
-    another text is, `FURTHER` away. `marks`:
-    points that a mark at every place is wide, which no text covers; 0: it may. Returns those that were written.
-    """
+    """Write texts at or next to places ``[n, 2]`` of the data, in `order`; a text that would cover another is left out
+    and not returned. `offset`: points from the place to the text, which stands on any of four sides; 0: on the place
+    itself, or, where another text is, `FURTHER` away. `marks`: points that a mark at every place is wide, which no text
+    covers; 0: it may. The limits of the axes are final."""
     figure = ax.figure
     assert isinstance(figure, Figure)
     boxes: list[Any] = []
@@ -430,12 +414,9 @@ def scatter(
     looks: Mapping[int, tuple[str, str]] | None = None,
     alone: ArrayLike | None = None,
 ) -> None:
-    """Draw points ``[N, 2]`` in the colours of their clusters; those alone in one are small grey crosses.
-
-    `size` is the size of a mark, in points squared; marks that are `unsure`, ``[N]``, are open. `looks` has
-    the colour and marker of each cluster, by default by its rank in size. Where the points are some of all items,
-    `alone`, ``[N]``, says which are alone in their cluster.
-    """
+    """Draw points ``[N, 2]`` in the colours of their clusters, marks of `size` points squared; those alone in one are
+    small grey crosses (`alone`, ``[N]``, where the points are some of all items), those that are `unsure`, ``[N]``, are
+    open. `looks` has the colour and marker of each cluster, by default by its rank in size."""
     labels = np.asarray(labels)
     single = (np.bincount(labels) == 1)[labels] if alone is None else np.asarray(alone)
     open_ = np.zeros(len(labels), dtype=bool) if unsure is None else np.asarray(unsure)

@@ -45,10 +45,8 @@ def can_draw(run: Run) -> bool:
 
 
 def co_clustering(run: Run) -> Figure:
-    """Draw the posterior probability of every two items being in one cluster, items ordered by the point estimate.
-
-    Where the run does not hold the whole matrix its mean over the clusters of the point estimate is drawn.
-    """
+    """Draw the posterior probability of every two items being in one cluster, items ordered by the point estimate;
+    where the run does not hold the whole matrix, its mean over the clusters of the point estimate."""
     labels, items = np.array(run.summary["point_estimate"]["labels"]), plural_of(grouping.nouns(run.summary)[0])
     figure, ax = plt.subplots(figsize=(5.4, 4.7))
     drawn: Any = None
@@ -139,10 +137,8 @@ def credible_ball(run: Run, x: NDArray[np.float64] | None = None) -> Figure:
 
 
 def _looks_of_parts(run: Run, labels: NDArray[np.int64], estimate: NDArray[np.int64]) -> dict[int, tuple[str, str]]:
-    """Return the colours and markers of clusters by number.
-
-    The colour comes from the cluster of the point estimate that holds most of the items, and so does the marker of the
-    largest such part."""
+    """Colours and markers of clusters by number: the colour of the cluster of the point estimate that holds most of the
+    items, the marker for the largest such part."""
     of_estimate, is_apart = style.looks_of(run, estimate), grouping.rows_apart(estimate, run.summary)
     looks, parts = {}, Counter[int]()
     for items in style.by_size(labels):

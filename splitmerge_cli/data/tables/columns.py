@@ -83,10 +83,8 @@ def is_number(cell: str) -> bool:
 
 
 def words(table: Table, j: int, expected: str, gaps: bool = False) -> pa.ChunkedArray:
-    """Column `j` as strings, whole numbers or truth values; floats that are whole numbers become these, with `gaps`
-    NaN null, decimal numbers become strings. Raises a `DataError` for another type, or a float that is none;
-    `expected` says what the column is for.
-    """
+    """Column `j` as strings, whole numbers or truth values: floats must be whole numbers, with `gaps` NaN is null,
+    decimal numbers become strings. `expected` says what the column is for."""
     column = table.cells(j)
     if pa.types.is_floating(column.type):
         values = arrow.numbers_of(column, np.nan).astype(np.float64)

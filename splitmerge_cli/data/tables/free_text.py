@@ -30,14 +30,10 @@ def is_numeric(cell: str | None) -> bool:
 
 
 def read_list(path: Path, separator: str, comments: bool, empty: bool = False, two_kinds: bool = False) -> Text | None:
-    """A parsed text file, every cell a string; None if it holds comments alone and may (`empty`).
-
-    The separator is a key of `SEPARATORS`; ``auto``: a comma in .csv and a tab in .tsv where the first row has one,
-    else what that row holds.
-    With `comments`, lines at the top that begin with # or % are none of its rows; one of these may say that names in
-    both columns stand for `two_kinds` of nodes. Raises a `DataError` if it cannot be read, is empty or ragged, holds a
-    comment below the first row, or has another format.
-    """
+    """A parsed text file, every cell a string; None if it holds comments alone and may (`empty`). The separator is a
+    key of `SEPARATORS`; ``auto``: a comma in .csv and a tab in .tsv where the first row has one, else what that row
+    holds. With `comments`, lines at the top that begin with # or % are none of its rows; one may say that names in both
+    columns stand for `two_kinds` of nodes."""
     data = separators.read_text(path)
     if (null := data.find(b"\0")) >= 0:
         line = data.count(b"\n", 0, null) + 1
@@ -45,7 +41,15 @@ def read_list(path: Path, separator: str, comments: bool, empty: bool = False, t
     start = 0
     while comments and data[start : start + 1] in (b"#", b"%", b"\n", b"\r"):
         end = data.find(b"\n", start) + 1 or len(data)
-        _check_banner(path, data[start:end], two_kinds)
+        # reject what a first comment says to be something else
+        comment = data[start:end]
+        if comment.startswith(b"%%MatrixMarket"):
+            raise DataError(f"{path}: row 1: a file of Matrix Market; expected the ending .mtx, or a list of edges")
+        if re.match(rb"%\s*bip\b", comment) and not two_kinds:
+            raise DataError(
+                f"{path}: row 1: a two-mode network, in which one number may name two nodes; expected "
+                "data.bipartite=true"
+            )
         start = end
     before, data = data.count(b"\n", 0, start), data[start:]
     if not data.strip() and start and empty:
@@ -70,16 +74,6 @@ def read_list(path: Path, separator: str, comments: bool, empty: bool = False, t
     return table
 
 
-def _check_banner(path: Path, comment: bytes, two_kinds: bool) -> None:
-    """Reject what a first comment says to be something else."""
-    if comment.startswith(b"%%MatrixMarket"):
-        raise DataError(f"{path}: row 1: a file of Matrix Market; expected the ending .mtx, or a list of edges")
-    if re.match(rb"%\s*bip\b", comment) and not two_kinds:
-        raise DataError(
-            f"{path}: row 1: a two-mode network, in which one number may name two nodes; expected data.bipartite=true"
-        )
-
-
 def _separator(data: bytes) -> str:
     """Name of the separator in the first row."""
     line = _first_row(data)
@@ -95,11 +89,8 @@ def _first_row(data: bytes) -> str:
 
 
 def tabs(path: Path, data: bytes, before: int = 0) -> bytes:
-    """Rows from `read_text`, whose cells runs of spaces and tabs separate, with one tab between cells.
-
-    Raises a `DataError` if a quote stands within a cell or is not closed; `before`: number of lines before the
-    rows.
-    """
+    """Rows from `read_text`, whose cells runs of spaces and tabs separate, with one tab between cells. A quote that
+    stands within a cell or is not closed is refused; `before`: number of lines before the rows."""
     if b'"' not in data:
         data = data.replace(b"\r\n", b"\n").replace(b" ", b"\t")
         # a regular expression would keep every cell of a large file
@@ -135,13 +126,10 @@ class Links(NamedTuple):
 
 
 def read_links(key: str, link: Any, dataset: Dataset, units: Mapping[str, int]) -> Links | None:
-    """The pairs of rows that an option says: in a file of two columns, or an array; None without any.
-
-    A file has names of rows, names of `units` (which stand for their first row), or numbers of rows from 1. An array
-    has names, or positions from 0. A file of reviewed pairs has the columns `REVIEWED`: ``must_link`` reads its rows
-    with 1 in the column `SAME`, ``cannot_link`` its rows with 0. Raises a `DataError` that names the cell of an unknown
-    row.
-    """
+    """The pairs of rows that an option says: in a file of two columns, or an array; None without any. A file has names
+    of rows, names of `units` (which stand for their first row), or numbers of rows from 1; an array has names, or
+    positions from 0. Of a file of reviewed pairs (columns `REVIEWED`) ``must_link`` reads the rows with 1 in the column
+    `SAME`, ``cannot_link`` those with 0."""
     if link is None:
         return None
     rows: dict[str, int] = dict(units)

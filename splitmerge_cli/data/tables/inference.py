@@ -69,8 +69,6 @@ SHORTEST = 3
 def spellings(words: Iterable[str]) -> dict[str, list[str]]:
     """The words of a column by what they mean: capital letters and `SHORT_FORMS` tell no words apart.
 
-    Examples
-    --------
     >>> spellings(["yes", "YES", "Y", "No"]), spellings(["AA", "Aa", "male", "Male"])
     ({'yes': ['yes', 'YES', 'Y'], 'no': ['No']}, {'AA': ['AA'], 'Aa': ['Aa'], 'male': ['male', 'Male']})
     """
@@ -291,10 +289,7 @@ def _has_tail(different: NDArray[np.float64], counts: NDArray[np.int64]) -> bool
 
 def tells_apart(values: NDArray[np.floating], name: str, complete: bool = True) -> str | None:
     """Describe a column of numbers, none of them NaN, that tells the rows apart and nothing else; None of a column of
-    data.
-
-    Its name is empty if it has none; `complete`: no cell is missing.
-    """
+    data. `complete`: no cell is missing."""
     named = NAMED_AS_ID.fullmatch(name) is not None
     if len(values) < FEW or name.strip().lower() in COORDINATES:
         return None
@@ -352,11 +347,9 @@ def read_as_type(cells: Cells, type: str) -> Reading:
 
 
 def as_written(cells: Cells, decimal: str | None, prefix: str = "") -> Reading:
-    """A column of numbers with currencies, percent signs, units or signs between thousands as real numbers.
-
-    `decimal` stands before the decimals where the cells leave it open; messages say what asks for numbers (`prefix`).
-    The table has the unit of the column, or receives it.
-    """
+    """A column of numbers with currencies, percent signs, units or signs between thousands as real numbers. `decimal`
+    stands before the decimals where the cells leave it open; messages say what asks for numbers (`prefix`). The table
+    has the unit of the column, or receives it."""
     assert cells.text is not None
     numbers = numbers_written(cells.text, cells.missing, decimal, cells.table.units.get(cells.j, ""))
     if numbers.values is None:

@@ -196,11 +196,8 @@ def read_types(table: Table, types: Mapping[str | int, Any] | None) -> dict[int,
 
 
 def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Dataset:
-    """A table as kind ``mixed``; see `splitmerge_cli.data.tables.inference` for the rules.
-
-    Raises `RejectedColumns` (the message names the first such cell, and what leaves all of them out) or
-    `NoMixedTable`; any other `DataError` if no column is left, or a type does not fit its column.
-    """
+    """A table as kind ``mixed``; see `splitmerge_cli.data.tables.inference` for the rules. `RejectedColumns` names the
+    first cell that none reads, and what leaves all such columns out."""
     if table.width > MOST_COLUMNS:
         raise NoMixedTable(f"data.kind=mixed: expected at most {MOST_COLUMNS} columns in {table.path}")
     types = read_types(table, wanted.types)

@@ -158,13 +158,10 @@ def written_column(table: Table, j: int, also: Sequence[str | int | float] = ())
 
 
 def without_data(x: Any, names: Sequence[str] | None, kind: Kind, alone: bool = True) -> dict[int, str]:
-    """The columns that are no data, and why: those that tell the rows apart, and those without two values.
-
-    A table of one column, or of fewer than `inference.SOME` rows, is read as it is, and so are
-    `inference.COORDINATES`. Of sparse points, which have many columns, the first alone is looked at. The `kind`
-    decides: numbers may tell rows apart, 0 and 1 do not; a column of counts is a part of a whole, so that it is data
-    though all of its cells are the same. `alone`: the table has no other columns.
-    """
+    """The columns that are no data, and why: those that tell the rows apart, and those without two values. A table of
+    one column, or of fewer than `inference.SOME` rows, is read as it is, and so are `inference.COORDINATES`; of sparse
+    points the first column alone is looked at. Numbers may tell rows apart, 0 and 1 do not; a count is a part of a
+    whole, so that it is data though all of its cells are the same. `alone`: the table has no other columns."""
     N, width = x.shape
     if (width < 2 and alone) or N < inference.SOME:
         return {}
@@ -196,11 +193,8 @@ def _without_values(values: NDArray[Any]) -> str | None:
 def note_left_out(
     table: Table, reasons: Mapping[int, str], reads: Mapping[int, str] | None = None, otherwise: str = ""
 ) -> None:
-    """Note which columns are left out, a line for each reason.
-
-    `reads` says what would read a column, where this is not `otherwise`, in which ``{}`` stands for the column as
-    typed.
-    """
+    """Note which columns are left out, a line for each reason. `reads` says what would read a column, where this is not
+    `otherwise`, in which ``{}`` stands for the column as typed."""
     by_reason: dict[str, list[int]] = defaultdict(list)
     for j, why in reasons.items():
         by_reason[why].append(j)
@@ -321,24 +315,9 @@ def leave_out_determined(
 def find_determined(
     x: NDArray[np.float64], names: Sequence[str], types: Sequence[ColumnType | None] = ()
 ) -> dict[int, str]:
-    """Find the columns of a table that others determine, and why.
+    """The columns of a table ``[N, D]`` (NaN where a cell is missing; codes where there are levels) that others
+    determine, and how each follows from columns of which none follows from it. Without `types` all are numbers.
 
-    Parameters
-    ----------
-    x
-        The cells, float64 ``[N, D]``, NaN where one is missing; of a column with levels, their codes.
-    names
-        What each column is called.
-    types
-        Their types; without them all are numbers.
-
-    Returns
-    -------
-    dict
-        How a column follows from others, none of which follows from it, by its position.
-
-    Examples
-    --------
     >>> cm = np.arange(150.0, 190.0)
     >>> find_determined(np.column_stack([cm, (cm / 2.54).round(1)]), ["cm", "inch"])
     {1: '0.394 * cm says the same, but for rounding'}

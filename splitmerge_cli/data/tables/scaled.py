@@ -217,12 +217,9 @@ class Reduction:
 
 
 def reduce_columns(dataset: Dataset, reduce: ReduceOption) -> Dataset:
-    """A table whose real columns are replaced by their principal components. `dataset`: its columns on their scales.
-    `reduce`: {"none", "pca", "auto"} or int: ``pca``: standardised, and as many as predict held-out rows (`find_rank`);
-    ``auto``: that, where there are more real columns than rows and none of them lacks a cell; or the number of
-    components. Raises `DataError` (another option; a table without two real columns and three rows, or with missing
-    cells in them; a sparse matrix).
-    """
+    """A table whose real columns, on their scales, are replaced by their principal components: ``pca``: standardised,
+    as many as predict held-out rows (`find_rank`); ``auto``: that, where there are more real columns than rows and none
+    of them lacks a cell; or so many. It takes two real columns and three rows without missing cells in them."""
     if reduce in (None, NO_REDUCTION):
         return dataset
     is_number = isinstance(reduce, int) and not isinstance(reduce, bool) and reduce >= 1
@@ -273,13 +270,9 @@ ScaleOption = Mapping[str | int, str | int | float] | str | None
 
 
 def read_scales(dataset: Dataset, scale: ScaleOption) -> Dataset:
-    """A table, in the units of the data, with some real columns on a `scale` of their own.
-
-    Scales are by name or number of a column (1 is the first of the table): ``log``, ``sqrt``, ``yeo-johnson``, whose
-    power has the largest likelihood of one normal distribution, or a number, the power of ``yeo-johnson``. Raises a
-    `DataError` for another option, a column that is not there or not real, a value that the scale does not take, and a
-    sparse matrix.
-    """
+    """A table, in the units of the data, with some real columns on a `scale` of their own, by name or number of a
+    column (1 is the first of the table): ``log``, ``sqrt``, ``yeo-johnson``, whose power has the largest likelihood of
+    one normal distribution, or a number, the power of ``yeo-johnson``."""
     if scale in (None, NONE):
         return dataset
     expected = f"{NONE}, or scales by column, such as {{income: {LOG}}}"
@@ -410,11 +403,8 @@ class Matrix(Table):
         return super().counts_from(j) if ends[0] in (0, 1) and ends[1] == ends[0] + rows - 1 else None
 
     def points(self, columns: Sequence[int], also: Sequence[str | int | float] = ()) -> Any:
-        """Some columns in this order, as `Dataset` takes them; all of them in theirs are not copied.
-
-        `also`: what else than NaN stands for a missing cell, but of a sparse matrix. Raises a `DataError` for a value
-        that is no number of magnitude 1e30 at most; of a sparse matrix, for NaN.
-        """
+        """Some columns in this order, as `Dataset` takes them; all of them in theirs are not copied. `also`: what else
+        than NaN stands for a missing cell, but of a sparse matrix, which may have none."""
         x: Any = self.values
         if list(columns) != list(range(self.width)):
             x = x[:, list(columns)] if is_csr(x) else np.take(x, columns, axis=1)
@@ -440,9 +430,7 @@ def read_numbers(path: Path) -> Matrix | None:
 
 def read_sparse(path: Path) -> "sparse.csr_array":
     """The sparse matrix of an .npz file that ``scipy.sparse.save_npz`` wrote, of any of its formats: float64, entries
-    of the same place added up, no stored zeros, indices of a row ascending. Raises a `DataError` if it is no such
-    file, damaged, or a matrix of something else than real numbers.
-    """
+    of the same place added up, no stored zeros, indices of a row ascending."""
     try:
         with readable(path) as file:
             check_archive(path, file)

@@ -19,10 +19,8 @@ from splitmerge_cli.data.tables.table import NUMBER
 
 
 def suffix_of(path: Path) -> str:
-    """Ending of a file's name in lower case, once it is unpacked; empty for a name without one.
-
-    For standard input the ending that goes with its first bytes, empty for text.
-    """
+    """Ending of a file's name in lower case, once it is unpacked; empty for a name without one. For standard input the
+    ending that goes with its first bytes, empty for text."""
     if opening.is_standard_input(path):
         return opening.suffix_of(opening.read_input(Limit.current().read))
     return unpacked_name(path).suffix.lower()
@@ -75,15 +73,22 @@ def require_encoding(encoding: str) -> None:
 
 
 def read_text(path: Path, encoding: str | None = None) -> bytes:
-    """Content of a text file as UTF-8, unpacked, without byte order mark and last line ends.
-
-    Raises a `DataError` if it cannot be read, holds more than the limit (data.max_bytes), or is not in the `encoding`
-    (data.encoding; by default UTF-8); with an `encoding`, if the character 0 is in it.
-    """
+    """Content of a text file (data.encoding; by default UTF-8) as UTF-8, unpacked, without byte order mark and last
+    line ends. With an `encoding`, the character 0 must not be in it."""
     data = content(path)
     try:
         if encoding is None or codecs.lookup(encoding).name == "utf-8":
-            _check_utf8(data)
+            # raise a `UnicodeDecodeError` with its place in `data` unless they are UTF-8
+            start, view = 0, memoryview(data)
+            while start < len(data):
+                end = start + CHUNK
+                try:
+                    # a character that is cut is left to the next part
+                    start += codecs.utf_8_decode(view[start:end], "strict", end >= len(data))[1]
+                except UnicodeDecodeError as error:
+                    raise UnicodeDecodeError(
+                        "utf-8", data, start + error.start, start + error.end, error.reason
+                    ) from None
         else:
             data = data.decode(encoding).encode("utf-8")
             Limit.current().check(path, len(data), " in UTF-8")
@@ -100,18 +105,6 @@ def read_text(path: Path, encoding: str | None = None) -> bytes:
         line = data.count(b"\n", 0, null) + 1
         raise received.DataError(f"{path}: row {line}: byte 0x00; expected text in {encoding} (data.encoding)")
     return data.removeprefix(b"\xef\xbb\xbf").rstrip(b"\r\n")
-
-
-def _check_utf8(data: bytes) -> None:
-    """Raise a `UnicodeDecodeError` with its place in `data` unless they are UTF-8."""
-    start, view = 0, memoryview(data)
-    while start < len(data):
-        end = start + CHUNK
-        try:
-            # a character that is cut is left to the next part
-            start += codecs.utf_8_decode(view[start:end], "strict", end >= len(data))[1]
-        except UnicodeDecodeError as error:
-            raise UnicodeDecodeError("utf-8", data, start + error.start, start + error.end, error.reason) from None
 
 
 SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "space": " "}
@@ -147,15 +140,12 @@ class Layout(NamedTuple):
 
 
 def layout(data: bytes, default: str, separator: str = "auto", decimal: str = "auto") -> Layout:
-    """Find how a text from `read_text` is written, as far as the user does not say it (``auto``).
+    """Find how a text from `read_text` is written, as far as the user does not say it (``auto``). The separator is the
+    first that gives all rows that are looked at the same number of cells, two at least, without another separator in
+    any of them, but for a decimal comma: the default one, then semicolon, tab, pipe and comma. Runs of spaces separate
+    if there is no other one and all cells below the first row are numbers. Else it is the default.
 
-    The separator is the first that gives all rows that are looked at the same number of cells, two at least, without
-    another separator in any of them, but for a decimal comma: the default one, then semicolon, tab, pipe and comma.
-    Runs of spaces separate if there is no other one and all cells below the first row are numbers. Else it is the
-    default.
-
-    Numbers have a decimal comma if a semicolon ends the cells and there are such numbers, but none with a point.
-    """
+    Numbers have a decimal comma if a semicolon ends the cells and there are such numbers, but none with a point."""
     if separator != "auto" and decimal != "auto":
         return Layout(separator, decimal)
     lines = _first_lines(data)

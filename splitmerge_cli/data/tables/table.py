@@ -173,12 +173,10 @@ class Table:
         return []
 
     def leave_out(self, unnamed: Collection[int], reads: str, ask: str, items: bool = False) -> None:
-        """Note which of the `unnamed` columns are left out, and what `reads` them.
-
-        If rows are `items`, words that differ from row to row, as the row names that R writes, become `item_names`.
-        Raises a `DataError` if a column without a name neither numbers nor names the rows, so that it may hold
-        data; `ask` says what says which columns are read, with ``{n}`` for the number of the column.
-        """
+        """Note which of the `unnamed` columns are left out, and what `reads` them. If rows are `items`, words that
+        differ from row to row, as the row names that R writes, become `item_names`. A column without a name that
+        neither numbers nor names the rows may hold data, and is refused; `ask` says what says which columns are read,
+        with ``{n}`` for its number."""
         for j in unnamed:
             if self.names and INDEX.fullmatch(self.names[j]):
                 why = "is the index of pandas"
@@ -240,8 +238,6 @@ class Table:
 def names_apart(names: Sequence[str]) -> tuple[list[str], list[str]]:
     """Names of columns, those that several have with a number behind them, and a note for each such name.
 
-    Examples
-    --------
     >>> names_apart(["a", "a", "b"])
     (['a.1', 'a.2', 'b'], ["columns 1, 2 are all called 'a': they are read as 'a.1', 'a.2'"])
     """
@@ -335,13 +331,9 @@ _MOST_DIGITS = 400
 
 
 def long_digits(column: pa.ChunkedArray, also: Sequence[str | int | float] = ()) -> pa.ChunkedArray | None:
-    """A column as text, where one of its whole numbers loses digits as float64; None of any other column.
+    """A column of whole numbers, decimal numbers or text as text, where one of its whole numbers loses digits as
+    float64; None of any other column. `also`: what else stands for a missing cell.
 
-    It holds whole numbers, decimal numbers or text; nothing is known any more of what a column of floats has lost.
-    `also`: what else stands for a missing cell.
-
-    Examples
-    --------
     >>> import pyarrow as pa
     >>> long_digits(pa.chunked_array([[2**53, 2**53 + 1]])).to_pylist()
     ['9007199254740992', '9007199254740993']
