@@ -28,7 +28,8 @@ def lines_log_weight(
     InvGamma(a0, sigma1^2 (a0 - 1)), and sigma0 grows with it in proportion.
 
     Source: the ordinates of a cluster are multivariate normal, with covariance sigma1^2 I + sigma0^2 X X', X = [1,
-    abscissa]; unknown noise: multivariate t."""
+    abscissa]; unknown noise: multivariate t.
+    """
     points = np.asarray(x, dtype=float)
 
     def log_lik(z: NDArray[np.int64]) -> float:
@@ -87,7 +88,8 @@ def gaussian_log_weight(
     Source: Gelman et al. 2013, section 3.3 (the numbers of each column: diag; of all columns: iso); Murphy, Conjugate
     Bayesian analysis of the Gaussian distribution (2007), equation 266 (full). A resolution: the factor exp(-r^2 / (24
     v)) of every point is taken into the prior of the variance v, which becomes the prior of another b0. A power: as
-    written in docs/derivations.md, "A power of the likelihood", from weighted sums."""
+    written in docs/derivations.md, "A power of the likelihood", from weighted sums.
+    """
     points = np.asarray(x, dtype=float)
     grain = np.broadcast_to(np.asarray(resolution, dtype=float), points.shape[1]) ** 2 / 12
     if covariance == "iso" and not isinstance(b0, tuple):
@@ -113,7 +115,8 @@ def tailed_log_weight(
     its logarithm below 8 degrees of freedom, above them Gauss-Laguerre quadrature; then the sum over the degrees of
     freedom. A missing cell (NaN), which diag alone takes, has no factor; nor does another covariance take a resolution.
 
-    Source: Gelman et al. 2013, section 3.3, and Murphy 2007, equation 266, with weighted sums."""
+    Source: Gelman et al. 2013, section 3.3, and Murphy 2007, equation 266, with weighted sums.
+    """
     y = np.asarray(x, dtype=float) - np.asarray(m0, dtype=float)
     grain = np.broadcast_to(np.asarray(resolution, dtype=float), y.shape[1]) ** 2 / 12
 
@@ -236,7 +239,8 @@ def mixed_log_weight(
     tails=t the rows have `weights`, as in `tailed_log_weight`.
 
     Source: Gelman et al. 2013, section 2.4 to 2.6, of the observed cells of a column and cluster, sums weighted by the
-    power; real cells as in `gaussian_log_weight`."""
+    power; real cells as in `gaussian_log_weight`.
+    """
     values = np.asarray(x, dtype=float)
     options = {"resolution": 0.0, "covariance": "diag", "power": 1.0, "tails": "normal", **options}
     power, reals = options["power"], [j for j, type in enumerate(types) if type == "real"]

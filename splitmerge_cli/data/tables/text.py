@@ -125,7 +125,8 @@ class Text(Table):
 
         It may be either, which is a `DataError`, if it counts them so above other cells; or holds whole numbers, each
         once, above rows that are written with a point in two columns or more (of one column: the number 0); or, where
-        `binary`, such numbers that are neither 0 nor 1."""
+        `binary`, such numbers that are neither 0 nor 1.
+        """
         head = [self.top[0][j].strip() for j in positions]
         if not head or not all(NAME.fullmatch(cell) for cell in head) or len(set(head)) < len(head):
             return False
