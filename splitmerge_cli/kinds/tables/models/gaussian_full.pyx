@@ -14,7 +14,6 @@ import numpy as np
 
 from splitmerge_cli.core.memory cimport doubles_of, ints_of
 from splitmerge_cli.core.model cimport Model
-from splitmerge_cli.core.rng cimport Rng
 from splitmerge_cli.core.sums cimport ROOM_INTS, Sums
 from splitmerge_cli.kinds.tables.models.dense_gaussian cimport DenseGaussian, numbers_at, whole
 from splitmerge_cli.kinds.tables.models.gaussian_independent cimport DenseParameters
