@@ -41,7 +41,9 @@ LEFT, RIGHT = 0.38, 0.58
 
 def in_cells(name: str, claims: pd.DataFrame) -> pd.Series:
     """Whether the number of each claim is a cell of the table that the figure is."""
-    return claims["metric"].map(lambda metric: any(fnmatchcase(metric, one) for one in CELLS.get(name, ())))
+    return (
+        claims["metric"].map(lambda metric: any(fnmatchcase(metric, one) for one in CELLS.get(name, ()))).astype(bool)
+    )
 
 
 def settle(name: str, numbers: pd.DataFrame, claims: pd.DataFrame, units: pd.DataFrame) -> pd.DataFrame:
@@ -98,7 +100,7 @@ def tolerated(claim: Any) -> tuple[float, float]:
 
 
 def strip(name: str, claims: pd.DataFrame) -> Figure | None:
-    """Draw the counted numbers of a figure that are not cells of its table, each on a scale of its own; None without any.
+    """Draw the counted numbers of a figure that are not cells of its table, each on a scale of its own; or None.
 
     Columns of `claims` as in ``ID-claims.csv``, and `other`: whether the verdict rests on other runs than the picture.
     """

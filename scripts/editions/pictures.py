@@ -51,7 +51,9 @@ def counted_claims(folder: Path, name: str) -> tuple[pd.DataFrame, pd.DataFrame]
     claims = claims[claims["counted"].astype(bool)]
     elsewhere = find_elsewhere(root, name, folder) if place != folder else set()
     other = [key in elsewhere for key in claims[CLAIM].itertuples(index=False, name=None)]
-    units = pd.read_csv(next(place.glob(f"{name}-units.csv*")), dtype=str, keep_default_na=False)
+    # edition 1 has kept no units
+    file = next(place.glob(f"{name}-units.csv*"), None)
+    units = pd.DataFrame() if file is None else pd.read_csv(file, dtype=str, keep_default_na=False)
     return claims.assign(other=np.array(other, dtype=bool)), units
 
 
