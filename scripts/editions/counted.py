@@ -31,11 +31,13 @@ CELLS = {
 """Metrics whose numbers are cells of a table."""
 CLAIM = ["data", "sampler", "metric", "reading"]
 """Columns that name a verdict of a figure."""
+LOWER_IS_BETTER = ("final_perplexity_minus_gibbs", "perplexity_minus_gibbs_by_iteration")
+"""Metrics of rule `positive` that are published as the difference below 0."""
 COLOURS = {REPRODUCED: "#1b7837", NOT_REPRODUCED: "#b2182b"}
 """Colours of verdicts; of all others grey."""
 ROW, HEAD, FOOT = 0.13, 0.3, 0.2
 """Heights of a row of the strip, of its head and of its last line, in inches."""
-LEFT, RIGHT = 0.38, 0.58
+LEFT, RIGHT = 0.35, 0.52
 """Where the scales of a strip begin and end, as shares of its width."""
 
 
@@ -95,6 +97,8 @@ def tolerated(claim: Any) -> tuple[float, float]:
         return value / tolerance, value * tolerance
     if claim.rule in ("distance", "exact"):
         return value - tolerance, value + tolerance
+    if claim.metric in LOWER_IS_BETTER:
+        return -np.inf, 0.0
     ends = {"at_most": (-np.inf, tolerance), "at_least": (tolerance, np.inf), "positive": (0.0, np.inf)}
     return ends.get(claim.rule, (np.nan, np.nan))
 
