@@ -37,10 +37,10 @@ class Drawing:
 def in_parts(first: float, second: float, title: str = "as in the paper") -> tuple[Figure, SubFigure, SubFigure]:
     """A figure in two parts of these heights in inches: what the paper shows, and below it what is added here."""
     figure = plt.figure(figsize=(FULL, first + second))
-    parts = figure.subfigures(2, 1, height_ratios=[first, second])
-    for part, words in zip(parts, (title, "added here"), strict=True):
+    paper, added = figure.subfigures(2, 1, squeeze=False, height_ratios=[first, second])[:, 0]
+    for part, words in ((paper, title), (added, "added here")):
         part.suptitle(words, x=0.01, ha="left", fontsize=8, fontweight="bold")
-    return figure, parts[0], parts[1]
+    return figure, paper, added
 
 
 def caption_of(folder: Path, name: str) -> Path:

@@ -237,8 +237,16 @@ def fig3(runs: Sequence[Run]) -> Drawing:
     frames = [lines(climbs, data, start, axis) for data, start, axis in panels if climbs.chains_of(data, start)]
     numbers = pd.concat(frames, ignore_index=True)
     standing = {data: _standing(runs, data) for data in dict.fromkeys(numbers["data"])}
+    seeds = len({run.config["seed"] for run in runs})
+    each = f"{seeds} data sets of kdd_like, a chain of each; {seeds} chains of each on the other: medians"
+    budgets = {start: run.config["budget"] for start in STARTS for run in runs if run.config["init"] == start}
+    # by start where that matters
+    times = [f"{seconds:g} s of sampling {STARTS[start]}" for start, seconds in budgets.items()]
+    if len(set(budgets.values())) == 1:
+        times = [f"{next(iter(budgets.values())):g} s of sampling"]
     notes = (
-        f"{_describe_chains(runs)}, {_describe_time(runs)}; moves alone, no Gibbs scans. {_describe_data(runs)} "
+        f"{each if seeds > 1 else 'One chain of each'}, {' and '.join(times)}; moves alone, no Gibbs scans. "
+        f"{_describe_data(runs)} "
         f"{BEST} {LEVEL} "
         "LSHSM, one by one: the pair by hashing, the other items by sequential allocation, as in SAMS. Algorithm 1: "
         "splits by coins, exact sums; it never leaves one cluster, and is shown from singletons."
@@ -314,22 +322,6 @@ def _fig3_panel(ax: Axes, numbers: pd.DataFrame, axis: str, logs: bool = True) -
     draw(ax, numbers, bands=False, logs=logs)
     ax.tick_params(labelsize=6.5)
     ax.set_xlabel(AXES[axis], fontsize=7)
-
-
-def _describe_chains(runs: Sequence[Run]) -> str:
-    """How many chains there are of each sampler, and on how many data sets."""
-    seeds = len({run.config["seed"] for run in runs})
-    if seeds == 1:
-        return "One chain of each"
-    return f"{seeds} data sets of kdd_like, a chain of each; {seeds} chains of each on the other: medians"
-
-
-def _describe_time(runs: Sequence[Run]) -> str:
-    """The time that every sampler had, by start where that matters."""
-    budgets = {start: run.config["budget"] for start in STARTS for run in runs if run.config["init"] == start}
-    if len(set(budgets.values())) == 1:
-        return f"{next(iter(budgets.values())):g} s of sampling"
-    return " and ".join(f"{seconds:g} s of sampling {STARTS[start]}" for start, seconds in budgets.items())
 
 
 def _standing(runs: Sequence[Run], data: str) -> str:

@@ -67,9 +67,8 @@ FIGURES = (
         "of the differences of pairs. As in the paper, the axis has seconds from 0. Likelihoods are less the best one, "
         "since every chain has data of its own. Below, on a log axis, all of the time.",
         "climbs.fig6",
-        shows="Three panels by N as in the paper: log likelihood minus the best chain's over seconds of sampling, "
-        "lines and bands for SDDS, RGSM and Gibbs, marks on the axis at the median time to the level. Below, the same "
-        "on a log axis.",
+        shows="Three panels by N as in the paper: log likelihood minus the best chain's over seconds, lines and bands "
+        "for SDDS, RGSM and Gibbs, marks at the median time to the level. Below, the same on a log axis.",
     ),
     PaperFigure(
         "sdds-traces",

@@ -109,15 +109,13 @@ class States:
         """The states of a method, by seed and chain."""
         key = (setting, start, method)
         if key not in self._of:
-            self._of[key] = {k: v for run in select(self.runs, *key) for k, v in _last_states(run).items()}
+            states = self._of[key] = dict[tuple[int, int], Found]()
+            for run in select(self.runs, *key):
+                partitions = run.partitions(["chain", "iteration", "labels"])
+                last = partitions[partitions["iteration"] == run.config["iterations"]]
+                data, eta, seed = dataset_of(run), run.config["model"]["eta"], run.config["seed"]
+                states |= {(seed, int(r.chain)): confuse(np.asarray(r.labels), data, eta) for r in last.itertuples()}
         return self._of[key]
-
-
-def _last_states(run: Run) -> dict[tuple[int, int], Found]:
-    partitions = run.partitions(["chain", "iteration", "labels"])
-    last = partitions[partitions["iteration"] == run.config["iterations"]]
-    data, eta = dataset_of(run), run.config["model"]["eta"]
-    return {(run.config["seed"], int(r.chain)): confuse(np.asarray(r.labels), data, eta) for r in last.itertuples()}
 
 
 def fig4(runs: Sequence[Run]) -> Drawing:

@@ -79,7 +79,13 @@ def fig3(runs: Sequence[Run]) -> Drawing:
         frames += [
             _share_reached(*key, *counted[key]) for start in STARTS for key in product([setting], METHODS, [start])
         ]
-        frames += [_share_accepted(runs, setting, method) for method in METHODS if method != "gibbs"]
+        for method in METHODS:
+            if method != "gibbs":
+                by_length = acceptance(beginnings(runs, setting, "one_cluster", method)).groupby("iteration")
+                sums, chains = by_length[["accepted", "proposed"]].sum(), by_length.size().to_numpy()
+                share = (sums["accepted"] / sums["proposed"]).to_numpy()
+                about = setting, "one_cluster", method
+                frames.append(_rows("accepted so far", *about, sums.index, share, chains))
     numbers = pd.concat(frames, ignore_index=True)
     titles = {setting: _title(runs, setting) for setting in settings}
     notes = (
@@ -224,14 +230,6 @@ def _draw_reached(ax: Axes, numbers: pd.DataFrame) -> None:
     ax.set_ylim(0, 1)
 
 
-def _share_accepted(runs: Sequence[Run], setting: str, method: str) -> pd.DataFrame:
-    """Share of a form's proposals that were accepted so far, from one topic."""
-    each = acceptance(beginnings(runs, setting, "one_cluster", method))
-    sums = each.groupby("iteration")[["accepted", "proposed"]].sum()
-    share, chains = sums["accepted"] / sums["proposed"], each.groupby("iteration").size().to_numpy()
-    return _rows("accepted so far", setting, "one_cluster", method, share.index, share.to_numpy(), chains)
-
-
 FASTER = {"faster_than_gibbs": "gibbs", "coin_faster_than_pair": "pair"}
 """Claims on what has ten topics first, and the method that it is compared with."""
 
@@ -257,7 +255,13 @@ def _verdict(claim: Claim, runs: Sequence[Run], setting: str, start: str, method
     chosen, words = select(runs, setting, start, method), reading(setting, start, method)
     length = chosen[0].config["iterations"]
     if claim.metric == "acceptance_falls":
-        return _falls(claim, beginnings(runs, setting, start, method), words)
+        each = acceptance(beginnings(runs, setting, start, method))
+        first, last = each["iteration"].min(), each["iteration"].max()
+        shares = each.set_index(["iteration", "seed", "chain"])["share"]
+        change = shares[last] - shares[first]
+        sets = change.index.get_level_values("seed").to_numpy()
+        rule = f"share accepted of all {last} iterations below that of the first {first}"
+        return by_majority(claim, change, -change, rule, words, units=sets, above=0.0)
     K, sets = series(chosen, "n_clusters")[1], data_sets(chosen)
     if claim.metric == "K":
         second = K[:, K.shape[1] // 2 :]
@@ -280,13 +284,3 @@ def middle(samples: ArrayLike) -> tuple[float, float, float]:
     centre, low, high = median_interval(np.where(np.isfinite(x), x, large))
     centre, low, high = (value if value < large / 5 else np.inf for value in (centre, low, high))
     return centre, low, high
-
-
-def _falls(claim: Claim, runs: Sequence[Run], reading: str) -> Verdict:
-    each = acceptance(runs)
-    first, last = each["iteration"].min(), each["iteration"].max()
-    shares = each.set_index(["iteration", "seed", "chain"])["share"]
-    change = shares[last] - shares[first]
-    sets = change.index.get_level_values("seed").to_numpy()
-    rule = f"share accepted of all {last} iterations below that of the first {first}"
-    return by_majority(claim, change, -change, rule, reading, units=sets, above=0.0)

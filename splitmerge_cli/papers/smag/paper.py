@@ -18,9 +18,9 @@ FIGURES = (
         "topics the posterior has; on four groups it does not have ten. So 200 documents are shown, too, with the "
         "setting that comes nearest to the claim. Chains start from one topic and from five random ones.",
         "counts.fig3",
-        shows="Two panels as in the paper: topics over iterations, of split-merge with the share accepted and of "
-        "Gibbs. Below, twelve panels of lines over iterations on a log axis, three corpora side by side: topics, share "
-        "of chains that had ten topics from each start, share of proposals accepted.",
+        shows="Two panels as in the paper: lines of topics over iterations, of split-merge with the share accepted and "
+        "of Gibbs. Below, twelve panels on a log axis, three corpora: topics, share of chains that had ten, share "
+        "accepted.",
     ),
     PaperFigure(
         "smag-fig4",
@@ -37,17 +37,15 @@ FIGURES = (
         "completion predicts words that were not used to estimate the mixture. Chains start from one topic and from "
         "fifty random ones. A panel as in the paper has fold-in from one topic, the reading that counts.",
         "perplexity.fig5a",
-        shows="One panel as in the paper: held-out perplexity over iterations, of Gibbs and of split-merge. Below, "
-        "eight panels, by fold-in and by completion, over iterations and over seconds, from one topic and from 50, and "
-        "differences from Gibbs with intervals.",
+        shows="One panel as in the paper: lines of held-out perplexity over iterations, of Gibbs and split-merge. "
+        "Below, eight panels by evaluation, axis and start, and differences from Gibbs with intervals.",
     ),
     PaperFigure(
         "smag-fig5b",
         "As Figure 5a, on 16,242 postings, of which only the presence of a hundred words is known.",
         "perplexity.fig5b",
-        shows="One panel as in the paper: held-out perplexity over iterations, of Gibbs and of split-merge. Below, "
-        "eight panels, by fold-in and by completion, over iterations and over seconds, from one topic and from 50, and "
-        "differences from Gibbs with intervals.",
+        shows="One panel as in the paper: lines of held-out perplexity over iterations, of Gibbs and split-merge. "
+        "Below, eight panels by evaluation, axis and start, and differences from Gibbs with intervals.",
     ),
 )
 

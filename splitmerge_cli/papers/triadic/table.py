@@ -179,8 +179,8 @@ def _draw_table(ax: Axes, rows: Sequence[tuple[str, str]], values: Values, budge
     released = released_scores().to_dict("records")
     ax.text(0, -HEAD + 2.2, "as in the paper; grey: printed", ha="left", fontweight="bold", **shade)
     paper = {(c.sampler, c.metric): c.value for c in published_claims("triadic-table1")}
-    for y, method in enumerate(PRINTED):
-        y = 2 * y - HEAD + 3.2
+    for k, method in enumerate(PRINTED):
+        y = 2 * k - HEAD + 3.2
         ax.plot(0.012, y, **style.look_of(colour_key(method)))
         ax.text(0.03, y, METHODS[method], ha="left", **shade)
         for score, claimed in CLAIMED.items():
