@@ -10,12 +10,16 @@ from numpy.typing import NDArray
 from smcmc import Posterior, sample
 from splitmerge_cli.config import compose
 from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.fits.candidates import model_of
 from splitmerge_cli.kinds.networks import start
 from splitmerge_cli.kinds.networks.data import Relation, Relations, network_of
 from splitmerge_cli.kinds.networks.layout import CORRECTED, PLAIN
+from splitmerge_cli.kinds.networks.quantities import SPREAD
 from splitmerge_cli.kinds.networks.readers.adjacency import adjacency, simple_graph
 from splitmerge_cli.kinds.networks.relations import Relations as Model
 from splitmerge_cli.kinds.networks.start import Degrees, compare_degrees, degrees_scatter, log_exclusion
+from splitmerge_cli.runs.checks import check_fit
+from splitmerge_cli.runs.draws import State
 from splitmerge_cli.runs.starts import start_of
 
 LABELS = np.array([0, 0, 0, 0, 1, 1, 1], dtype=np.int32)
@@ -189,3 +193,16 @@ def test_a_sample_has_the_links_of_the_form_that_it_took() -> None:
     pairs = [[0, 1], [0, 2]]
     again = Posterior(found.run).predict_links(pairs)
     assert found.predict_links(pairs).to_numpy().tolist() == again.to_numpy().tolist()
+
+
+def test_a_network_without_multiple_edges_is_no_misfit_of_corrected_degrees() -> None:
+    """What the model makes has them, and they count: else it had too few ties, of too even degrees."""
+    dataset, labels = draw_network(0, is_heavy=True)
+    states = [State(labels.astype(np.int32), 5, {})]
+    fit = check_fit(model_of({"name": "irm", "degrees": CORRECTED}), dataset, states, draws=60)
+    by_key = {(check.subject, check.quantity): check for check in fit.checks}
+    for key in (("ties", "number"), ("degrees", SPREAD), ("degrees", "largest")):
+        assert by_key[key].low <= by_key[key].observed <= by_key[key].high, key
+    # with alike degrees the model does not describe it
+    plain = check_fit(model_of({"name": "irm"}), dataset, states, draws=60)
+    assert next(check for check in plain.checks if check.quantity == SPREAD).is_far
