@@ -100,7 +100,7 @@ def width_entry(columns: Sequence[int], width: int) -> dict[str, int]:
     return {} if positions_in(columns, width) is None else {"width": width}
 
 
-READING = 1
+READING = 2
 """Version of the rules by which files are read: a run that was stored under others is compared with what is read now.
 """
 

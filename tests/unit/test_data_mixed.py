@@ -250,6 +250,47 @@ def test_an_id_that_repeats_is_left_out(tmp_path: Path) -> None:
     assert csv(path, "mixed", types={"user_id": "categorical"}).columns == ["user_id", "x"]
 
 
+@pytest.mark.parametrize(
+    ("name", "values", "said"),
+    [
+        ("pidnum", [1000 + 7 * i % 89 for i in range(60)], "every value differs"),
+        ("patient no", [1000 + 7 * i % 89 for i in range(60)], "every value differs"),
+        ("rownames", [3 * i for i in range(60)], "every value differs"),
+        ("family", [i // 4 for i in range(60)], "it numbers groups of 4 rows from 0"),
+        ("g", [1 + i // 2 for i in range(60)], "it numbers groups of 2 rows from 1"),
+        ("individual", [i * 7 % 20 for i in range(60)], "it is an id that repeats"),
+        ("week", [i // 4 for i in range(60)], None),  # a measurement of time
+        ("g", [i // 4 + (i > 30) for i in range(60)], None),
+        ("persons", [i * 7 % 6 for i in range(60)], None),
+        ("humidity", [1000 + 7 * i % 89 for i in range(60)], None),
+    ],
+)
+def test_numbers_that_name_rows_or_groups_of_rows_are_left_out(
+    tmp_path: Path, name: str, values: list[int], said: str | None
+) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(f"x,{name}\n" + "".join(f"{0.5 * (i * i % 17)},{value}\n" for i, value in enumerate(values)))
+    read = csv(path, "mixed")
+    assert (read.columns == ["x", name]) == (said is None)
+    assert said is None or any(f"column 2 ('{name}') is left out: {said}" in note for note in read.notes)
+    assert csv(path, "mixed", types={2: "real"}).columns == ["x", name]
+
+
+def test_successive_years_are_names_of_columns(tmp_path: Path) -> None:
+    rows = "".join(f"c{i},k,{i}.5,{i % 7}.25,\n" for i in range(30))
+    read = csv(write(tmp_path, f"Country,Kind,1990,1995,2000\n{rows}"), "mixed")
+    assert "its words and years, 1990 to 2000, are read as names of columns" in " ".join(read.notes)
+    for years in ("1990,1995,2001", "2000,1995,1990"):
+        with pytest.raises(DataError, match=r"data.header=true or false"):
+            csv(write(tmp_path, f"Country,Kind,{years}\n{rows}"), "mixed")
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "years.csv"
+    path.write_text(text)
+    return path
+
+
 def test_all_columns_that_cannot_be_read_are_left_out_at_once(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("born,a b,x,other\n1 m,5%,1.5,u\n2 kg,6 %,2.5,u\n3 m,7,4,v\n")

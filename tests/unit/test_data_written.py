@@ -21,6 +21,7 @@ from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.opening import limit_bytes, sha256
 from splitmerge_cli.data.tables.files import csv
+from splitmerge_cli.data.tables.separators import layout
 from splitmerge_cli.kinds.networks.readers.edges import edges
 from splitmerge_cli.received import DataError, reject_machine_error
 
@@ -56,6 +57,9 @@ def read(tmp_path: Path, text: str | bytes, kind: str = "points", name: str = "t
         ("sep=;\nx;y\n1,5;2\n", "t.csv", [[1.5, 2]], "decimal comma"),
         ("\n\nx,y\n1.5,2\n", "t.csv", [[1.5, 2]], "rows without any cell at the top: 2"),
         ("x,y\n1.5,2\n,\n , \r\n", "t.csv", [[1.5, 2]], "rows without any cell at the end: 2"),
+        ('"x" "y"\n"a b" 1.5 2\n"c" 2 3\n', "t.txt", [[1.5, 2], [2, 3]], "row 1 has one cell fewer than the others"),
+        ("x y\n1 1.5 2\n2 2 3\n", "t.tsv", [[1.5, 2], [2, 3]], "row 1 has one cell fewer than the others"),
+        ("x,y\na,1.5,2\nc,2,3\n", "t.csv", [[1.5, 2], [2, 3]], "row 1 has one cell fewer than the others"),
         ("x,y,\n1.5,2,\n2,3,\n", "t.csv", [[1.5, 2], [2, 3]], "column 3 ('') has neither a name nor a value"),
         ("x,,y\n1.5,,2\n", "t.csv", [[1.5, 2]], "column 2 ('') has neither a name nor a value"),
     ],
@@ -66,6 +70,34 @@ def test_rows_tell_how_they_are_written(
     data = read(tmp_path, text, name=name)
     assert data.values.tolist() == rows
     assert note in " ".join(data.notes)
+
+
+@pytest.mark.parametrize(
+    ("text", "separator"),
+    [
+        ("name x y\nann 1.5 2\nbob NA 3\n", "space"),
+        ('"name" "x"  "y"\n"a b" 1.5 2\n"c" 2 3\n', "space"),
+        ('"x" "y"\n"a b" u 2\n"c" v 3\n', "space"),
+        ("the old cat\na big dog\nmy red hen\n", "tab"),  # texts of so many words
+        ("1 the cat\n2 a dog\n", "tab"),  # numbers without a name
+        ("x y\nann NA\nbob NA\n", "tab"),
+        ("x y\na b 1 2\nc d 1 2\n", "tab"),
+    ],
+)
+def test_spaces_separate_words_beside_a_column_of_numbers(text: str, separator: str) -> None:
+    assert layout(text.encode(), "tab").separator == separator
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("x,y\n1,2,3\n1,2\n", "row 2: cells: 3; expected 2"),  # rows that differ among themselves
+        ("1,2\n1,2,3\n1,2,3\n", "row 2: cells: 3; expected 2"),  # a first row of numbers names nothing
+    ],
+)
+def test_what_is_no_table_of_named_rows(tmp_path: Path, text: str, said: str) -> None:
+    with pytest.raises(DataError, match=said):
+        read(tmp_path, text)
 
 
 def test_a_decimal_comma_in_wide_tables(tmp_path: Path) -> None:

@@ -137,11 +137,25 @@ def test_json_lines_are_a_table(tmp_path: Path) -> None:
     assert note in dataset.meta["notes"]
 
 
+def test_a_list_of_json_objects_is_read_as_lines_of_them_are(tmp_path: Path) -> None:
+    rows: list[object] = [{"n": i, "x": i / 2, "w": "uv"[i % 2]} for i in range(20)]
+    lines = csv(write_lines(tmp_path / "t.jsonl", rows), "mixed")
+    for name, text in {"a.json": json.dumps(rows), "b.json": "\n" + json.dumps(rows, indent=2)}.items():
+        (tmp_path / name).write_text(text)
+        listed = csv(tmp_path / name, "mixed")
+        assert (listed.values == lines.values).all() and listed.types == lines.types
+    assert (csv(write_lines(tmp_path / "c.json", rows), "mixed").values == lines.values).all()
+
+
 def test_json_lines_are_documents_and_edges(tmp_path: Path) -> None:
     path = write_lines(tmp_path / "d.ndjson", [{"text": text} for text in TEXTS.splitlines()])
     assert recognise(path).data == "corpus" and corpus(path).values.tokens.J == 3
     pairs = [line.split(",") for line in TIES.splitlines()[1:]]
-    path = write_lines(tmp_path / "e.jsonl", [{"source": a, "target": b} for a, b in pairs])
+    rows: list[object] = [{"source": a, "target": b} for a, b in pairs]
+    path = write_lines(tmp_path / "e.jsonl", rows)
+    assert recognise(path).data == "edges" and edges(path).N == 4
+    path = tmp_path / "f.json"
+    path.write_text(json.dumps(rows, indent=1))
     assert recognise(path).data == "edges" and edges(path).N == 4
 
 
@@ -152,7 +166,12 @@ def test_json_lines_are_documents_and_edges(tmp_path: Path) -> None:
         ('{"x": 1}\n{"x": }\n', "row 2: .*; expected an object of JSON in each row"),
         ('{"x": 1, "x": 2}\n', "row 1: expected every key once"),
         ('{"x": NaN}\n', "row 1: NaN: expected a finite number"),
-        ("[" * 100_000, "row 1: expected at most 64 levels"),
+        ("[" * 100_000, "expected at most 64 levels; expected a list of objects"),
+        ('{"x":' * 100_000, "row 1: expected at most 64 levels"),
+        ('[{"x": 1}, 2]', "row 2: no object of JSON"),
+        ('[{"x": 1}, {"x": 1, "x": 2}]', "expected every key once"),
+        ("[]", "an empty list; expected objects"),
+        ("[" + ",".join(['{"x": 1}'] * 20_000) + "]", "bytes of cells; expected at most 1000000 bytes"),
         ("\n".join(f'{{"k{i}": 1}}' for i in range(500)), "500 rows|bytes of cells; expected at most 1000000 bytes"),
     ],
 )
@@ -173,7 +192,7 @@ def test_long_whole_numbers_keep_their_digits(tmp_path: Path) -> None:
 
 def convert_file(path: Path, read: Callable[[Path], object]) -> Path:
     """Run the command that the error for a file prints, and return the file that it writes."""
-    with pytest.raises(DataError, match="unknown format") as caught:
+    with pytest.raises(DataError, match=r"unknown format|expected an object of JSON in each row") as caught:
         read(path)
     command = shlex.split(str(caught.value).partition(": python ")[2])
     subprocess.run([sys.executable, *command], check=True)
@@ -188,7 +207,7 @@ def test_the_command_that_converts_a_file(tmp_path: Path, name: str) -> None:
     if path.suffix == ".dta":
         frame.to_stata(path, write_index=False)
     elif path.suffix == ".json":
-        frame.to_json(path, orient="records")
+        frame.to_json(path, indent=2)
     elif path.suffix == ".sav":
         pytest.importorskip("pyreadstat").write_sav(frame, path)
     else:

@@ -1,10 +1,12 @@
 """Received files: files that are none, links, JSON and zips that cost more than they hold, control characters."""
 
+import gc
 import io
 import os
 import re
 import socket
 import sys
+import threading
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -249,3 +251,41 @@ def test_a_console_shows_them_and_keeps_its_own_colours(capsys: pytest.CaptureFi
     found = capsys.readouterr().out
     assert found.count(r"a\x1b[31mb") > 2 and "\x1b[31ma" in found and r"\x1b[0m" not in found
     assert not {"\x07", "\x9b", "\u202e", "\ud800"} & set(found)
+
+
+class Noticed:
+    """What a garbage collection gives the other threads a chance by."""
+
+    def __del__(self) -> None:
+        for _ in range(3):
+            pass
+
+
+def test_chains_read_their_checkpoints_at_the_same_time() -> None:
+    """Python 3.11.7 fails to parse the headers of arrays in two threads, which made a run of two chains damaged."""
+    for i in range(4):
+        manifest.save(Path(f"chain-{i}.npz"), {"labels": np.arange(9)})
+    faults: list[BaseException] = []
+
+    def load(i: int) -> None:
+        for _ in range(300):
+            noticed = Noticed()
+            noticed.me = noticed  # type: ignore[attr-defined]
+            try:
+                manifest.load(Path(f"chain-{i}.npz"))
+            except DamagedRun as fault:
+                faults.append(fault)
+
+    before, interval = gc.get_threshold(), sys.getswitchinterval()
+    gc.set_threshold(5, 2, 2)
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [threading.Thread(target=load, args=(i,)) for i in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        gc.set_threshold(*before)
+        sys.setswitchinterval(interval)
+    assert not faults

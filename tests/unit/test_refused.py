@@ -200,7 +200,7 @@ EDGES: list[Any] = [
     ("% bip unweighted\n1 2\n", {"name": "out.x"}, "row 1: a two-mode network"),
     ("%%MatrixMarket matrix\n3 3 1\n1 2\n", {"name": "e.txt"}, "row 1: a file of Matrix Market"),
     ("*Vertices 3\n", {"name": "e.txt"}, "row 1: a file of Pajek"),
-    ("x", {"name": "e.json"}, "unknown format '.json'; expected one of text"),
+    ("x", {"name": "e.pkl"}, "unknown format '.pkl'; expected one of text"),
     ("x", {"name": "e.parquet"}, "not a readable parquet file"),
     ("graph [", {"name": "e.gml"}, "not a readable .gml file"),
     ("graph [ ]", {"name": "e.gml"}, "no node; expected at least one"),

@@ -1,4 +1,4 @@
-"""The user's own data: text tables (.csv, .tsv, .txt), .jsonl, .parquet, .feather, .xlsx, .npy, .npz."""
+"""The user's own data: text tables (.csv, .tsv, .txt), .json, .jsonl, .parquet, .feather, .xlsx, .npy, .npz."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,10 +19,11 @@ from splitmerge_cli.overrides import path_word, write
 from splitmerge_cli.received import DataError
 
 FORMATS = (
-    ".csv, .tsv, .txt, .data, .dat, .jsonl, .parquet, .feather, .xlsx (also .gz, .bz2, .xz, .zst, .zip), .npy, .npz"
+    ".csv, .tsv, .txt, .data, .dat, .json, .jsonl, .parquet, .feather, .xlsx (also .gz, .bz2, .xz, .zst, .zip), "
+    ".npy, .npz"
 )
 _ARROW = {".parquet": formats.read_parquet, ".feather": formats.read_feather, ".npy": formats.read_npy}
-_ARROW |= dict.fromkeys(formats.JSON_LINES, formats.read_json_lines)
+_ARROW |= dict.fromkeys(formats.JSON, formats.read_json)
 
 
 def csv(

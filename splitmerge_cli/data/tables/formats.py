@@ -1,6 +1,7 @@
 """Tables in files of other formats: JSON lines, .npy, Parquet and Feather, sheets.
 
-Tables of JSON lines (.jsonl, .ndjson): an object in each row of a text, whose keys name the columns.
+Tables of JSON (.json, .jsonl, .ndjson): an object in each row of a text, or a list of objects, whose keys name the
+columns.
 
 Arrays in .npy files, and the tables that they make. Tables in .parquet and .feather files. Tables in .xlsx files: a
 sheet is read as the text table that it would be saved as.
@@ -26,40 +27,44 @@ import pyarrow.parquet
 from numpy.typing import NDArray
 
 from splitmerge_cli.data.opening import CHUNK, Limit, bytes_as_numbers, content, header_of, readable
-from splitmerge_cli.data.tables.separators import read_text
+from splitmerge_cli.data.tables.separators import conversion, read_text, suffix_of
 from splitmerge_cli.data.tables.table import Table, list_names
 from splitmerge_cli.data.tables.text import Text
 from splitmerge_cli.received import DataError, parse_json, reject_machine_error
 
-JSON_LINES = (".jsonl", ".ndjson")
+JSON = (".json", ".jsonl", ".ndjson")
+_LIST = "a list of objects"
 CELL_BYTES = 64
 """Memory that a cell takes while it is read, apart from its text."""
 LARGEST_INT = 1 << 53
 """Whole numbers beyond it are words: as numbers they would lose digits."""
 
 
-def read_json_lines(path: Path) -> Table:
-    """Read a file of JSON lines into columns; a cell whose key an object lacks is missing, and keys of lists and
-    objects are left out. Raises a `DataError` for a row that is no object, or for more cells than the limit
-    (data.max_bytes).
+def read_json(path: Path) -> Table:
+    """Read a list of JSON objects, or an object in each line, into columns; a cell whose key an object lacks is
+    missing, and keys of lists and objects are left out. Raises a `DataError` for a row that is no object, or for more
+    cells than the limit (data.max_bytes).
     """
-    limit, lines = Limit.current(), read_text(path).split(b"\n")
+    limit, text = Limit.current(), read_text(path)
+    rows = _read_list(path, text, limit) if text.lstrip().startswith(b"[") else text.split(b"\n")
     columns: dict[str, list[Any]] = {}
     nested: dict[str, None] = {}
-    for i, line in enumerate(lines):
+    for i, row in enumerate(rows):
         try:
-            row = parse_json(line)
+            cells = parse_json(row) if isinstance(row, bytes) else row
         except ValueError as error:
-            raise DataError(f"{path}: row {i + 1}: {error}; expected an object of JSON in each row") from error
-        if not isinstance(row, dict):
-            raise DataError(f"{path}: row {i + 1}: no object of JSON; expected one in each row")
-        for key, value in row.items():
+            other = conversion(path, suffix_of(path)) if i == 0 else ""  # an object of columns
+            problem = f"{error}; expected an object of JSON in each row, or {_LIST}{other}"
+            raise DataError(f"{path}: row {i + 1}: {problem}") from error
+        if not isinstance(cells, dict):
+            raise DataError(f"{path}: row {i + 1}: no object of JSON; expected one in each row, or {_LIST}")
+        for key, value in cells.items():
             if isinstance(value, dict | list):
                 nested[key] = None
                 continue
             if key not in columns:
-                limit.check(path, (len(columns) + 1) * len(lines) * CELL_BYTES, " of cells")
-                columns[key] = [None] * len(lines)
+                limit.check(path, (len(columns) + 1) * len(rows) * CELL_BYTES, " of cells")
+                columns[key] = [None] * len(rows)
             columns[key][i] = value
     names = [name for name in columns if name not in nested]
     table = Table(path, [_column(columns[name]) for name in names], names)
@@ -67,6 +72,18 @@ def read_json_lines(path: Path) -> Table:
         shown = list_names([repr(name) for name in nested])
         table.notes.append(f"{path}: {shown}: left out, as rows hold lists or objects of it")
     return table
+
+
+def _read_list(path: Path, text: bytes, limit: Limit) -> list[Any]:
+    """The values of the list that the whole text is; its cells are counted by their colons before it is parsed."""
+    limit.check(path, text.count(b":") * CELL_BYTES, " of cells")
+    try:
+        rows: list[Any] = parse_json(text)
+    except ValueError as error:
+        raise DataError(f"{path}: {error}; expected {_LIST}") from error
+    if not rows:
+        raise DataError(f"{path}: an empty list; expected objects of JSON in it")
+    return rows
 
 
 def _column(values: list[Any]) -> pa.ChunkedArray:

@@ -19,8 +19,9 @@ two words, or two whole numbers                              binary
 digits that begin with 0, and whole numbers that lose        as words are
 digits as a number
 text of which every cell differs                             the names of the items; left out
-whole numbers that count up by one from row to row, or all   nothing: they are left out
-differ in a column that is named as an id
+whole numbers that count up by one from row to row or from   nothing: they are left out
+group to group, or all differ in a column that is named as
+an id
 words, `SOME` at most, or `MOST` and twice each on average   categorical
 whole numbers from 0 on, four or more without a gap, the     count
 last in fewer than a `TAIL` of the rows, and a tenth of
@@ -81,9 +82,12 @@ LONG = 60
 """Mean number of characters from which on text is free."""
 ROUNDED = "if it held longer whole numbers, their last digits were already lost; write codes as text"
 """Warning about numbers beyond those that are all float64."""
+_SUBJECT = "(individual|subject|participant|respondent|patient|person|animal|household|customer|account)"
 NAMED_AS_ID = re.compile(
     r"(?i:id|ids|uid|uuid|guid|idx|index|key|name|names|row|rowid|rownum|record|case|nr|no|number|serial)"
     r"|(?i:.*[_ .-](id|ids|uid|uuid|idx|index|key|nr|no|number))|\w*[a-z](Id|ID)|Unnamed: \d+"
+    r"|(?i:\w*id[_ .-]?(num|nr|no|number)|row[_ .-]?names?)"
+    rf"|(?i:{_SUBJECT}[_ .-]?(num|nr|no|number)?)"
 )
 """Names of columns that tell the items apart."""
 REPEATED_ID = re.compile(
@@ -91,6 +95,9 @@ REPEATED_ID = re.compile(
     r"|(?i:^(user|person|subject|patient|family|house(hold)?|town|school|firm|group|customer|case|choice)id$)"
 )
 """Names of columns that hold an id, though it may repeat; paid and acid are no ids."""
+REPEATED_SUBJECT = re.compile(rf"(?i){_SUBJECT}s?[_ .-]?(num|nr|no|number)?")
+"""Names of columns that hold an id where they have more than `SOME` values; fewer may be a number of persons."""
+MEASURES_TIME = re.compile(r"(?i).*(time|second|minute|hour|day|week|month|quarter|year|age|wave|visit|round|period).*")
 COORDINATES = ("x", "y", "z")
 """Names of columns that are data though they count the rows: points along a line."""
 NAMED_AS_CLASS = re.compile(
@@ -172,6 +179,10 @@ def _of_digits(cells: Cells, key: str, name: str, reading: Reading, chosen: bool
     return replace(reading, said=note)
 
 
+def _holds_id(name: str, different: int) -> bool:
+    return bool(REPEATED_ID.search(name)) or (different > SOME and REPEATED_SUBJECT.fullmatch(name) is not None)
+
+
 def _repeated_id(key: str, codes: NDArray[np.int64], words: list[str]) -> Reading:
     """An id that stands in several rows: a column that is left out."""
     counts = np.bincount(codes[codes >= 0])
@@ -194,7 +205,7 @@ def _of_numbers(cells: Cells, key: str, name: str, chosen: bool) -> Reading:
     if not chosen and whole and (why := tells_apart(present, name, len(present) == len(cells.missing))) is not None:
         ways = () if why == "every value differs" else (f"data.types={{{key}:real}} would read it",)
         return Reading(why=why, ways=ways)
-    if not chosen and whole and len(different) < len(present) and REPEATED_ID.search(name):
+    if not chosen and whole and len(different) < len(present) and _holds_id(name, len(different)):
         return _repeated_id(key, *cells.values())
     if whole and np.median(present) <= TYPICAL_COUNT and _has_tail(different, counts):
         return _as_numbers(cells, "count")
@@ -235,12 +246,19 @@ def tells_apart(values: NDArray[np.floating], name: str, complete: bool = True) 
             return f"it counts the rows from {first:g}"
         if named or len(values) >= SOME:
             return f"it counts up by one from {first:g}"
-    if not named or not first.is_integer() or not (values == np.floor(values)).all():
+    if not first.is_integer() or not (values == np.floor(values)).all():
+        return None
+    steps, size = np.diff(values), int(np.argmax(values != first))
+    blocks = complete and first in (0, 1) and size > 1 and len(values) >= SOME * size and len(values) % size == 0
+    ends = np.arange(1, len(values)) % max(size, 1) == 0
+    if blocks and not MEASURES_TIME.fullmatch(name) and (steps == ends).all():
+        return f"it numbers groups of {size} rows from {first:g}"
+    if not named:
         return None
     if len(np.unique(values)) == len(values):
         return "every value differs"
     # as R's crabs number the animals of each species and sex
-    restarts = np.diff(values) != 1
+    restarts = steps != 1
     again = complete and FEW * restarts.sum() < len(values) and (values[1:][restarts] == first).all()
     return f"it counts the rows from {first:g}, again and again" if again else None
 

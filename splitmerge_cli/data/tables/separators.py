@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from splitmerge_cli.data import opening
 from splitmerge_cli.data.opening import CHUNK, Limit, content, unpacked_name
-from splitmerge_cli.data.tables.table import NUMBER
+from splitmerge_cli.data.tables.table import NUMBER, is_missing
 from splitmerge_cli.data.values import require
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.received import DataError
@@ -54,16 +54,20 @@ TEXT_CONVERTERS |= dict.fromkeys((".docx", ".odt", ".epub", ".rtf"), "pandoc --t
 
 def unknown_format(path: Path, suffix: str, expected: str) -> DataError:
     """Build the error for a file of a format that is not read, with the command that converts it if there is one."""
-    convert = ""
+    return DataError(f"{path}: unknown format '{suffix}'; expected {expected}{conversion(path, suffix)}")
+
+
+def conversion(path: Path, suffix: str) -> str:
+    """The end of a message: the command that makes a format that is read out of this one, if there is one."""
     if suffix in CONVERTERS:
         code, package = CONVERTERS[suffix]
         needs = f" (needs pip install {package})" if package else ""
         command = code.format(file=str(path), csv=f"{path}.csv")
-        convert = f". To convert it{needs}: python -c {shlex.quote(command)}"
-    elif suffix in TEXT_CONVERTERS:
+        return f". To convert it{needs}: python -c {shlex.quote(command)}"
+    if suffix in TEXT_CONVERTERS:
         names = {"file": shell_word(str(path)), "text": shell_word(f"{path}.txt")}
-        convert = f". To convert it: {TEXT_CONVERTERS[suffix].format(**names)}"
-    return DataError(f"{path}: unknown format '{suffix}'; expected {expected}{convert}")
+        return f". To convert it: {TEXT_CONVERTERS[suffix].format(**names)}"
+    return ""
 
 
 def require_encoding(encoding: str) -> None:
@@ -156,8 +160,8 @@ def layout(data: bytes, default: str, separator: str = "auto", decimal: str = "a
 
     The separator is the first that gives all rows that are looked at the same number of cells, two at least, without
     another separator in any of them, but for a decimal comma: the default one, then semicolon, tab, pipe and comma.
-    Runs of spaces separate if there is no other one and all cells below the first row are numbers. Else it is the
-    default.
+    Runs of spaces separate if there is no other one, all rows have the same number of cells, and all below the first
+    are numbers, or all of one column are, below its name. Else it is the default.
 
     Numbers have a decimal comma if a semicolon ends the cells and there are such numbers, but none with a point.
     """
@@ -193,9 +197,9 @@ def _first_lines(data: bytes) -> str:
 
 
 def _rows(lines: str, separator: str) -> list[list[str]]:
-    if separator == "space":
-        return [line.split() for line in islice(lines.splitlines(), LOOKED_AT)]
-    reader = csv_module.reader(StringIO(lines, newline=""), delimiter=SEPARATORS[separator])
+    spaces = separator == "space"
+    text = "\n".join(map(str.strip, lines.replace("\t", " ").splitlines())) if spaces else lines
+    reader = csv_module.reader(StringIO(text, newline=""), delimiter=SEPARATORS[separator], skipinitialspace=spaces)
     try:
         return [cells or [""] for cells in islice(reader, LOOKED_AT)]
     except csv_module.Error:  # a stray carriage return: who parses the file reports it
@@ -217,11 +221,40 @@ def _separator(lines: str, default: str) -> str:
     if regular:
         return regular[0]
     rows = _rows(lines, "space")
-    spaced = len(rows) > 1 and len(rows[0]) > 1 and all(len(row) == len(rows[0]) for row in rows)
     single = all(len(row) == 1 for row in _rows(lines, default))
-    if spaced and single and all(NUMBER.fullmatch(cell) for row in rows[1:] for cell in row):
-        return "space"
-    return default
+    return "space" if len(rows) > 1 and single and _are_spaced(rows[0], rows[1:]) else default
+
+
+def _are_spaced(top: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Whether words between spaces are the cells of a table, not of sentences."""
+    width = len(rows[0])
+    if width < 2 or any(len(row) != width for row in rows) or width - len(top) not in (0, 1):
+        return False
+    numbers = [_are_numbers([row[i] for row in rows]) for i in range(width)]
+    # names of the rows have no name of their own
+    named = numbers[width - len(top) :]
+    return all(numbers) or any(
+        is_number and not NUMBER.fullmatch(cell) for is_number, cell in zip(named, top, strict=True)
+    )
+
+
+def _are_numbers(cells: Sequence[str]) -> bool:
+    known = [cell for cell in cells if not is_missing(cell)]
+    return bool(known) and all(map(NUMBER.fullmatch, known))
+
+
+def names_rows(data: bytes, delimiter: str) -> bool:
+    """Whether the first row holds words, two at least, one fewer than there are cells in each of the rows below.
+
+    Such a file has a name for every column but the first, which names the rows (``write.table`` of R).
+    """
+    reader = csv_module.reader(StringIO(_first_lines(data), newline=""), delimiter=delimiter)
+    try:
+        top, *rows = islice(reader, LOOKED_AT)
+    except (ValueError, csv_module.Error):
+        return False
+    words = len(top) > 1 and not any(NUMBER.fullmatch(cell.strip()) for cell in top)
+    return words and bool(rows) and all(len(row) == len(top) + 1 for row in rows)
 
 
 def _is_whole(cell: str, others: Sequence[str]) -> bool:

@@ -9,7 +9,7 @@ Of numbers alone see `splitmerge_cli.data.tables.text.Text.names_by_number`.
 
 import re
 from collections.abc import Sequence
-from itertools import islice
+from itertools import islice, pairwise
 from pathlib import Path
 
 import pyarrow as pa
@@ -75,6 +75,9 @@ def read_written(
     data, ends = _without_empty_end(data, layout_found.delimiter)
     if ends:
         notes.append(f"{path}: rows without any cell at the end: {ends}; they are left out")
+    if header in ("auto", True) and not wanted.kind.one_column and separators.names_rows(data, layout_found.delimiter):
+        notes.append(f"{path}: row 1 has one cell fewer than the others: the first column, without a name, names rows")
+        data = layout_found.delimiter.encode() + data
     table = Text(path, data, layout_found.delimiter, before, decimal=separators.DECIMALS[layout_found.decimal])
     table.notes += notes
     return parse_table(table, wanted, header)
@@ -214,7 +217,16 @@ def _has_header(table: Text, wanted: Wanted) -> bool:
         below = [cells for cells in table.rows_below() if len(cells) == len(head)]
         if not words:
             return table.names_by_number(positions)
-        if _are_years([head[j] for j in positions if j in data]):
+        numbers_above = [j for j in positions if j in data]
+        if words and _are_successive_years(
+            [head[j] for j in numbers_above], [[c[j] for j in numbers_above] for c in below]
+        ):
+            table.notes.append(
+                f"{table.path}: row {1 + table.before}: its words and years, {head[numbers_above[0]]} to "
+                f"{head[numbers_above[-1]]}, are read as names of columns (data.header=false reads them as data)"
+            )
+            return True
+        if _are_years([head[j] for j in numbers_above]):
             raise table.header_error()
         # words above words are data next to numbers, as in a table without names
         words = [j for j in words if below and all(NUMBER.fullmatch(table.number(cells[j])) for cells in below)]
@@ -252,6 +264,14 @@ def _are_years(cells: Sequence[str]) -> bool:
     """Whether there are two cells or more, each another year: names of columns as likely as data."""
     years = all(cell.isdecimal() and 1800 <= int(cell) <= 2100 for cell in cells)
     return len(cells) > 1 and years and len(set(cells)) == len(cells)
+
+
+def _are_successive_years(cells: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
+    """Whether the cells are three years or more, each as long after the one before, above cells that are no years."""
+    if len(cells) < 3 or not _are_years(cells) or not below:
+        return False
+    steps = {int(later) - int(earlier) for earlier, later in pairwise(cells)}
+    return len(steps) == 1 and min(steps) > 0 and not any(_are_years(row) for row in below)
 
 
 def _heads_tokens(table: Text, head: Sequence[str], positions: Sequence[int]) -> bool:

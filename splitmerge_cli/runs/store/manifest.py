@@ -18,6 +18,7 @@ import mmap
 import os
 import re
 import struct
+import threading
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Mapping
@@ -133,6 +134,9 @@ _MAGIC = b"CRC:"
 MOST_ARRAYS = 100_000
 """Most arrays in a checkpoint."""
 _TRAILER = struct.Struct("<4sI")
+# numpy parses the header of an array with ast.literal_eval, which in Python before 3.11.8 and 3.12.2 may fail with
+# SystemError if two threads call it (CPython issue 106905); the file would be called damaged
+_ONE_AT_A_TIME = threading.Lock()
 
 
 def save(path: Path, state: dict[str, Any]) -> None:
@@ -157,7 +161,7 @@ def load(path: Path, *keys: str | int, remedy: str | None = None) -> Any:
             if any(entry.compress_type != zipfile.ZIP_STORED for entry in archive.infolist()):
                 raise ValueError("arrays that are packed")
         file.seek(0)
-        with np.load(file, allow_pickle=False) as stored:
+        with _ONE_AT_A_TIME, np.load(file, allow_pickle=False) as stored:
             part = json.loads(stored["json"].tobytes())
             for key in keys:
                 part = part[key]

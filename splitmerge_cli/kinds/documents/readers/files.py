@@ -21,7 +21,7 @@ from splitmerge_cli.data.opening import ARCHIVES, readable, require_file, sha256
 from splitmerge_cli.data.reading import KindReading
 from splitmerge_cli.data.tables import separators
 from splitmerge_cli.data.tables.columns import header_key
-from splitmerge_cli.data.tables.formats import JSON_LINES
+from splitmerge_cli.data.tables.formats import JSON
 from splitmerge_cli.data.values import notes_entry, require
 from splitmerge_cli.extras import sparse
 from splitmerge_cli.kinds.documents.corpus import Corpus, Tokens, dataset, tokens_of, vectorize
@@ -42,11 +42,12 @@ from splitmerge_cli.kinds.documents.readers.words import (
 from splitmerge_cli.received import DataError
 
 FORMATS = ("auto", "tokens", "npz", "ldac", "uci", "text")
-ENDINGS = dict.fromkeys((".csv", ".tsv", ".parquet", ".feather", ".xlsx", *JSON_LINES), "tokens")
+ENDINGS = dict.fromkeys((".csv", ".tsv", ".parquet", ".feather", ".xlsx", *JSON), "tokens")
 ENDINGS |= {".npz": "npz", ".ldac": "ldac", ".lda-c": "ldac"}
 """Format by the ending of the name; the first lines decide for all other files."""
-FOREIGN = {".npy", ".mat", ".mtx", ".mm", ".pkl", *separators.CONVERTERS, *separators.TEXT_CONVERTERS, *ARCHIVES}
-NO_TEXTS = {".parquet", ".xlsx", ".feather", *JSON_LINES}
+FOREIGN = {".npy", ".mat", ".mtx", ".mm", ".pkl", *separators.TEXT_CONVERTERS, *ARCHIVES}
+FOREIGN |= separators.CONVERTERS.keys() - set(JSON)
+NO_TEXTS = {".parquet", ".xlsx", ".feather", *JSON}
 """Endings of tables that are no text files."""
 TABLES = {*NO_TEXTS, *separators.BY_SUFFIX}
 """Endings of tables, of which one column may hold texts."""

@@ -19,7 +19,7 @@ from splitmerge_cli.data.opening import Limit, check_rows
 from splitmerge_cli.data.tables import separators
 from splitmerge_cli.data.tables.columns import codes, index, numbers, position
 from splitmerge_cli.data.tables.columns import words as words_of
-from splitmerge_cli.data.tables.formats import JSON_LINES, read_feather, read_json_lines, read_parquet, read_sheet
+from splitmerge_cli.data.tables.formats import JSON, read_feather, read_json, read_parquet, read_sheet
 from splitmerge_cli.data.tables.free_text import tabs
 from splitmerge_cli.data.tables.table import MOST_COLUMNS, NAMELESS, NUMBER, Table, is_text, list_names, quote
 from splitmerge_cli.data.tables.text import Text
@@ -186,8 +186,8 @@ def open_table(path: Path, encoding: str, separator: str = "auto") -> Table:
         return read_parquet(path, MOST_COLUMNS)
     if suffix == ".feather":
         return read_feather(path)
-    if suffix in JSON_LINES:
-        return read_json_lines(path)
+    if suffix in JSON:
+        return read_json(path)
     if suffix == ".xlsx":
         return read_sheet(path, ask=ONE_SHEET)
     data, before, named = separators.without_separator_line(separators.read_text(path, encoding))

@@ -250,7 +250,7 @@ WRITTEN = {".net": parse_pajek, ".dot": parse_dot, ".gv": parse_dot}
 GRAPHS = (".graphml", ".gml", ".gexf", *WRITTEN)
 MATRICES = (".npy", ".npz", ".mtx")
 FORMATS = f"text (.csv, .tsv, .txt and others, also .gz), .xlsx, .parquet, {', '.join((*GRAPHS, *MATRICES))}"
-FOREIGN = (".mat", ".xls", ".json", ".pkl", ".tar")
+FOREIGN = (".mat", ".xls", ".pkl", ".tar")
 """Other formats of networks and tables, by the endings of their names."""
 OTHER_TYPES = re.compile(rb'attr\.type="(?!(?:boolean|int|long|float|double|string)")\w+"')
 """Types of attributes that GraphML does not have."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from splitmerge_cli.data.dataset import Dataset, get_kind
 from splitmerge_cli.data.opening import require_file
 from splitmerge_cli.data.tables.columns import Wanted, index, labels_in, true_labels
-from splitmerge_cli.data.tables.formats import JSON_LINES, read_json_lines, read_parquet, read_sheet
+from splitmerge_cli.data.tables.formats import JSON, read_json, read_parquet, read_sheet
 from splitmerge_cli.data.tables.free_text import read_list
 from splitmerge_cli.data.tables.separators import suffix_of
 from splitmerge_cli.data.tables.table import MOST_COLUMNS, Table, quote
@@ -41,8 +41,8 @@ def read_table(
         sheet = read_sheet(path, ask="one sheet with cells: an .xlsx file of a network has no other")
         sheet.parse([{}])
         return sheet
-    if suffix in JSON_LINES:
-        return read_json_lines(path)
+    if suffix in JSON:
+        return read_json(path)
     return read_list(path, separator, comments, empty, two_kinds)
 
 
