@@ -29,7 +29,7 @@ OPTIONS = (
         "degrees",
         PLAIN,
         "corrected: nodes of a block differ in degree (Karrer and Newman 2011), and edges are Poisson; smcmc run also "
-        "takes auto: the one that predicts held-out edges better",
+        "takes auto: the form that describes the network better",
         choices=(PLAIN, CORRECTED),
         later=True,
     ),
