@@ -68,6 +68,7 @@ typedef struct {
     part_t *part;       /* [n] */
     int n, V;           /* parts, and numbers of a cell */
     int sided;          /* two kinds of nodes */
+    int plain;          /* a cell is a number of Bernoulli edges without a direction */
 } form_t;
 
 /* log Gamma(x) by Stirling's series: of x > 2^19 what is left out is below 1e-32 */
@@ -190,13 +191,15 @@ static inline int64_t parts_lik(const part_t *parts, int n, const int64_t *cell,
 /* of a cell of two blocks */
 static inline int64_t cell_lik(const form_t *f, const int64_t *cell, int64_t m)
 {
-    return parts_lik(f->part, f->n, cell, m);
+    return f->plain ? exact_lik(f->part, *cell, m, f->part->near) : parts_lik(f->part, f->n, cell, m);
 }
 
 /* of the pairs within a block of n0 and n1 nodes */
 static inline int64_t within_lik(const form_t *f, const int64_t *cell, int64_t n0, int64_t n1)
 {
     int64_t total = 0;
+    if (f->plain)
+        return exact_lik(f->part, *cell, n0 * (n0 - 1) / 2 + (f->part->loops ? n0 : 0), f->part->near);
     for (int p = 0; p < f->n; p++) {
         const part_t *part = f->part + p;
         if (!part->first) continue;
@@ -227,24 +230,29 @@ static inline int64_t pairs_of(const form_t *f, const row_t *r, ptrdiff_t k)
     return pairs_between(r->n0[k] + r->d0, r->n1[k] + r->d1, r->b0, r->b1, f->sided);
 }
 
-/* Edges that are Bernoulli, and all known: their number is `slot` of V. */
-#define ADD_EXACT(V, slot, near, pairs) \
+/* `term` of every block of a row but those left out, where a cell is a number; `near` a constant in it. */
+#define EACH_PLAIN(near, term) \
     for (ptrdiff_t k = 0; k < K; k++) \
-        if (k != a && k != b) \
-            out[k] += exact_lik(part, row[k * (V) + (slot)] + add[k * step + (slot)], pairs, near);
+        if (k != a && k != b) { \
+            term(near) \
+        }
+
+/* Edges that are Bernoulli, and all known. */
+#define PLAIN(near) out[k] += exact_lik(part, row[k] + add[k * step], (n0[k] + d0) * b0, near);
 SCALAR static void add_exact(const form_t *f, const part_t *part, const row_t *r, int64_t *restrict out)
 {
-    const ptrdiff_t K = r->K, a = r->a, b = r->b, step = r->every ? f->V : 0;
-    const int64_t *restrict row = r->row, *restrict add = r->add;
+    const ptrdiff_t K = r->K, a = r->a, b = r->b, V = f->V, step = r->every ? V : 0;
+    const int64_t *restrict row = r->row + part->slot, *restrict add = r->add + part->slot;
     const int32_t *restrict n0 = r->n0;
     const int64_t d0 = r->d0, b0 = r->b0;
-    if (f->V > 1 || f->sided || part->corrected) {
-        ADD_EXACT(f->V, part->slot, 0, pairs_of(f, r, k) << part->corrected)
+    if (!f->plain) {
+        for (ptrdiff_t k = 0; k < K; k++)
+            if (k != a && k != b)
+                out[k] += exact_lik(part, row[k * V] + add[k * step], pairs_of(f, r, k) << part->corrected, 0);
     } else if (part->near) {
-        /* the one number of a cell */
-        ADD_EXACT(1, 0, 1, (n0[k] + d0) * b0)
+        EACH_PLAIN(1, PLAIN)
     } else {
-        ADD_EXACT(1, 0, 0, (n0[k] + d0) * b0)
+        EACH_PLAIN(0, PLAIN)
     }
 }
 
@@ -320,14 +328,49 @@ static void fill_row(const form_t *f, const row_t *r, const double *logs, ptrdif
     add_row(f, r, logs, cap, out);
 }
 
-/* The sum of ``fill_row``; `room`: of K numbers. */
+/* ``sum_row`` where a cell is a number. */
+#define SUM(near) total += exact_lik(part, row[k] + add[k * step], n0[k] * b0, near);
+SCALAR static int64_t sum_plain(const form_t *f, const row_t *r)
+{
+    const part_t *part = f->part;
+    const ptrdiff_t K = r->K, a = r->a, b = r->b, step = r->every;
+    const int64_t *row = r->row, *add = r->add;
+    const int32_t *n0 = r->n0;
+    const int64_t b0 = r->b0;
+    int64_t total = 0;
+    if (part->near) {
+        EACH_PLAIN(1, SUM)
+    } else {
+        EACH_PLAIN(0, SUM)
+    }
+    return total;
+}
+
+/* The sum of ``fill_row`` for blocks as they are; `room`: of K numbers. */
 static int64_t sum_row(const form_t *f, const row_t *r, int64_t *restrict room)
 {
     int64_t total = 0;
+    if (f->plain) return sum_plain(f, r);
     fill_row(f, r, NULL, 0, room);
     for (ptrdiff_t k = 0; k < r->K; k++)
         total += room[k];
     return total;
+}
+
+/* ``add_gains`` where a cell is a number. */
+#define GAINS(near) out[k] += exact_lik(part, row[k] + more, (n0[k] + d0) * b0, near) - zero[k];
+SCALAR static void add_plain(const form_t *f, const row_t *r, const int64_t *restrict zero, int64_t *restrict out)
+{
+    const part_t *part = f->part;
+    const ptrdiff_t K = r->K, a = r->a, b = r->b;
+    const int64_t *restrict row = r->row;
+    const int32_t *restrict n0 = r->n0;
+    const int64_t d0 = r->d0, b0 = r->b0, more = *r->add;
+    if (part->near) {
+        EACH_PLAIN(1, GAINS)
+    } else {
+        EACH_PLAIN(0, GAINS)
+    }
 }
 
 /* out[k] += of each block of a row, less zero[k], which is that without `add`, one cell for all. Of many parts most
@@ -336,6 +379,10 @@ static void add_gains(const form_t *f, const row_t *r, const int64_t *restrict z
                       int64_t *restrict out)
 {
     const int V = f->V;
+    if (f->plain) {
+        add_plain(f, r, zero, out);
+        return;
+    }
     if (f->n < MANY_PARTS) {
         add_row(f, r, logs, cap, out);
         for (ptrdiff_t k = 0; k < r->K; k++)
@@ -360,10 +407,33 @@ static void add_gains(const form_t *f, const row_t *r, const int64_t *restrict z
     }
 }
 
+/* Where a cell is a number: score[k] += what an item of block `a` adds to each other block against the rest of its own,
+   of m nodes, which it has c edges to, less what now[k] and zero[k] count of that. row[k]: edges of its block, edges[k]:
+   of the item. Returns the sum over these k of what the item adds to the rest of its own block. */
+#define OWN(near) \
+    const int64_t pairs = n0[k] * m, rest = row[k] - edges[k]; \
+    const int64_t without = exact_lik(part, rest, pairs, near); \
+    score[k] += exact_lik(part, rest + c, pairs + m, near) - without + now[k] - zero[k]; \
+    stay += now[k] - without;
+SCALAR static int64_t add_own(const form_t *f, const int64_t *restrict row, const int64_t *restrict edges,
+                              const int32_t *restrict n0, ptrdiff_t K, ptrdiff_t a, int64_t m, int64_t c,
+                              const int64_t *restrict now, const int64_t *restrict zero, int64_t *restrict score)
+{
+    const part_t *part = f->part;
+    const ptrdiff_t b = a;
+    int64_t stay = 0;
+    if (part->near) {
+        EACH_PLAIN(1, OWN)
+    } else {
+        EACH_PLAIN(0, OWN)
+    }
+    return stay;
+}
+
 /* Count the items neighbour[:n] by their columns z, those with z < 0 left out; returns how many columns were touched,
    which are listed. The columns' counts are 0 before. */
 static ptrdiff_t count_neighbours(const int32_t *restrict neighbour, ptrdiff_t n, const int32_t *restrict z,
-                                  int64_t *restrict count, int32_t *restrict is_touched, int32_t *restrict touched)
+                                  int64_t *restrict count, int32_t *restrict touched)
 {
     ptrdiff_t found = 0;
     for (ptrdiff_t t = 0; t < n; t++) {
@@ -371,8 +441,7 @@ static ptrdiff_t count_neighbours(const int32_t *restrict neighbour, ptrdiff_t n
         if (k < 0) continue;
         /* no branch on whether k is new, which is often mistaken */
         touched[found] = k;
-        found += !is_touched[k];
-        is_touched[k] = 1;
+        found += count[k] == 0;
         count[k]++;
     }
     return found;

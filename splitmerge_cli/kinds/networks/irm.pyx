@@ -107,6 +107,7 @@ cdef extern from "cells.h":
         int n
         int V
         int sided
+        int plain
     ctypedef struct row_t:
         const int64_t *row
         const int64_t *add
@@ -127,8 +128,11 @@ cdef extern from "cells.h":
     int64_t sum_row(const form_t *f, const row_t *r, int64_t *room) noexcept nogil
     void add_gains(const form_t *f, const row_t *r, const int64_t *zero, const double *logs, Py_ssize_t cap,
                    int64_t *out) noexcept nogil
+    int64_t add_own(const form_t *f, const int64_t *row, const int64_t *edges, const int32_t *n0, Py_ssize_t K,
+                    Py_ssize_t a, int64_t m, int64_t c, const int64_t *now, const int64_t *zero,
+                    int64_t *score) noexcept nogil
     Py_ssize_t count_neighbours(const int32_t *neighbour, Py_ssize_t n, const int32_t *z, int64_t *count,
-                                int32_t *is_touched, int32_t *touched) noexcept nogil
+                                int32_t *touched) noexcept nogil
     void add_numbers(const int64_t *row, Py_ssize_t K, int64_t *score) noexcept nogil
     double log_gamma(double x) noexcept nogil
     int64_t pairs_between(int64_t a0, int64_t a1, int64_t b0, int64_t b1, int sided) noexcept nogil
@@ -176,12 +180,13 @@ cdef class IRM(Coupled):
     cdef int V                          # numbers of a cell
     cdef int G                          # degrees of a node that count
     cdef bint sided                     # two kinds of nodes
-    cdef bint plain                     # a cell is a number of Bernoulli edges without a direction
+
     cdef const int64_t *start           # [N + 1]
     cdef const int32_t *neighbour       # [entries]
     cdef const int32_t *slot            # [entries]; not read where the model is plain
     cdef const int64_t *value           # [entries]; not read where the model is plain
-    cdef const int64_t *loop_start      # [N + 1] entries of a node with itself
+    cdef bint has_loops                 # whether any node has an entry with itself
+    cdef const int64_t *loop_start      # [N + 1] these entries
     cdef const int32_t *loop_slot
     cdef const int64_t *loop_value
     cdef const int32_t *mirror          # [V] the slot of the other direction
@@ -254,7 +259,7 @@ cdef class IRM(Coupled):
         self.start, self.neighbour = longs_of(data.start), ints_of(data.neighbour)
         self.slot, self.value = ints_of(data.slot), longs_of(data.value)
         self.loop_start, self.loop_slot = longs_of(data.loop_start), ints_of(data.loop_slot)
-        self.loop_value = longs_of(data.loop_value)
+        self.loop_value, self.has_loops = longs_of(data.loop_value), data.loop_start[-1] > 0
         self.mirror, self.counts_as = ints_of(data.mirror), ints_of(data.forms)
         self.side, self.degree = ints_of(data.side), longs_of(data.degree)
         self.groups = data.degree.shape[1]
@@ -353,7 +358,7 @@ cdef class IRM(Coupled):
                 self._fill(&part.level, given["alpha"], len(layer.ends) + 2)
                 self._fill(&part.all_levels, given["alpha"] * len(layer.levels), len(layer.ends) + 2)
         part = self.form.part
-        self.plain = self.V == 1 and part.edges == EXACT_EDGES and not self.sided
+        self.form.plain = self.V == 1 and part.edges == EXACT_EDGES and not self.sided
         if sizes.corrected:
             self.G = data.degree.shape[1]
             by_size = share(degree_tables, N, self.propensity)
@@ -429,18 +434,24 @@ cdef class IRM(Coupled):
         cdef int64_t t
         cdef int32_t k
         cdef Py_ssize_t s
+        cdef const int32_t *touched = self.touched
+        cdef int64_t *count = self.count
         if self.counted == i:
             return
         for s in range(self.n_touched):
-            memset(self.count + self.touched[s] * self.V, 0, self.V * sizeof(int64_t))
-            self.is_touched[self.touched[s]] = False
+            self.is_touched[touched[s]] = False
+            if self.form.plain:
+                count[touched[s]] = 0
+            else:
+                memset(count + touched[s] * self.V, 0, self.V * sizeof(int64_t))
         self.counted, self.n_touched = i, 0
-        memset(self.loop, 0, self.V * sizeof(int64_t))
-        for t in range(self.loop_start[i], self.loop_start[i + 1]):
-            self.count_entry(self.loop, self.loop_slot[t], self.loop_value[t])
-        if self.plain and not self.staged:
+        if self.has_loops:
+            memset(self.loop, 0, self.V * sizeof(int64_t))
+            for t in range(self.loop_start[i], self.loop_start[i + 1]):
+                self.count_entry(self.loop, self.loop_slot[t], self.loop_value[t])
+        if self.form.plain and not self.staged:
             self.n_touched = count_neighbours(self.neighbour + self.start[i], self.start[i + 1] - self.start[i], self.z,
-                                              self.count, self.is_touched, self.touched)
+                                              count, self.touched)
             return
         for t in range(self.start[i], self.start[i + 1]):
             k = self.z[self.neighbour[t]]
@@ -456,7 +467,7 @@ cdef class IRM(Coupled):
             self.is_touched[k] = True
             self.touched[self.n_touched] = k
             self.n_touched += 1
-        if self.plain:
+        if self.form.plain:
             self.count[k] += 1
         else:
             self.count_entry(self.count + k * self.V, self.slot[t], self.value[t])
@@ -476,13 +487,13 @@ cdef class IRM(Coupled):
     # -- statistics
     cdef int grow(self, Py_ssize_t cap) except -1:
         cdef Py_ssize_t k, old = self.cap, width = 8 * self.V
-        if <int64_t> cap * cap * (width + 16 + 8 * (self.n_logs + self.plain)) > <int64_t> 1 << 31:
+        if <int64_t> cap * cap * (width + 16 + 8 * (self.n_logs + self.form.plain)) > <int64_t> 1 << 31:
             raise MemoryError(f"more than {old - SCRATCH} blocks at a time")
         Coupled.grow(self, cap)
         self.cells = <int64_t *> self.memory.larger_rows(self.cells, old * width, cap * width, old, cap)
         self.zero = <int64_t *> self.memory.larger_rows(self.zero, old * 8, cap * 8, old, cap)
         self.now = <int64_t *> self.memory.larger_rows(self.now, old * 8, cap * 8, old, cap)
-        if self.plain:
+        if self.form.plain:
             self.single = <int64_t *> self.memory.larger_rows(self.single, old * 8, cap * 8, old, cap)
         if self.columns is not None:
             self.columns._reserve(cap + 1)
@@ -604,22 +615,23 @@ cdef class IRM(Coupled):
     cdef void copy(self, Py_ssize_t src, Py_ssize_t dst) noexcept nogil:
         """Column `dst` gets the cells of `src`, whose row is right."""
         cdef Py_ssize_t x, end = min(self.K + SCRATCH, self.cap)
+        cdef int64_t[MOST_SLOTS] within
         self.unstage()
         self.counted = -1
         Coupled.copy(self, src, dst)
         # the cell within, which the column would overwrite
-        memcpy(self.loop, self.cell(src, src), self.V * sizeof(int64_t))
+        memcpy(within, self.cell(src, src), self.V * sizeof(int64_t))
         for x in range(end):
             memcpy(self.cell(dst, x), self.cell(src, x), self.V * sizeof(int64_t))
             self.turn(self.cell(x, dst), self.cell(src, x))
-        memcpy(self.cell(dst, dst), self.loop, self.V * sizeof(int64_t))
+        memcpy(self.cell(dst, dst), within, self.V * sizeof(int64_t))
         if self.columns is not None:
             self.columns.copy_column(src, dst)
         self.change(dst)
 
     cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src, int sign) noexcept nogil:
         cdef Py_ssize_t x, v
-        cdef int64_t *within = self.loop
+        cdef int64_t[MOST_SLOTS] within
         self.unstage()
         self.counted = -1
         Coupled.absorb(self, dst, src, sign)
@@ -679,6 +691,9 @@ cdef class IRM(Coupled):
         """`log_within` of column k with item i, looked at, added or taken out."""
         cdef int64_t[MOST_SLOTS] cell
         cdef int32_t side = self.side[i]
+        if self.form.plain:
+            cell[0] = self.cell(k, k)[0] + sign * (self.count[k] + self.loop[0])
+            return within_lik(&self.form, cell, self.n0[k] + sign, 0)
         memcpy(cell, self.cell(k, k), self.V * sizeof(int64_t))
         if self.is_touched[k]:
             self.fold(cell, self.count + k * self.V, sign)
@@ -811,11 +826,14 @@ cdef class IRM(Coupled):
                     self.logs[(k * self.n_logs + p) * cap + d] = self.log_room[p * cap + k]
             self.base[d] = total
             self.listed[d] = True
-            if self.plain:
+            if self.form.plain:
                 self.fill_single(d)
         for p in range(1 + self.sided):
             row = self.row_of(self.nothing, self.nothing, -1, 1 - p, p)
-            self.all_lone[p] = sum_row(&self.form, &row, self.lone + p * cap)
+            fill_row(&self.form, &row, NULL, 0, self.lone + p * cap)
+            self.all_lone[p] = 0
+            for k in range(K):
+                self.all_lone[p] += self.lone[p * cap + k]
         self.any_changed = False
 
     cdef void fill_single(self, Py_ssize_t d) noexcept nogil:
@@ -838,7 +856,9 @@ cdef class IRM(Coupled):
         a block of its own."""
         cdef Py_ssize_t t, k, j, own = self.z[i], K = self.K, cap = self.cap
         cdef int64_t d1 = self.side[i], d0 = 1 - d1, b0, b1, new_block, stay
-        cdef bint every
+        # whether a block that it has no edges to takes it in otherwise than the nodes that were counted there
+        cdef bint every = (self.G > 0 or self.sided
+                           or self.has_loops and self.loop_start[i + 1] > self.loop_start[i])
         cdef int64_t *score = self.score
         cdef const int64_t *c
         cdef const int64_t *zero
@@ -856,16 +876,17 @@ cdef class IRM(Coupled):
             new_block += self.log_cell(c, d0, d1, b0, b1) - self.lone[d1 * cap + j]
             if j == own:
                 continue
-            if self.plain and c[0] == 1:
+            if not every:
+                score[j] += self.log_within_changed(i, j, 1) - self.zero[j * cap + j]
+            if self.form.plain and c[0] == 1:
                 add_numbers(self.single + j * cap, K, score)
                 continue
             self.turn(seen_from, c)
             row = self.row_of(self.cell(j, 0), seen_from, j, b0, b1)
             row.b, row.d0, row.d1 = own, d0, d1
             add_gains(&self.form, &row, self.zero + j * cap, self.logs + j * self.n_logs * cap, cap, score)
-        every = self.G > 0 or self.loop_start[i + 1] > self.loop_start[i]
-        for k in range(K):
-            if k != own and (every or self.is_touched[k] or (self.sided and (self.n1[k] > 0) != d1)):
+        for k in range(K if every else 0):
+            if k != own:
                 score[k] += self.log_within_changed(i, k, 1) - self.zero[k * cap + k]
         if own < 0:
             return new_block
@@ -873,14 +894,18 @@ cdef class IRM(Coupled):
         b0, b1 = self.n0[own] - d0, self.n1[own] - d1
         c = self.count + own * self.V
         new_block += self.log_cell(c, d0, d1, b0, b1) - self.log_cell(c, d0, d1, self.n0[own], self.n1[own])
+        zero, now = self.zero + own * cap, self.now + own * cap
+        stay = now[own] - self.log_within_changed(i, own, -1)
+        if self.form.plain:
+            score[own] = stay + add_own(&self.form, self.cell(own, 0), self.count, self.n0, K, own, b0, c[0], now, zero,
+                                        score)
+            return new_block
         self.turn(seen_from, c)
-        stay = self.now[own * cap + own] - self.log_within_changed(i, own, -1)
         self.fill_rest(own, K)
         row = self.row_of(self.rest, self.nothing, own, b0, b1)
         fill_row(&self.form, &row, NULL, 0, self.without)
         row.add, row.d0, row.d1 = seen_from, d0, d1
         fill_row(&self.form, &row, NULL, 0, self.with_it)
-        zero, now = self.zero + own * cap, self.now + own * cap
         for k in range(K):
             if k != own:
                 score[k] += self.with_it[k] - self.without[k] + now[k] - zero[k]
@@ -901,7 +926,7 @@ cdef class IRM(Coupled):
             if j == k or j == own:
                 continue
             c = self.count + j * self.V
-            if self.plain and c[0] == 1:
+            if self.form.plain and c[0] == 1:
                 total += self.single[j * self.cap + k]
                 continue
             for v in range(self.V):
@@ -918,6 +943,8 @@ cdef class IRM(Coupled):
         """Log likelihood within a block of item i alone."""
         cdef int64_t[MOST_SLOTS] cell
         cdef int64_t d = self.side[i]
+        if self.form.plain:
+            return within_lik(&self.form, self.loop, 1, 0)
         memset(cell, 0, self.V * sizeof(int64_t))
         self.fold(cell, self.loop, 1)
         return self.of_block(cell, 1 - d, d, self.degree + i * self.groups, NULL, 0)
