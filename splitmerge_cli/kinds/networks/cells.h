@@ -239,16 +239,16 @@ static inline int64_t pairs_of(const form_t *f, const row_t *r, ptrdiff_t k)
 
 /* Edges that are Bernoulli, and all known. */
 #define PLAIN(near) out[k] += exact_lik(part, row[k] + add[k * step], (n0[k] + d0) * b0, near);
-SCALAR static void add_exact(const form_t *f, const part_t *part, const row_t *r, int64_t *restrict out)
+SCALAR static void add_exact(const form_t *f, const part_t *part, row_t r, int64_t *restrict out)
 {
-    const ptrdiff_t K = r->K, a = r->a, b = r->b, V = f->V, step = r->every ? V : 0;
-    const int64_t *restrict row = r->row + part->slot, *restrict add = r->add + part->slot;
-    const int32_t *restrict n0 = r->n0;
-    const int64_t d0 = r->d0, b0 = r->b0;
+    const ptrdiff_t K = r.K, a = r.a, b = r.b, V = f->V, step = r.every ? V : 0;
+    const int64_t *restrict row = r.row + part->slot, *restrict add = r.add + part->slot;
+    const int32_t *restrict n0 = r.n0;
+    const int64_t d0 = r.d0, b0 = r.b0;
     if (!f->plain) {
         for (ptrdiff_t k = 0; k < K; k++)
             if (k != a && k != b)
-                out[k] += exact_lik(part, row[k * V] + add[k * step], pairs_of(f, r, k) << part->corrected, 0);
+                out[k] += exact_lik(part, row[k * V] + add[k * step], pairs_of(f, &r, k) << part->corrected, 0);
     } else if (part->near) {
         EACH_PLAIN(1, PLAIN)
     } else {
@@ -275,24 +275,24 @@ static void fill_logs(const form_t *f, const row_t *r, double *restrict logs, pt
 
 /* Edges that are counts, and all pairs known; `logs`: those of the row, NULL where they are not kept. Returns whether
    the next part, the other direction, is counted, too. */
-static int add_rates(const form_t *f, const part_t *part, const row_t *r, const double *restrict logs, ptrdiff_t cap,
+static int add_rates(const form_t *f, const part_t *part, row_t r, const double *restrict logs, ptrdiff_t cap,
                      int64_t *restrict out)
 {
     const int both = is_pair(part), V = f->V;
-    const ptrdiff_t step = r->every ? V : 0;
-    const int64_t *s = r->row + part->slot, *t = r->row + part[both].slot;
-    const int64_t *more = r->add + part->slot, *back = r->add + part[both].slot;
-    for (ptrdiff_t first = 0; first < r->K; first += 8) {
+    const ptrdiff_t step = r.every ? V : 0, K = r.K, a = r.a, b = r.b;
+    const int64_t *restrict s = r.row + part->slot, *restrict t = r.row + part[both].slot;
+    const int64_t *restrict more = r.add + part->slot, *restrict back = r.add + part[both].slot;
+    for (ptrdiff_t first = 0; first < K; first += 8) {
         double x[8] __attribute__((aligned(64)));
-        const int width = r->K - first < 8 ? (int)(r->K - first) : 8;
+        const int width = K - first < 8 ? (int)(K - first) : 8;
         const double *log_rates = logs + part->log_row * cap + first;
         if (!logs) {
-            fill_lanes(f, part, r, first, x);
+            fill_lanes(f, part, &r, first, x);
             log_rates = x;
         }
         for (int h = 0; h < width; h++) {
             const ptrdiff_t k = first + h;
-            if (k == r->a || k == r->b) continue;
+            if (k == a || k == b) continue;
             out[k] += both ? rates_lik(part, s[k * V] + more[k * step], t[k * V] + back[k * step], log_rates[h])
                            : rate_lik(part, s[k * V] + more[k * step], log_rates[h]);
         }
@@ -315,9 +315,9 @@ static void add_row(const form_t *f, const row_t *r, const double *logs, ptrdiff
                 out[k] += part_lik(part, cell, pairs_of(f, r, k) << part->corrected);
             }
         } else if (part->edges == EXACT_EDGES)
-            add_exact(f, part, r, out);
+            add_exact(f, part, *r, out);
         else
-            p += add_rates(f, part, r, logs, cap, out);
+            p += add_rates(f, part, *r, logs, cap, out);
     }
 }
 

@@ -44,6 +44,10 @@ from splitmerge_cli.core.capabilities cimport Coupled
 from splitmerge_cli.core.memory cimport doubles_of, ints_of, longs_of
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.sums cimport BY_COLUMN, INTS, LONGS, ROOM, ROOM_INTS
+from splitmerge_cli.kinds.networks.cells cimport EXACT_EDGES, FAR_BITS, LEVEL_VALUES, MOST_SLOTS, NO_VALUES, RATES
+from splitmerge_cli.kinds.networks.cells cimport REAL_VALUES, add_gains, add_numbers, add_own, cell_lik
+from splitmerge_cli.kinds.networks.cells cimport count_neighbours, far_t, fill_logs, fill_row, form_t, log_gamma
+from splitmerge_cli.kinds.networks.cells cimport pairs_between, part_t, rise_t, row_t, sum_row, within_lik
 
 from splitmerge_cli.core.options import read_options
 from splitmerge_cli.core.shared import as_array, share
@@ -54,88 +58,6 @@ from splitmerge_cli.kinds.networks.simulated import simulate_network
 
 cdef extern from "<math.h>" nogil:
     long double lgammal(long double x)
-
-cdef extern from "cells.h":
-    enum:
-        FAR_BITS
-        MOST_SLOTS
-        EXACT_EDGES
-        RATES
-        NO_VALUES
-        REAL_VALUES
-        LEVEL_VALUES "LEVELS"
-    ctypedef struct far_t:
-        int64_t m
-    ctypedef struct rise_t:
-        far_t *far
-        const int64_t *at
-        int64_t length
-        long double base
-        long double b
-        long double per
-    ctypedef struct part_t:
-        int edges
-        int values
-        int slot
-        int unknown
-        int n_levels
-        int first
-        int directed
-        int loops
-        int corrected
-        int log_row
-        int near
-        rise_t edge
-        rise_t gap
-        rise_t pair
-        rise_t rise
-        double shape
-        double rate
-        double offset
-        double exposure
-        double per
-        const double *half
-        double kappa0
-        double a0
-        double b0
-        double step
-        double square
-        rise_t level
-        rise_t all_levels
-    ctypedef struct form_t:
-        part_t *part
-        int n
-        int V
-        int sided
-        int plain
-    ctypedef struct row_t:
-        const int64_t *row
-        const int64_t *add
-        int every
-        const int32_t *n0
-        const int32_t *n1
-        Py_ssize_t K
-        Py_ssize_t a
-        Py_ssize_t b
-        int64_t d0
-        int64_t d1
-        int64_t b0
-        int64_t b1
-    int64_t cell_lik(const form_t *f, const int64_t *cell, int64_t m) noexcept nogil
-    int64_t within_lik(const form_t *f, const int64_t *cell, int64_t n0, int64_t n1) noexcept nogil
-    void fill_logs(const form_t *f, const row_t *r, double *logs, Py_ssize_t cap) noexcept nogil
-    void fill_row(const form_t *f, const row_t *r, const double *logs, Py_ssize_t cap, int64_t *out) noexcept nogil
-    int64_t sum_row(const form_t *f, const row_t *r, int64_t *room) noexcept nogil
-    void add_gains(const form_t *f, const row_t *r, const int64_t *zero, const double *logs, Py_ssize_t cap,
-                   int64_t *out) noexcept nogil
-    int64_t add_own(const form_t *f, const int64_t *row, const int64_t *edges, const int32_t *n0, Py_ssize_t K,
-                    Py_ssize_t a, int64_t m, int64_t c, const int64_t *now, const int64_t *zero,
-                    int64_t *score) noexcept nogil
-    Py_ssize_t count_neighbours(const int32_t *neighbour, Py_ssize_t n, const int32_t *z, int64_t *count,
-                                int32_t *touched) noexcept nogil
-    void add_numbers(const int64_t *row, Py_ssize_t K, int64_t *score) noexcept nogil
-    double log_gamma(double x) noexcept nogil
-    int64_t pairs_between(int64_t a0, int64_t a1, int64_t b0, int64_t b1, int sided) noexcept nogil
 
 MIXED = "splitmerge_cli.kinds.tables.models.mixed:Mixed"
 """The model of columns of nodes."""
@@ -161,9 +83,9 @@ cdef class IRM(Coupled):
 
     Cost: an item against all K blocks O(degree + K touched), touched being the number of blocks that hold neighbours of
     it (at most the degree); against a block of a state O(touched); a change of the partition O(degree + K); an item
-    against a staged block O(degree + K); a set of items against all blocks O(degrees + K^2). Memory: 24 bytes, and 8 for
-    each number of a cell, a block and block; shared by the models of the same network, 4 bytes an edge and direction (16
-    where edges are more than that), and tables of at most 4 million numbers.
+    against a staged block O(degree + K); a set of items against all blocks O(degrees + K^2). Memory: 24 bytes, and 8
+    for each number of a cell, a block and block; shared by the models of the same network, 4 bytes an edge and
+    direction (16 where edges are more than that), and tables of at most 4 million numbers.
     Source: Kemp et al. 2006, section 2; Herlau et al. 2014, section 3.2; Karrer & Newman 2011; mathematics:
     docs/derivations.md.
     """
@@ -201,7 +123,7 @@ cdef class IRM(Coupled):
     cdef int64_t *cells                 # [cap, cap, V]
     cdef int64_t *zero                  # [cap, cap] zero[j, k]: block j with block k of one more node without edges
     cdef int64_t *now                   # [cap, cap] now[j, k]: block j with block k; symmetric
-    cdef int64_t *single                # [cap, cap] what one edge more adds to `zero`, where the model is plain; else NULL
+    cdef int64_t *single                # [cap, cap] what one edge more adds to `zero`; NULL unless plain
     cdef double *logs                   # [cap, n_logs, cap] of the rates of block j and block k with one more node
     cdef int n_logs
     cdef double *log_room               # [n_logs, cap]
