@@ -165,7 +165,9 @@ def compare(
         ahead, far = "", FAR if iterations_at_most == SOON else BEHIND
         for name in list(remaining):
             options, dataset = candidates[name]
-            began, iterations = time.process_time(), _shorten(options, dataset, iterations_at_most)
+            began, most = time.process_time(), iterations_at_most
+            # fewer where a scan of the rows takes long
+            iterations = int(np.clip(WORK // _count_operations(options, dataset), min(FEWEST, most), most))
             try:
                 left_out = fits.leave_out(options, dataset, rows, iterations)
             except (ConfigError, DataError) as error:
@@ -366,11 +368,6 @@ def _count_parameters(options: Mapping[str, Any], dataset: Dataset) -> int:
         2 if column.type == READINGS["ratings"][ORDERED] else max(len(column.levels) - 1, 1) for column in types
     )
     return of_levels + (D * (D + 1) // 2 if options.get("covariance") == "full" else D)
-
-
-def _shorten(options: Mapping[str, Any], dataset: Dataset, iterations: int) -> int:
-    """Iterations of a fit, fewer where a scan of the rows takes long."""
-    return int(np.clip(WORK // _count_operations(options, dataset), min(FEWEST, iterations), iterations))
 
 
 def _count_operations(options: Mapping[str, Any], dataset: Dataset) -> int:

@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -95,8 +95,11 @@ def text_of(spec: specification.RunSpecification) -> str:
 
 
 def make_here(task: Task) -> Ended:
-    """Make a job in the process that makes the jobs of this thread."""
-    return _process().make(task)
+    """Make a job in the process that makes the jobs of this thread, which keeps what it has imported and loaded."""
+    process: _Process | None = getattr(_here, "process", None)
+    if process is None or not process.alive:
+        process = _here.process = _Process()
+    return process.make(task)
 
 
 def end_jobs() -> None:
@@ -107,14 +110,6 @@ def end_jobs() -> None:
 
 _here = threading.local()
 _processes: "WeakSet[_Process]" = WeakSet()
-
-
-def _process() -> "_Process":
-    """The process that makes the jobs of this thread; it keeps what it has imported and loaded."""
-    process: _Process | None = getattr(_here, "process", None)
-    if process is None or not process.alive:
-        process = _here.process = _Process()
-    return process
 
 
 class _Process:
@@ -206,18 +201,6 @@ def safe_imports() -> Iterator[None]:
             os.environ[_SAFE] = before
 
 
-def _when_orphaned(parent: int, act: Callable[[], Any], over: threading.Event) -> None:
-    """Call `act` from a thread once the parent of this process is another one than `parent`, unless `over` is set."""
-
-    def watch() -> None:
-        while not over.wait(LOOK):
-            if os.getppid() != parent:
-                act()
-                return
-
-    threading.Thread(target=watch, daemon=True).start()
-
-
 def support(fd: int) -> None:
     """Make the jobs that come from the socket `fd` until it is closed; the process of `_Process`."""
     interrupts.take_over(tells=False)
@@ -239,12 +222,15 @@ def _make_interruptible(task: Task, parent: int) -> Ended:
     """Make a job; interrupted, it is, too, when `parent` is gone, however that died."""
     over = threading.Event()
 
-    def stop_as_orphan() -> None:
-        os.kill(os.getpid(), signal.SIGTERM)
-        if not over.wait(GRACE):
-            os._exit(130)
+    def watch() -> None:
+        while not over.wait(LOOK):
+            if os.getppid() != parent:
+                os.kill(os.getpid(), signal.SIGTERM)
+                if not over.wait(GRACE):
+                    os._exit(130)
+                return
 
-    _when_orphaned(parent, stop_as_orphan, over)
+    threading.Thread(target=watch, daemon=True).start()
     try:
         with suppress(FileNotFoundError):  # on another machine
             os.chdir(task.folder)
