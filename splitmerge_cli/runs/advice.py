@@ -15,12 +15,12 @@ from typing import Any
 
 from splitmerge_cli.config import ConfigError, RunSpecification, choice, choices, resolution, specification
 from splitmerge_cli.core.tempering import MOST_LEVELS
-from splitmerge_cli.diagnostics import around_estimate, mixing
+from splitmerge_cli.diagnostics import around_estimate, convergence, mixing
 from splitmerge_cli.diagnostics.convergence import Convergence, format_rhat
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.runs import checks, continuation, grouping, initial, judgement, plan, recorders, starts, summaries
 from splitmerge_cli.runs.answers import answers_of, kind_of, sampled_partitions
-from splitmerge_cli.runs.judgement import differ, judgement_of, lie_apart
+from splitmerge_cli.runs.judgement import judgement_of, lie_apart
 from splitmerge_cli.runs.store import read, schema
 from splitmerge_cli.terminal import fold
 
@@ -308,7 +308,9 @@ def _describe_judgement(run: read.Run, judged: Convergence) -> Iterator[str]:
     rhat = format_rhat(judged.rhat)
     if names := judged.not_sampled:
         yield f"not sampled: {', '.join(names)} (unknown, but constant in the second half of every chain)"
-        if differ(judged):
+        if (
+            judged.rhat is not None and judged.rhat >= convergence.NOT_CONVERGED
+        ):  # chains differ, whatever else is judged
             yield f"R-hat of {judged.quantity} is {rhat}"
     elif judged.converged is None:
         chains = "chain has" if run.config["chains"] == 1 else "chains have"

@@ -270,18 +270,8 @@ def _check(key: tuple[str, str], data: Array, replications: Array, effects: Mapp
     fewer = min((replications >= data).sum(), (replications <= data).sum())
     low, median, high = np.quantile(replications, [0.025, 0.5, 0.975], method="inverted_cdf")
     share = min(1.0, 2.0 * (fewer + 1) / (len(replications) + 1))
-    return Check(
-        *key,
-        float(data.mean()),
-        float(median),
-        float(low),
-        float(high),
-        float(share),
-        float(replications.mean()),
-        float(replications.std()),
-        bool(fewer == 0),
-        effects,
-    )
+    numbers = data.mean(), median, low, high, share, replications.mean(), replications.std()
+    return Check(*key, *map(float, numbers), bool(fewer == 0), effects)
 
 
 CELLS = 50_000

@@ -360,14 +360,8 @@ def _progress(plan: Plan, outcome: dict[str, Any]) -> ChainProgress:
     # chains that end when they have run long enough end before the most that they may take, nobody knows when
     to_end = (plan.iterations - outcome["iterations"]) / max(outcome["rate"], 1e-9)
     seconds_left = min(math.inf if plan.until.is_given else to_end, plan.budget - outcome["seconds"])
-    return ChainProgress(
-        outcome["iterations"],
-        min(1.0, share),
-        outcome["rate"],
-        outcome["K"],
-        outcome["log_joint"],
-        max(0.0, seconds_left),
-    )
+    where = outcome["rate"], outcome["K"], outcome["log_joint"]
+    return ChainProgress(outcome["iterations"], min(1.0, share), *where, max(0.0, seconds_left))
 
 
 class ShortRun:

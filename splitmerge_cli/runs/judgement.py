@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splitmerge_cli.data.arrow import numbers_of
-from splitmerge_cli.diagnostics.convergence import NOT_CONVERGED, Convergence, convergence, format_rhat, report_errors
+from splitmerge_cli.diagnostics.convergence import Convergence, convergence, format_rhat, report_errors
 from splitmerge_cli.diagnostics.summary import count_arrivals, count_found, diagnose, measure, second_half, series_of
 from splitmerge_cli.runs import interrupts, starts
 from splitmerge_cli.runs.answers import answers_of, late_rows, select_averaged
@@ -46,11 +46,6 @@ APART = 1.5
 def lie_apart(rhat: float | None) -> bool:
     """Whether chains with this largest R-hat (None: it is infinite) lie in different modes."""
     return rhat is None or rhat >= APART
-
-
-def differ(judged: Convergence) -> bool:
-    """Whether R-hat shows that chains differ, whatever else is judged of them."""
-    return judged.rhat is not None and judged.rhat >= NOT_CONVERGED
 
 
 def evidence(

@@ -226,9 +226,13 @@ def describe_interval(interval: tuple[int, int], summary: Mapping[str, Any], uni
         if share is not None:
             line += f"; {_name_share(share)} of the draws have {number:,}, as the estimate"
     yield line
-    if outside := describe_outside(interval, summary, unit):
-        yield outside
     chosen, least = summary["point_estimate"], summary["least_expected_vi"]
+    if not low <= number <= high:
+        why = "it is the state of highest log joint density, which may differ from most draws"
+        if "expected_vi" in chosen:
+            few = f"too few of them have as many {units} as most draws"
+            why = f"it averages {chosen['partitions']:,} partitions, and {few}"
+        yield f"the estimate has {cluster_table.count_of(number, unit)}, outside this interval: {why}"
     if "expected_vi" not in chosen or least is None:
         return
     low, high = chosen.get("interval") or interval
@@ -244,21 +248,6 @@ def describe_interval(interval: tuple[int, int], summary: Mapping[str, Any], uni
         f"the partition of least expected variation of information has {cluster_table.count_of(K, unit)}: {why}"
         + "; the estimate is the best within the interval" * (low <= chosen["n_clusters"] <= high)
     )
-
-
-def describe_outside(interval: tuple[int, int], summary: Mapping[str, Any], unit: str = "cluster") -> str | None:
-    """Explain why the estimate lies outside the interval of the number of clusters; None if it lies inside.
-
-    Parameters are as in `describe_interval`.
-    """
-    chosen, number = summary["point_estimate"], grouping.listed_clusters(summary)
-    if interval[0] <= number <= interval[1]:
-        return None
-    why = "it is the state of highest log joint density, which may differ from most draws"
-    if "expected_vi" in chosen:
-        few = f"too few of them have as many {cluster_table.plural_of(unit)} as most draws"
-        why = f"it averages {chosen['partitions']:,} partitions, and {few}"
-    return f"the estimate has {cluster_table.count_of(number, unit)}, outside this interval: {why}"
 
 
 def _name_share(share: float) -> str:

@@ -186,40 +186,40 @@ class Run:
 
     def trace(self, columns: list[str] | None = None) -> "pd.DataFrame":
         """One row per recorded iteration and chain; `columns` selects some. An unfinished run's trace ends early."""
-        return self.table(files.TRACE, columns)
+        return self.table(schema.TRACE, columns)
 
     def partitions(self, columns: list[str] | None = None) -> "pd.DataFrame":
         """One row per recorded partition: chain, iteration, K, labels. An unfinished run's ends early."""
-        return self.table(files.PARTITIONS, columns)
+        return self.table(schema.PARTITIONS, columns)
 
     def moves(self) -> "pd.DataFrame":
         """Proposals, acceptances, null proposals and seconds by move and chain, so far."""
         if self.is_done:
-            return self.table(files.MOVES, None)
-        columns = schema.recorded_columns(files.MOVES)
+            return self.table(schema.MOVES, None)
+        columns = schema.recorded_columns(schema.MOVES)
         tables = [columns.empty_table()]
         for store, outcome in self._stored_chains():
             with files.report_damage(store.checkpoint_path):
                 rows = [{"chain": store.chain} | move for move in outcome["moves"]]
                 tables.append(pa.Table.from_pylist(rows, columns))
-                schema.check_rows(files.MOVES, tables[-1], self.config["chains"], done=False)
+                schema.check_rows(schema.MOVES, tables[-1], self.config["chains"], done=False)
         return pa.concat_tables(tables).to_pandas()
 
     def diagnostics(self) -> "pd.DataFrame":
         """Columns quantity, chain (missing: over all chains), value."""
-        return self.table(files.DIAGNOSTICS, None).astype({"chain": "Int32"})
+        return self.table(schema.DIAGNOSTICS, None).astype({"chain": "Int32"})
 
     @property
     def has_similarity(self) -> bool:
         """Whether this is a finished run that holds the co-clustering of its items."""
-        return self.has_table(files.SIMILARITY)
+        return self.has_table(schema.SIMILARITY)
 
     def similarity(self, columns: list[str] | None = None) -> "pd.DataFrame":
         """One row per pair of items (row < other, from 1) that were together in a partition, with the probability.
 
         Pairs that are not there were never together.
         """
-        return self.table(files.SIMILARITY, columns)
+        return self.table(schema.SIMILARITY, columns)
 
     def clusters(self) -> "pd.DataFrame":
         """``clusters.csv`` of a finished run: row, cluster, name where items have names, unit where
@@ -278,7 +278,7 @@ class Run:
         from the metadata of ``trace.parquet``, of an unfinished run from ``status.json``."""
         if not self.is_done:
             return self.status
-        file = self.manifest.check(f"{files.TRACE}.parquet")
+        file = self.manifest.check(f"{schema.TRACE}.parquet")
         with files.report_damage(file):
             return dict(received.parse_json(pq.read_schema(file).metadata[schema.METADATA_KEY]))
 
@@ -288,7 +288,7 @@ class Run:
             raise FileNotFoundError(f"{self.path}: such a run has no {name}")
         return self.manifest.check(name)
 
-    def rows(self, table: str = files.TRACE, columns: list[str] | None = None) -> pa.Table:
+    def rows(self, table: str = schema.TRACE, columns: list[str] | None = None) -> pa.Table:
         """A table of a finished run, such as `names.TRACE`, as it is stored; `columns` selects some."""
         file = self.file(f"{table}.parquet")
         with files.report_damage(file):
