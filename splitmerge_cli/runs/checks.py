@@ -271,7 +271,8 @@ def _check(key: tuple[str, str], data: Array, replications: Array, effects: Mapp
     low, median, high = np.quantile(replications, [0.025, 0.5, 0.975], method="inverted_cdf")
     share = min(1.0, 2.0 * (fewer + 1) / (len(replications) + 1))
     numbers = data.mean(), median, low, high, share, replications.mean(), replications.std()
-    return Check(*key, *map(float, numbers), bool(fewer == 0), effects)
+    observed, median, low, high, share, mean, deviation = map(float, numbers)
+    return Check(*key, observed, median, low, high, share, mean, deviation, bool(fewer == 0), effects)
 
 
 CELLS = 50_000
