@@ -66,8 +66,7 @@ OnPair = Callable[[int, int], None]
 
 
 def check_coupling(spec: RunSpecification) -> Plan:
-    """Check that chains of this configuration can be coupled; nothing is written. A `ConfigError` or `DataError` tells
-    of bad input, or of a sampler that does not couple."""
+    """Check that chains of this configuration can be coupled; nothing is written."""
     spec = spec.with_fixed_length()
     plan = prepare(spec, records=False)
     if spec.iterations is None:
@@ -330,8 +329,8 @@ class Pairs:
 
 
 def _find_constants(rows: NDArray[np.float64], lag: int, returned: bool, hyperparameters: Sequence[str]) -> list[str]:
-    """Find the partition and hyper-parameters that never changed in either chain; `returned`: the partitions at the
-    end equal the ones at the start."""
+    """The partition and hyper-parameters that never changed in either chain; `returned`: the partitions end as they
+    began."""
     of_y = rows[lag:, 1]
     of_y = of_y[~np.isnan(of_y[:, 0])]
     same = [np.all(values == values[:1], axis=0) for values in (rows[:, 0], of_y)]

@@ -168,7 +168,8 @@ def _choose(spec: RunSpecification, say: Callable[[str], None], made: Fits | Non
         spec = spec.with_(named := _choose_model(spec, tell))
         said = [specification.override(key, value) for key, value in named.items() if value != AUTO and key != "gap"]
         say(f"model={AUTO}: {' '.join(said)}")
-    fits = made or short_fits(_sampler_of(spec), spec.seed, say, spec.progress)
+    sampler = {key: value for key, value in spec.values["sampler"].items() if key != "_target_"}
+    fits = made or short_fits(sampler, spec.seed, say, spec.progress)
     of_ratings: dict[str, Any] = {}
     with keeping(fits, so_far, again=not spec.resume) if made is None else nullcontext():
         if "model" in asked and spec.model.name == MIXED:
@@ -456,8 +457,3 @@ def _read(spec: RunSpecification, model: str | None = None, **options: Any) -> D
     data.check()
     with opening.limit_bytes(data.max_bytes):
         return initial.load_dataset(data, kind, identity.file_digests(data))
-
-
-def _sampler_of(spec: RunSpecification) -> dict[str, Any]:
-    """The sampler of a configuration, with its options."""
-    return {key: value for key, value in spec.values["sampler"].items() if key != "_target_"}

@@ -29,8 +29,7 @@ Made = tuple[read.Run, Dataset | None, str | None, Component]
 
 
 class Settled(NamedTuple):
-    """A run without ``auto``, and how covariance and power were chosen, for its summary; None without a request for
-    that."""
+    """A run without ``auto``, and how covariance and power were chosen, for its summary; None if nobody asked."""
 
     spec: RunSpecification
     chosen: dict[str, Any] | None

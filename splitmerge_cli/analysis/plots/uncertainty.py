@@ -163,8 +163,7 @@ def name_parts(labels: ArrayLike, numbers: NDArray[np.int64], words: Mapping[int
 
 
 def n_clusters(run: Run) -> Figure:
-    """Draw the posterior of the number of clusters, as the first line of a result counts them: for all chains
-    together, and for each."""
+    """Draw the posterior of the number of clusters, as a result's first line counts them: for all chains, for each."""
     series, clusters = _reported_counts(run), plural_of(grouping.nouns(run.summary)[1])
     values = np.arange(min(map(np.min, series)), max(map(np.max, series)) + 1)
     figure, ax = plt.subplots(figsize=(HALF, 2.7))
@@ -203,8 +202,7 @@ def _blocks(
     numbers: NDArray[np.int64],
     words: Mapping[int, str],
 ) -> Any:
-    """Mean co-clustering between the clusters of a partition, with its values; `numbers` and `words` as of
-    `name_parts`."""
+    """Mean co-clustering between the clusters of a partition, and its values; `numbers`, `words` as of `name_parts`."""
     drawn, means, edges = _draw_means(ax, sampled, labels)
     ax.set_xticks([])
     _name_blocks(ax.yaxis, edges[1:], name_parts(labels, numbers, words), 2 * NARROWEST * len(labels))

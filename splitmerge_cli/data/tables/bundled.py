@@ -61,8 +61,8 @@ class BundleOptions:
     prior_counts: str | None = None
 
     def check(self, columns: Sequence[str]) -> None:
-        """Raise a `DataError` for a value that is none, or that goes without the key that it belongs to; `columns`:
-        those keys of columns that are given."""
+        """Reject a value that is none, or that goes without the key that it belongs to; `columns`: the keys of given
+        columns."""
         scale = self.weights_scale
         require(scale in (None, ROWS, NONE), "data.weights_scale", scale, f"{ROWS}, {NONE} or null")
         require(scale is None or "weights" in columns, "data.weights_scale", scale, "null without data.weights")
@@ -75,8 +75,7 @@ class BundleOptions:
 
 
 def columns_in(table: Table, wanted: Wanted) -> dict[str, Column]:
-    """The columns of weights, units and known classes, by their keys; raises a `DataError` that names the first cell
-    that is none."""
+    """The columns of weights, units and known classes, by their keys."""
     columns: dict[str, Column] = {}
     for key, j in wanted.find_roles(table).items():
         words, also = list[str](), wanted.missing

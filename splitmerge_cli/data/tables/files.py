@@ -466,7 +466,7 @@ def _positions(columns: Sequence[str | int | None], width: int) -> set[int]:
 
 def misfit(kind: Kind, cell: str, table: Text, also: Sequence[str | int | float] = ()) -> str | None:
     """Expected content in place of a cell of text; None if the cell is well, or missing (`also`: further words for
-    missing cells)."""
+    that)."""
     number = table.number(cell.strip(" \t"))
     is_finite = NUMBER.fullmatch(number)
     if is_missing(cell) or cell.strip() in map(str, also):

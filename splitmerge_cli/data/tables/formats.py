@@ -142,9 +142,7 @@ _MORE = "; .csv and .npy hold more"
 
 
 def read_parquet(path: Path, most_columns: int = MOST_PARQUET) -> Table:
-    """The columns of a .parquet file, so many at `most_columns`, in the plain types of their values; a `DataError` if
-    it is no such file, has more columns, or holds more than the limit (data.max_bytes).
-    """
+    """The columns of a .parquet file, so many at `most_columns`, in the plain types of their values."""
     packed = pa.BufferReader(content(path))
     try:
         source = pyarrow.parquet.ParquetFile(packed)
@@ -163,17 +161,13 @@ def read_parquet(path: Path, most_columns: int = MOST_PARQUET) -> Table:
 
 
 def from_arrow(name: str, table: pa.Table) -> Table:
-    """The columns of a table that is in memory, in the plain types of their values; messages call it `name`. Raises a
-    `DataError` for more columns than a .parquet file may have.
-    """
+    """The columns of a table that is in memory, in the plain types of their values; messages call it `name`."""
     _check_width(Path(name), table.num_columns, MOST_PARQUET)
     return _plain_table(Path(name), table.schema, table.schema, table.to_batches())
 
 
 def read_feather(path: Path) -> Table:
-    """The columns of a .feather file (version 2, which is Arrow's file format) in the plain types of their values; a
-    `DataError` as of `read_parquet`.
-    """
+    """The columns of a .feather file (version 2, which is Arrow's file format) in the plain types of their values."""
     data = content(path)
     if data.startswith(b"FEA1"):
         raise DataError(f"{path}: a file of Feather's version 1; expected version 2, .parquet or .csv")

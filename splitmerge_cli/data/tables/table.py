@@ -194,9 +194,7 @@ class Table:
             self.notes.append(f"{self.path}: {self.column(j)} {why}: it is left out ({reads})")
 
     def leave_out_blank(self, blank: Collection[int], ask: str) -> None:
-        """Note which of the `blank` columns are left out; a `DataError`, as of `leave_out`, where one holds a cell
-        after all.
-        """
+        """Note which of the `blank` columns are left out; one that holds a cell after all is refused."""
         for j in blank:
             column = self.cells(j)
             held = pc.not_equal(pc.utf8_length(pc.utf8_trim_whitespace(column)), 0)
@@ -343,7 +341,7 @@ def long_digits(column: pa.ChunkedArray, also: Sequence[str | int | float] = ())
     kind, types = column.type, pa.types
     text = column
     if types.is_integer(kind):
-        if kind.bit_width < 64 or not _loses_digits(column):
+        if kind.bit_width < 64 or values.first_rounded(arrow.numbers_of(column.drop_null())) is None:
             return None
         text = pc.cast(column, pa.string())
     elif types.is_decimal(kind):
@@ -351,11 +349,6 @@ def long_digits(column: pa.ChunkedArray, also: Sequence[str | int | float] = ())
     elif not (types.is_string(kind) or types.is_large_string(kind)):
         return None
     return text if has_long_digits(pc.utf8_trim_whitespace(text), also) else None
-
-
-def _loses_digits(column: pa.ChunkedArray) -> bool:
-    """Whether a column of 64-bit whole numbers has one that is no float64."""
-    return values.first_rounded(arrow.numbers_of(column.drop_null())) is not None
 
 
 def has_long_digits(text: pa.ChunkedArray, also: Sequence[str | int | float] = ()) -> bool:

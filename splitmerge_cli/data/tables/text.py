@@ -306,9 +306,7 @@ class Text(Table):
     def _cell_by_cell(
         self, kind: Mapping[int, pa.DataType], columns_asked: list[int], missing: Sequence[str] | None
     ) -> tuple[dict[int, pa.ChunkedArray], tuple[dict[int, int], NDArray[Any]]] | None:
-        """The columns of strings, and the others as one array of numbers; None if that takes the parser's reading.
-        Raises pyarrow's ArrowInvalid for a ragged row, or a cell that does not fit.
-        """
+        """The columns of strings, and the others as one array of numbers; None if that takes the parser's reading."""
         numeric, words = [j for j in columns_asked if j in kind], [j for j in columns_asked if j not in kind]
         start = 0
         for _ in range(self.first - 1 - self.before):
