@@ -12,8 +12,8 @@
     that the points do not allow is named with the reason; of one column, and where one alone is left, nothing is
     compared.
 ``model.degrees=auto``
-    Plain or corrected degrees of a network, by the log score of held-out edges:
-    `splitmerge_cli.kinds.networks.links`.
+    Plain or corrected degrees of a network, by which merged blocks describe it better:
+    `splitmerge_cli.kinds.networks.start`.
 Ratings among the columns
     ``model=auto`` reads whole numbers without a gap, four levels at least, in their order, as categories or as real
     numbers, all alike, by that density.
@@ -291,13 +291,12 @@ def _settle_readings(
         spec = spec.with_({OF_NOISE: share} | ({OF_TAILS: tails} if share else {}))
     if OF_DEGREES in spec.to_choose:
         # a table needs nothing of networks
-        from splitmerge_cli.kinds.networks.links import compare_degrees, format_degrees
+        from splitmerge_cli.kinds.networks.start import compare_degrees
 
-        table = compare_degrees(spec.model, _read_accepted(spec, OF_DEGREES), fits)
-        if not table.attrs["problem"] or OF_DEGREES in spec.given_keys.values:
-            say(format_degrees(table))
-        found[OF_DEGREES] = candidates.as_records(table)
-        spec = spec.with_({OF_DEGREES: table["degrees"][0]})
+        degrees = compare_degrees(spec.model, _read_accepted(spec, OF_DEGREES))
+        say(f"{OF_DEGREES}={AUTO}: {degrees}")
+        found[OF_DEGREES] = degrees.as_records()
+        spec = spec.with_({OF_DEGREES: degrees.taken})
     return spec, found
 
 

@@ -48,7 +48,8 @@ def make(settle_in: Callable[[str], tuple[Settled, Dataset | None]], store: str 
     try:
         settled, dataset = settle_in(str(store or temporary))
         # as of a sampler that nobody names: a program finds it in the configuration of the run
-        plan = runs.prepare(start_of(settled.spec).choose(lambda line: None))
+        settled = settled._replace(spec=start_of(settled.spec).choose(lambda line: None))
+        plan = runs.prepare(settled.spec)
         warn_of_data(plan.dataset)
         if plan.growing:
             warn(plan.growing, DataNote)

@@ -148,17 +148,12 @@ def picture_fig2(numbers: pd.DataFrame) -> Figure:
     return _draw_ways(_Proposals(numbers), "sdds-fig2", "dumb", titles)
 
 
-def counted_end(q: _Proposals, figure: str) -> str:
-    """How the names of smart moves end under the reading of a figure's claims; of kept numbers without it, by
-    Algorithms 2 and 3."""
-    (reading,) = {claim.reading for claim in published_claims(figure)}
-    (end,) = (end for end, words in SMART.items() if words == reading)
-    return end if q.table["move"].str.endswith(EQUATION_3).any() else ""
-
-
 def _draw_ways(q: _Proposals, figure_id: str, kind: str, titles: Sequence[str]) -> Figure:
     """Two rows: x, where a smart move takes it, and where a smart or dumb move goes from there."""
-    counted = counted_end(q, figure_id)
+    # how the names of smart moves end under the reading that counts; kept numbers may be without it
+    (reading,) = {claim.reading for claim in published_claims(figure_id)}
+    (counted,) = (end for end, words in SMART.items() if words == reading)
+    counted = counted if q.table["move"].str.endswith(EQUATION_3).any() else ""
     width, height, level = 51.5, 10.2, 4.7
     figure, axes = plt.subplots(2, 1, figsize=(style.FULL, style.FULL * 2 * height / width))
     for ax, title, (forth, there, name) in zip(axes, titles, WAYS, strict=True):
@@ -401,7 +396,9 @@ def _measure_acceptance(runs: Sequence[Run], claims: Sequence[Claim]) -> tuple[l
             rows += _rows(f"{kind} acceptance", sampler, f"{move}, {reading}", rates, mean_interval)
             for claim in about:
                 judge, N = by_factor if claim.value > 0 else by_bound, _size_of(claim)
-                note = "" if reading == SINGLE_SITE else _note_short(here, N)
+                length, full = pick(here, N=N)[0].config["iterations"], ITERATIONS[N]
+                is_short = reading != SINGLE_SITE and length < full
+                note = f"; {length:,} of the paper's {full:,} iterations" if is_short else ""
                 verdicts.append(judge(claim, rates[N], reading=reading, note=note, units=data_sets(of_size[N])))
     return rows, verdicts
 
@@ -419,12 +416,6 @@ def judge_drop(claim: Claim, runs: Sequence[Run], reading: str) -> Verdict:
 def _size_of(claim: Claim) -> int:
     """The N of ``emm N=500``."""
     return int(claim.data.partition("N=")[2])
-
-
-def _note_short(runs: Sequence[Run], N: int) -> str:
-    """A remark on runs that are shorter than the paper's; empty if they are not."""
-    length, full = pick(runs, N=N)[0].config["iterations"], ITERATIONS[N]
-    return f"; {length:,} of the paper's {full:,} iterations" if length < full else ""
 
 
 def _measure_times(runs: Sequence[Run], claims: Sequence[Claim]) -> tuple[list[dict[str, Any]], list[Verdict]]:
