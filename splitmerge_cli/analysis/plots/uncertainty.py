@@ -67,7 +67,12 @@ def co_clustering(run: Run) -> Figure:
     _outline(ax, ends)
     names = run.clusters().get("name")
     if names is not None and N <= MOST_NAMES:
-        _name_items(figure, ax, [str(names[i]) for i in order])
+        # at the left, in a figure that is high enough for them; a page is higher than wide
+        figure.set_figheight(max(figure.get_figheight(), 1.3 + 0.088 * N))
+        figure.set_figwidth(min(FULL, max(figure.get_figwidth(), 1.9 + 0.088 * N)))
+        ax.set_aspect("auto")
+        ax.set_yticks(np.arange(N) + 0.5, [plain_text(shorten(str(names[i]), NAME)) for i in order], fontsize=6)
+        ax.tick_params(axis="y", length=0, pad=2)
     else:
         places = races.thinned_rows(N, MOST_ROWS)
         ax.set_yticks(places + 0.5, [f"{row}" for row in run.clusters()["row"].to_numpy()[order[places]]])
@@ -248,13 +253,3 @@ def _outline(ax: Axes, ends: NDArray[np.int64]) -> None:
         x, y = [start, end, end, start, start], [start, start, end, end, start]
         ax.plot(x, y, color=BORDER, linewidth=width, zorder=3, clip_on=False)
         start = end
-
-
-def _name_items(figure: Figure, ax: Axes, names: list[str]) -> None:
-    """Names of items at the left, in a figure that is high enough for them."""
-    figure.set_figheight(max(figure.get_figheight(), 1.3 + 0.088 * len(names)))
-    figure.set_figwidth(min(FULL, max(figure.get_figwidth(), 1.9 + 0.088 * len(names))))
-    # a page is higher than wide
-    ax.set_aspect("auto")
-    ax.set_yticks(np.arange(len(names)) + 0.5, [plain_text(shorten(name, NAME)) for name in names], fontsize=6)
-    ax.tick_params(axis="y", length=0, pad=2)

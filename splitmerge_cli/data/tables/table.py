@@ -184,13 +184,17 @@ class Table:
                 why = f"has no name and counts the rows from {start}"
             elif items and self.item_names is None and (names := self.row_names(j)):
                 self.item_names, why = names, "has no name and a different word in every row, the names of the items"
-            elif items and (names := _row_numbers(self.cells(j))):
-                self.item_names = self.item_names or names
-                why = "has no name and a different whole number in every row, the names of the items"
             else:
-                place = self.place(_first_uncounted(self.cells(j)), j)
-                unnamed_data = "the column has no name and does not count the rows"
-                raise received.DataError(f"{place}: {unnamed_data}; expected {ask.format(n=j + 1)}")
+                cells = [str(cell).strip() for cell in self.cells(j).to_pylist()]
+                if not (items and len(set(cells)) == len(cells) >= NUMBERED and all(map(str.isdecimal, cells))):
+                    start = next((start for start in (0, 1) if cells and _is(cells[0], start)), 0)
+                    uncounted = next((i for i, cell in enumerate(cells) if not _is(cell, start + i)), 0)
+                    unnamed_data = "the column has no name and does not count the rows"
+                    raise received.DataError(
+                        f"{self.place(uncounted, j)}: {unnamed_data}; expected {ask.format(n=j + 1)}"
+                    )
+                self.item_names = self.item_names or cells
+                why = "has no name and a different whole number in every row, the names of the items"
             self.notes.append(f"{self.path}: {self.column(j)} {why}: it is left out ({reads})")
 
     def leave_out_blank(self, blank: Collection[int], ask: str) -> None:
@@ -286,19 +290,6 @@ def _count_start(column: pa.ChunkedArray) -> int | None:
     else:
         same = pc.equal(pc.cast(column, pa.float64(), safe=False), pc.cast(expected, pa.float64()))
     return start if pc.all(same, skip_nulls=False).as_py() else None
-
-
-def _row_numbers(column: pa.ChunkedArray) -> list[str] | None:
-    """The cells of a column if they are whole numbers, `NUMBERED` at least, another one in each row; None if not."""
-    cells = [str(cell).strip() for cell in column.to_pylist()]
-    return cells if len(set(cells)) == len(cells) >= NUMBERED and all(map(str.isdecimal, cells)) else None
-
-
-def _first_uncounted(column: pa.ChunkedArray) -> int:
-    """Position of the first cell that does not count the rows on from 0 or 1; 0 where there is no cell."""
-    cells = [str(cell).strip() for cell in column.to_pylist()]
-    start = next((start for start in (0, 1) if cells and _is(cells[0], start)), 0)
-    return next((i for i, cell in enumerate(cells) if not _is(cell, start + i)), 0)
 
 
 def _is(cell: str, number: int) -> bool:

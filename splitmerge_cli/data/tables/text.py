@@ -7,7 +7,7 @@ line by line, to name the first offending row (line of the file, counted from 1)
 import csv as csv_module
 import re
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from io import BytesIO, TextIOWrapper
 from itertools import islice, product
@@ -252,7 +252,10 @@ class Text(Table):
             if block > usual and "straddling" not in str(failure):
                 continue
             types = {str(j): kind.get(j, pa.string()) for j in columns_asked}
-            self._check_cells(types.values())
+            # short cells may take more memory than the limit once they are parsed
+            each = sum(4 if one == pa.string() else one.bit_width // 8 for one in types.values())
+            lines = max(self.data.count(b"\n"), self.data.count(b"\r")) + 1
+            Limit.current().check(self.path, lines * each, " as cells")
             try:
                 if self.width >= WIDE and (wide := self._cell_by_cell(kind, columns_asked, missing)):
                     parsed, self._block = wide
@@ -296,12 +299,6 @@ class Text(Table):
                 decimal_point=self.decimal,
             ),
         )
-
-    def _check_cells(self, types: Collection[pa.DataType]) -> None:
-        """Reject a text whose short cells take more memory than the limit once they are parsed."""
-        each = sum(4 if kind == pa.string() else kind.bit_width // 8 for kind in types)
-        lines = max(self.data.count(b"\n"), self.data.count(b"\r")) + 1
-        Limit.current().check(self.path, lines * each, " as cells")
 
     def _cell_by_cell(
         self, kind: Mapping[int, pa.DataType], columns_asked: list[int], missing: Sequence[str] | None
