@@ -217,7 +217,7 @@ def bundle_rows(dataset: Dataset, columns: dict[str, Column], options: BundleOpt
     names = None if group is None else _item_names(group, items)
     fractions = "items with fractional weights, of which a prior counts nothing"
     require(options.prior_counts != ROWS or unit == 1.0, "data.prior_counts", options.prior_counts, fractions)
-    counted = options.prior_counts or (ITEMS if (group is not None) or unit != 1.0 else ROWS)
+    counted = options.prior_counts or (ITEMS if group is not None or unit != 1.0 else ROWS)
     bundles = replace(Bundles(items, None, unit, counted, apart, classes, names).take(kept), weights=counts)
     meta = dataset.meta | notes_entry(notes) | {"roles": [_describe_role(key, one) for key, one in columns.items()]}
     if group is not None and group.name is not None:
