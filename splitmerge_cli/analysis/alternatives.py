@@ -107,8 +107,7 @@ def _hyperparameters(run: Run) -> tuple[dict[str, float], NDArray[np.float64] | 
 
 
 def cut_lines(run: Run, clusters: int, width: int = WIDTH) -> Iterator[str]:
-    """Describe the clusters of one cut, and first how it relates to the posterior; a `ConfigError` for a
-    number that the estimate does not have."""
+    """Describe the clusters of one cut, and first how it relates to the posterior."""
     dendrogram = dendrogram_of(run)
     try:
         labels = dendrogram.cut(clusters)

@@ -66,8 +66,7 @@ OnPair = Callable[[int, int], None]
 
 
 def check_coupling(spec: RunSpecification) -> Plan:
-    """Check that chains of this configuration can be coupled; nothing is written. A `ConfigError` or `DataError` tells
-    of bad input, or of a sampler that does not couple."""
+    """Check that chains of this configuration can be coupled; nothing is written."""
     spec = spec.with_fixed_length()
     plan = prepare(spec, records=False)
     if spec.iterations is None:
@@ -101,16 +100,11 @@ def certify(
     coupling: str = COUPLING,
     new: Dataset | None = None,
 ) -> certificate.Certificate:
-    """Make the pairs that are missing. The options are as of `splitmerge_cli.certify`: the lag and k are by default the
-    0.95 quantile of the meeting times of `PILOTS` pairs of lag 1, and m is 5 k. Pairs that were begun, by this command
-    or by one that was interrupted, are finished whatever the time, for to leave out the long ones would make the bound
-    too small.
-
-    `plan` comes from `check_coupling`; `new`: items whose predictive densities are estimated. A `ConfigError`: another
-    coupling, a model that does not predict items, or too small a disk. `Interrupted`, `WrittenElsewhere` or `RunError`:
-    Ctrl-C or SIGTERM, another process that writes this certificate, a full disk; what was stored is intact.
-    `DamagedRun`: the stored pairs are not what was written.
-    """
+    """Make the pairs that are missing, by the options of `splitmerge_cli.certify`, for a `plan` of `check_coupling`:
+    the lag and k are by default the 0.95 quantile of the meeting times of `PILOTS` pairs of lag 1, and m is 5 k. Pairs
+    that were begun, by this command or by one that was interrupted, are finished whatever the time, for to leave out
+    the long ones would make the bound too small. `new`: items whose predictive densities are estimated. Whatever ends
+    it, what was stored is intact."""
     spec = plan.spec
     if coupling not in recording.COUPLINGS:
         raise ConfigError(f"coupling={coupling}: expected {', '.join(recording.COUPLINGS)}")
@@ -330,8 +324,8 @@ class Pairs:
 
 
 def _find_constants(rows: NDArray[np.float64], lag: int, returned: bool, hyperparameters: Sequence[str]) -> list[str]:
-    """Find the partition and hyper-parameters that never changed in either chain; `returned`: the partitions at the
-    end equal the ones at the start."""
+    """The partition and hyper-parameters that never changed in either chain; `returned`: the partitions end as they
+    began."""
     of_y = rows[lag:, 1]
     of_y = of_y[~np.isnan(of_y[:, 0])]
     same = [np.all(values == values[:1], axis=0) for values in (rows[:, 0], of_y)]

@@ -29,8 +29,7 @@ Made = tuple[read.Run, Dataset | None, str | None, Component]
 
 
 class Settled(NamedTuple):
-    """A run without ``auto``, and how covariance and power were chosen, for its summary; None without a request for
-    that."""
+    """A run without ``auto``, and how covariance and power were chosen, for its summary; None if nobody asked."""
 
     spec: RunSpecification
     chosen: dict[str, Any] | None
@@ -66,9 +65,7 @@ def make(settle_in: Callable[[str], tuple[Settled, Dataset | None]], store: str 
 
 def choose_progress(progress: str) -> str:
     """Choose bars in a notebook, too, where stderr is no terminal."""
-    if progress == "auto":
-        return "bars" if console().is_jupyter else "auto"
-    return progress
+    return "bars" if progress == "auto" and console().is_jupyter else progress
 
 
 STARTS = "starts"

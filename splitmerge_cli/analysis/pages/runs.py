@@ -45,8 +45,7 @@ Rows = list[dict[str, str]]
 
 
 def write_report(runs: Sequence[Run]) -> Path:
-    """Write the page of one run to its folder, of several to the folder ``reports`` of the results; raises as
-    `page_of`."""
+    """Write the page of one run to its folder, of several to the folder ``reports`` of the results."""
     if len(runs) == 1:
         path = runs[0].path / "report.html"
     else:
@@ -59,8 +58,7 @@ def write_report(runs: Sequence[Run]) -> Path:
 
 
 def write_certificate(certificate: Certificate) -> Path:
-    """Write the page of a certificate to its folder: how far chains are from their posterior, and the posterior
-    means."""
+    """Write the page of a certificate, how far chains are from the posterior, and posterior means, to its folder."""
     config, path = certificate.config, certificate.path / "report.html"
     names = [str(config[key]["name"]) for key in ("sampler", "model", "data") if key in config]
     title = f"Certificate: {', '.join(names) or certificate.path.name}"

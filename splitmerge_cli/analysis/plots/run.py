@@ -71,7 +71,8 @@ def dendrogram(run: Run) -> Figure:
         ax.annotate(f"{K - x[1]}", place, (2.5, 0), textcoords="offset points", **NUMBER)
     item, sizes = grouping.nouns(run.summary)[0], [int(np.isin(levels.labels, node).sum()) for node in members]
     numbers = [number_clusters(np.array(node), run.first_cluster).tolist() for node in members]
-    names = [_name_leaf(numbers[node], count_of(sizes[node], item)) for node in order]
+    few = ["+".join(map(str, sorted(clusters)[:3])) + "+…" * (len(clusters) > 3) for clusters in numbers]
+    names = [f"{few[node]} ({count_of(sizes[node], item)})" for node in order]
     ax.set_yticks(range(len(order)), names, fontsize=6.5)
     ax.set(ylim=(len(order) - 0.4, -0.6), xlabel="expected variation of information (nats)")
     ax.margins(x=0.04)
@@ -84,12 +85,6 @@ def dendrogram(run: Run) -> Figure:
         "clusters.csv.",
     )
     return figure
-
-
-def _name_leaf(clusters: list[int], size: str) -> str:
-    """Numbers of the clusters in a leaf, a few at most, and how many items they have."""
-    shown = "+".join(map(str, sorted(clusters)[:3])) + "+…" * (len(clusters) > 3)
-    return f"{shown} ({size})"
 
 
 def has_curve(run: Run) -> bool:
