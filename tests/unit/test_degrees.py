@@ -13,10 +13,10 @@ from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.fits.candidates import model_of
 from splitmerge_cli.kinds.networks import start
 from splitmerge_cli.kinds.networks.data import Relation, Relations, network_of
+from splitmerge_cli.kinds.networks.irm import IRM
 from splitmerge_cli.kinds.networks.layout import CORRECTED, PLAIN
 from splitmerge_cli.kinds.networks.quantities import SPREAD
 from splitmerge_cli.kinds.networks.readers.adjacency import adjacency, simple_graph
-from splitmerge_cli.kinds.networks.relations import Relations as Model
 from splitmerge_cli.kinds.networks.start import Degrees, compare_degrees, degrees_scatter, log_exclusion
 from splitmerge_cli.runs.checks import check_fit
 from splitmerge_cli.runs.draws import State
@@ -66,7 +66,7 @@ def test_corrected_degrees_have_the_likelihood_of_a_network_without_multiple_edg
     relations = Relations(7, (replace(layer, ends=pairs[edge].astype(np.int32)),), sides)
     log_p = np.where(edge, np.log(-np.expm1(-mean)), -mean).sum(axis=1)
     expected = np.logaddexp.reduce(log_p) - np.log(len(log_p))
-    model = Model(relations, simple_graph(relations), degrees=CORRECTED, **prior)
+    model = IRM(relations, simple_graph(relations), degrees=CORRECTED, **prior)
     model.set_labels(LABELS)
     multiple = model.log_lik_total()
     gained = log_exclusion(relations, LABELS, {"degrees": CORRECTED, "beta1": 1.0, "beta0": 1.0, **prior})
