@@ -117,10 +117,6 @@ def test_forms_that_are_alike_are_told_apart_by_their_blocks() -> None:
     assert str(Degrees(PLAIN, 0.07, (2, 1))) == (
         "plain, which describes the network better than corrected, by 0.070 nats an edge (2 blocks, not 1 block)"
     )
-    assert Degrees(PLAIN, 0.07, (2, 1)).as_records() == [
-        {"degrees": PLAIN, "blocks": 2, "behind": 0.0},
-        {"degrees": CORRECTED, "blocks": 1, "behind": 0.07},
-    ]
 
 
 @pytest.mark.parametrize(("ahead", "plain", "corrected", "taken"), [

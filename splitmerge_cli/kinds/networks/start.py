@@ -196,16 +196,6 @@ class Degrees:
             f"({own}, not {others})"
         )
 
-    def as_records(self) -> list[dict[str, Any]]:
-        """Both forms, for the summary of a run; the one that is taken first."""
-        if self.problem:
-            return [{"degrees": self.taken, "problem": self.problem}]
-        forms = (self.taken, FORMS[self.taken == PLAIN])
-        return [
-            {"degrees": form, "blocks": K, "behind": behind}
-            for form, K, behind in zip(forms, self.blocks, (0.0, self.ahead), strict=True)
-        ]
-
 
 def compare_degrees(model: Component, dataset: Dataset) -> Degrees:
     """Which form of degrees describes a network better, by the best of a few agglomerations with each.
