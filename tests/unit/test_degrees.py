@@ -15,7 +15,7 @@ from splitmerge_cli.kinds.networks import start
 from splitmerge_cli.kinds.networks.data import Relation, Relations, network_of
 from splitmerge_cli.kinds.networks.irm import IRM
 from splitmerge_cli.kinds.networks.layout import CORRECTED, PLAIN
-from splitmerge_cli.kinds.networks.quantities import SPREAD
+from splitmerge_cli.kinds.networks.quantities import CLOSED, SPREAD, NetworkAnswers
 from splitmerge_cli.kinds.networks.readers.adjacency import adjacency, simple_graph
 from splitmerge_cli.kinds.networks.start import Degrees, compare_degrees, degrees_scatter, log_exclusion
 from splitmerge_cli.runs.checks import check_fit
@@ -202,3 +202,17 @@ def test_a_network_without_multiple_edges_is_no_misfit_of_corrected_degrees() ->
     # with alike degrees the model does not describe it
     plain = check_fit(model_of({"name": "irm"}), dataset, states, draws=60)
     assert next(check for check in plain.checks if check.quantity == SPREAD).is_far
+
+
+def test_even_degrees_are_no_misfit_and_triangles_are_explained() -> None:
+    """Each node has as many ties to its own half as any other: fewer differences than chance makes."""
+    ring = np.arange(40)
+    ends = [(i + half, (i + step) % 40 + half) for half in (0, 40) for step in (1, 2, 3, 9) for i in ring]
+    matrix = adjacency(80, *np.sort(np.array(ends), axis=1).T)
+    labels = np.repeat([0, 1], 40).astype(np.int32)
+    fit = check_fit(model_of({"name": "irm"}), Dataset("made", "graph", matrix), [State(labels, 2, {})], draws=60)
+    spread = next(check for check in fit.checks if check.quantity == SPREAD)
+    assert spread.observed < spread.low and not spread.is_far
+    assert any(check.is_far and check.quantity == CLOSED for check in fit.checks)
+    (line,) = NetworkAnswers.explain_unlike({CLOSED})
+    assert "no model here describes that" in line and not list(NetworkAnswers.explain_unlike({SPREAD}))
