@@ -98,6 +98,20 @@ def test_networks_take_the_form_that_made_them(seed: int) -> None:
     assert not degrees_scatter(network_of(draw_network(seed, is_heavy=False)[0]))
 
 
+@pytest.mark.parametrize(
+    "option",
+    ["directed=true", "values=count", "values=levels", "values=real", "layers=3", "bipartite=true", "columns=true"],
+)
+def test_networks_as_they_are_take_the_form_that_made_them(option: str) -> None:
+    for degrees, taken in ((0, PLAIN), (1.0, CORRECTED)):
+        words = ["data=network", "N=240", "data.blocks=4", "data.p_in=0.2", "data.p_out=0.03", f"data.{option}"]
+        begun = start_of(compose([*words, f"data.degrees={degrees}"]))
+        found = compare_degrees(begun.model, dataset := begun.load())
+        assert found.taken == taken
+        assert degrees_scatter(network_of(dataset)) == (taken == CORRECTED)
+        assert found.blocks[0] <= 8 and (taken == PLAIN or found.blocks[0] < found.blocks[1])
+
+
 def test_blocks_explain_degrees_of_core_and_periphery() -> None:
     rng = np.random.default_rng(0)
     labels = np.arange(200) % 2
@@ -114,6 +128,7 @@ def test_forms_that_are_alike_are_told_apart_by_their_blocks() -> None:
         "corrected, which describes the network as well with 5 blocks as plain with 11 blocks"
     )
     assert str(Degrees(CORRECTED, -0.04, (5, 11))) == str(Degrees(CORRECTED, 0.01, (5, 11)))
+    assert str(Degrees(PLAIN, 0.1, (4, 4))).endswith("by 0.100 nats an edge (both with 4 blocks)")
     assert str(Degrees(PLAIN, 0.07, (2, 1))) == (
         "plain, which describes the network better than corrected, by 0.070 nats an edge (2 blocks, not 1 block)"
     )

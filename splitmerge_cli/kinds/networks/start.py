@@ -191,10 +191,8 @@ class Degrees:
         own, others = (f"{K} block{'s' * (K != 1)}" for K in self.blocks)
         if self.ahead <= ALIKE and self.blocks[0] < self.blocks[1]:
             return f"{self.taken}, which describes the network as well with {own} as {other} with {others}"
-        return (
-            f"{self.taken}, which describes the network better than {other}, by {self.ahead:.3f} nats an edge "
-            f"({own}, not {others})"
-        )
+        blocks = f"both with {own}" if own == others else f"{own}, not {others}"
+        return f"{self.taken}, which describes the network better than {other}, by {self.ahead:.3f} nats an edge ({blocks})"
 
 
 def compare_degrees(model: Component, dataset: Dataset) -> Degrees:
