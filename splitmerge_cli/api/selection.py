@@ -301,7 +301,7 @@ def _settle_readings(
 
         degrees = compare_degrees(spec.model, _read_accepted(spec, OF_DEGREES))
         say(f"{OF_DEGREES}={AUTO}: {degrees}")
-        found[OF_DEGREES] = degrees.as_records()
+        found[OF_DEGREES] = [vars(degrees)]
         spec = spec.with_({OF_DEGREES: degrees.taken})
     return spec, found
 
