@@ -645,14 +645,24 @@ cdef class IRM(Coupled):
         row.K = self.sizes_seen(k, &row.n0, &row.n1)
         return row
 
+    cdef inline int64_t gain_against(self, Py_ssize_t k, Py_ssize_t own, int64_t a0, int64_t a1, int64_t d0,
+                                     int64_t d1, int64_t b0, int64_t b1) noexcept nogil:
+        """What the item looked at, d0 and d1 nodes of either kind, adds to column k of a0 and a1 against its own, of b0
+        and b1 without it."""
+        cdef int64_t[MOST_SLOTS] rest
+        cdef int64_t[MOST_SLOTS] whole
+        cdef Py_ssize_t v
+        for v in range(self.V):
+            rest[v] = self.cell(k, own)[v] - self.count[k * self.V + self.mirror[v]]
+            whole[v] = rest[v] + self.count[own * self.V + v]
+        return self.log_cell(whole, a0 + d0, a1 + d1, b0, b1) - self.log_cell(rest, a0, a1, b0, b1)
+
     cdef int64_t gain(self, Py_ssize_t i, Py_ssize_t k, Py_ssize_t own) noexcept nogil:
         """Log likelihood that item i, looked at, adds in column k, in units; `own`, unless -1, is the column that
         counts it, and is taken without it."""
         cdef row_t row = self.row_seen(k)
-        cdef Py_ssize_t v, end = row.K
-        cdef int64_t d1 = self.side[i], d0 = 1 - d1, total, b0, b1
-        cdef int64_t[MOST_SLOTS] rest
-        cdef int64_t[MOST_SLOTS] whole
+        cdef Py_ssize_t end = row.K
+        cdef int64_t d1 = self.side[i], d0 = 1 - d1, total
         if k == own:
             total = self.log_within(k) - self.log_within_changed(i, k, -1) + sum_row(&self.form, &row, self.without)
             self.fill_rest(k, end)
@@ -661,12 +671,8 @@ cdef class IRM(Coupled):
         total = self.log_within_changed(i, k, 1) - self.log_within(k)
         if 0 <= own < end:
             # without the item, which the cell counts with column k
-            row.b, b0, b1 = own, row.n0[own] - d0, row.n1[own] - d1
-            for v in range(self.V):
-                rest[v] = self.cell(k, own)[v] - self.count[k * self.V + self.mirror[v]]
-                whole[v] = rest[v] + self.count[own * self.V + v]
-            total += (self.log_cell(whole, row.b0 + d0, row.b1 + d1, b0, b1)
-                      - self.log_cell(rest, row.b0, row.b1, b0, b1))
+            row.b = own
+            total += self.gain_against(k, own, row.b0, row.b1, d0, d1, row.n0[own] - d0, row.n1[own] - d1)
         total -= sum_row(&self.form, &row, self.without)
         row.add, row.every, row.b0, row.b1 = self.count, True, row.b0 + d0, row.b1 + d1
         return total + sum_row(&self.form, &row, self.without)
@@ -839,9 +845,8 @@ cdef class IRM(Coupled):
         """`score_all` for one block k other than `own`, of item i, looked at."""
         cdef Py_ssize_t t, j, v
         cdef int64_t total = self.base[k] + self.log_within_changed(i, k, 1) - self.zero[k * self.cap + k]
-        cdef int64_t a = self.n0[k], n
+        cdef int64_t a = self.n0[k]
         cdef const int64_t *c
-        cdef int64_t[MOST_SLOTS] rest
         cdef int64_t[MOST_SLOTS] whole
         for t in range(self.n_touched):
             j = self.touched[t]
@@ -854,11 +859,7 @@ cdef class IRM(Coupled):
             for v in range(self.V):
                 whole[v] = self.cell(k, j)[v] + c[v]
             total += self.log_cell(whole, a + 1, 0, self.n0[j], 0) - self.zero[j * self.cap + k]
-        n = self.n0[own] - 1
-        for v in range(self.V):
-            rest[v] = self.cell(k, own)[v] - self.count[k * self.V + self.mirror[v]]
-            whole[v] = rest[v] + self.count[own * self.V + v]
-        total += self.log_cell(whole, a + 1, 0, n, 0) - self.log_cell(rest, a, 0, n, 0)
+        total += self.gain_against(k, own, a, 0, 1, 0, self.n0[own] - 1, 0)
         return total + self.now[own * self.cap + k] - self.zero[own * self.cap + k]
 
     cdef inline int64_t of_lone(self, Py_ssize_t i) noexcept nogil:
