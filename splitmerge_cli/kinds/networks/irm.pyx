@@ -86,8 +86,8 @@ cdef class IRM(Coupled):
     Cost: an item against all K blocks O(degree + K touched), touched being the number of blocks that hold neighbours of
     it (at most the degree); against a block of a state O(touched); a change of the partition O(degree + K); an item
     against a staged block O(degree + K); a set of items against all blocks O(degrees + K^2). Memory: 16 bytes, and 8
-    for each number of a cell (of one or two up to 24), a block and block; shared by the models of the same network, 4 bytes an edge and
-    direction (16 where edges are more than that), and tables of at most 4 million numbers.
+    for each number of a cell (of one or two up to 24), a block and block; shared by the models of the same network, 4
+    bytes an edge and direction (16 where edges are more than that), and tables of at most 4 million numbers.
     Source: Kemp et al. 2006, section 2; Herlau et al. 2014, section 3.2; Karrer & Newman 2011; mathematics:
     docs/derivations.md.
     """
