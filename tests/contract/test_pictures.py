@@ -17,7 +17,7 @@ from editions.pictures import counted_claims as last_claims
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from splitmerge_cli.analysis.plots.chains import probability_text
+from splitmerge_cli.analysis.plots.races import probability_text
 from splitmerge_cli.analysis.plots.style import colour_of, use_style
 from splitmerge_cli.papers import discovery
 from splitmerge_cli.papers.arm.tables import plus_minus

@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from numpy.typing import NDArray
 
-from splitmerge_cli.analysis.plots import chains, style
+from splitmerge_cli.analysis.plots import races, style
 from splitmerge_cli.analysis.plots.races import data_sets, pick, values
 from splitmerge_cli.diagnostics.intervals import Summary, mean_interval, median_interval
 from splitmerge_cli.papers.claims import Claim, published_claims
@@ -57,10 +57,10 @@ def table1(table: pd.DataFrame) -> Drawing:
             for k, (step, token) in enumerate(zip(held["step"], held["token"], strict=True)):
                 if step == row.step:
                     ax.plot(left + k * 0.46, y - 0.42, marker="^", color="#222222", markersize=2.5)
-                chains.letter(ax, left + k * 0.46, y, token, side=0.42, size=style.SMALLEST)
+                races.letter(ax, left + k * 0.46, y, token, side=0.42, size=style.SMALLEST)
         ax.text(x, -1.9, f"{row.probability:.3f}", ha="center", va="center", fontsize=7, fontweight="bold")
         same = verdict.verdict == REPRODUCED
-        colour = "#555555" if same else chains.SPLIT
+        colour = "#555555" if same else races.SPLIT
         ax.text(x, -3.1, f"{verdict.claim.value:.3f}", ha="center", va="center", fontsize=7, color=colour)
         if not same:
             ax.text(x, -4.3, "erratum", ha="center", va="center", fontsize=6.5, color=colour)
@@ -164,9 +164,9 @@ def _draw_ways(q: _Proposals, figure_id: str, kind: str, titles: Sequence[str]) 
         smart_back = f"smart_{INVERSE[forth]}{counted}"
         way_back = smart_back if kind == "smart" else back
         rival, _ = q.favourite(smart_back, there)
-        start = chains.state(ax, 6.0, level, X, "x")
-        middle = chains.state(ax, 26.2, level, there, f"{name}′")
-        end = chains.state(ax, 45.4, level, rival, f"{name}″")
+        start = races.state(ax, 6.0, level, X, "x")
+        middle = races.state(ax, 26.2, level, there, f"{name}′")
+        end = races.state(ax, 45.4, level, rival, f"{name}″")
         p_forth, p_back, p_rival = (
             q.probability(forth + counted, X, there),
             q.probability(way_back, there, X),
@@ -174,26 +174,26 @@ def _draw_ways(q: _Proposals, figure_id: str, kind: str, titles: Sequence[str]) 
         )
         left, right = start.x + start.width / 2 + 0.6, middle.x - middle.width / 2 - 0.6
         centre = (left + right) / 2
-        label = chains.label
-        chains.arrow(ax, (left, level + 0.75), (right, level + 0.75), p_forth, _colour(forth))
+        label = races.label
+        races.arrow(ax, (left, level + 0.75), (right, level + 0.75), p_forth, _colour(forth))
         label(ax, centre, level + 1.9, forth, p_forth, _colour(forth), above=True)
         likely = kind == "dumb" or p_back >= p_rival
-        chains.arrow(ax, (right, level - 0.95), (left, level - 0.95), p_back, _colour(back), likely)
+        races.arrow(ax, (right, level - 0.95), (left, level - 0.95), p_back, _colour(back), likely)
         label(ax, centre, level - 1.9, back, p_back, _colour(back), above=False)
         left, right = middle.x + middle.width / 2 + 0.6, end.x - end.width / 2 - 0.6
-        chains.arrow(ax, (left, level), (right, level), p_rival, _colour(back))
+        races.arrow(ax, (left, level), (right, level), p_rival, _colour(back))
         label(ax, (left + right) / 2, level - 1.25, back, p_rival, _colour(back), above=False)
-        ratio = chains.probability_text(p_back / p_forth)
+        ratio = races.probability_text(p_back / p_forth)
         note = f"way back / way forth = {ratio}"
         if kind == "dumb":
             smart = q.probability(smart_back, there, X)
-            note += f"   (with a smart {INVERSE[forth]}: {chains.probability_text(smart / p_forth)})"
+            note += f"   (with a smart {INVERSE[forth]}: {races.probability_text(smart / p_forth)})"
         ax.text(width, height, note, fontsize=7.5, ha="right", va="top", color="#444444", linespacing=1.25)
     return figure
 
 
 def _colour(move: str) -> str:
-    return chains.SPLIT if move.endswith("split") else chains.MERGE
+    return races.SPLIT if move.endswith("split") else races.MERGE
 
 
 def _judge_smart(q: _Proposals, end: str, reading: str) -> list[Verdict]:

@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 from numpy.typing import ArrayLike, NDArray
 
-from splitmerge_cli.analysis.plots import chains, style
+from splitmerge_cli.analysis.plots import races, style
 from splitmerge_cli.analysis.plots.style import FULL, entry, footnote
 from splitmerge_cli.diagnostics.intervals import share_interval
 from splitmerge_cli.kinds.tables.plots import points
@@ -266,9 +266,9 @@ def _state(ax: Axes, x: float, y: float, clusters: int, items: int) -> None:
 def _transition(ax: Axes, start: float, end: float, y: float, share: float, acceptance: float) -> None:
     """One arrow with its numbers: splits above, merges below."""
     split = end > start
-    colour, height = (chains.SPLIT, y + 1.0) if split else (chains.MERGE, y - 1.0)
+    colour, height = (races.SPLIT, y + 1.0) if split else (races.MERGE, y - 1.0)
     gap = 2.75 if split else -2.75
-    chains.arrow(ax, (start + gap, height), (end - gap, height), share, colour)
+    races.arrow(ax, (start + gap, height), (end - gap, height), share, colour)
     text = f"{'split' if split else 'merge'}: proposed {_percent(share)}\naccepted {_percent(acceptance)}"
     place = y + 2.3 if split else y - 2.3
     va = "bottom" if split else "top"
