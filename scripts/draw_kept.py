@@ -10,7 +10,8 @@ single chains and some words, is left out of the pictures. A number that is not 
 import argparse
 from pathlib import Path
 
-from editions.kept import INDEX, SUPPLEMENTS, draw_kept, kept_editions, kept_folder, read_index
+from editions.kept import INDEX, SUPPLEMENTS, kept_editions, kept_folder, read_index
+from editions.pictures import draw_kept
 
 from splitmerge_cli.runs.store.manifest import sha256_of, write_sealed
 

@@ -9,12 +9,9 @@ leaves that range is scored on the log scale (``log_odds``).
 (``core/recording.pyx``); for a single chain they do nothing.
 """
 from libc.math cimport fabs, log
-from libc.stdint cimport int8_t, int32_t
 
 from splitmerge_cli.core.log_scale cimport log_sum_exp
-from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.recording cimport OF_ITEM
-from splitmerge_cli.core.rng cimport Rng
 
 cdef enum:
     SIDES = 3                           # most columns that items are allocated among
@@ -64,21 +61,9 @@ cdef void coin_allocation(Model model, Rng rng, const int32_t *items, Py_ssize_t
 
 cdef double sequential_allocation(Model model, Rng rng, const int32_t *items, Py_ssize_t n, Py_ssize_t a, Py_ssize_t b,
                                   int8_t *in_a, bint forced, bint sized) noexcept nogil:
-    """Put items[:n], in order, into columns a and b by their predictive given those already there.
-
-    Parameters
-    ----------
-    items : [n], IN
-    in_a : [n], INOUT
-        Whether items[t] goes to column a: followed where `forced` (nothing is drawn), else drawn.
-    sized : bint
-        Whether the prior's weights count, too.
-
-    Returns
-    -------
-    double
-        Log probability of the sides taken.
-    """
+    """Put items[:n], in order, into columns a and b by their predictive given those already there, with `sized` times
+    the prior's weights; returns the log probability of the sides taken. in_a: whether items[t] goes to column a,
+    followed where `forced` (nothing is drawn), else drawn."""
     cdef Py_ssize_t t, i
     cdef double o, p, product = 1.0, total = 0.0
     cdef double side[2]
@@ -108,21 +93,9 @@ cdef double sequential_allocation(Model model, Rng rng, const int32_t *items, Py
 
 cdef double sequential_allocation_among(Model model, Rng rng, const int32_t *items, Py_ssize_t n, Py_ssize_t first,
                                         Py_ssize_t m, int8_t *side, Py_ssize_t anchor, bint forced) noexcept nogil:
-    """Put items[:n], in order, into the m columns from `first` on, at most 3, by predictive times the prior's weight.
-
-    Parameters
-    ----------
-    items : [n], IN
-    side : [n], INOUT
-        Column, less `first`, of items[t]: followed where `forced`, else drawn.
-    anchor : int
-        An item among these that stands in the last column already.
-
-    Returns
-    -------
-    double
-        Log probability of the sides taken.
-    """
+    """Put items[:n], in order, into the m columns from `first` on, at most 3, by predictive times the prior's weight;
+    returns the log probability of the sides taken. side[:n]: the column of each, less `first`, followed where `forced`,
+    else drawn. `anchor`: an item among these that stands in the last column already."""
     cdef Py_ssize_t t, s, i
     cdef double[SIDES] w
     cdef double p, of_all, product = 1.0, total = 0.0
@@ -157,23 +130,9 @@ cdef double sequential_allocation_among(Model model, Rng rng, const int32_t *ite
 
 cdef double restricted_scan(Model model, Rng rng, const int32_t *items, Py_ssize_t n, Py_ssize_t a, Py_ssize_t b,
                             int8_t *in_a, const int8_t *target, bint scored) noexcept nogil:
-    """One restricted Gibbs scan of items[:n] over columns a and b, which hold them already.
-
-    Parameters
-    ----------
-    items : [n], IN
-    in_a : [n], INOUT
-        Whether items[t] is in column a.
-    target : [n] or NULL, IN
-        Sides to force: nothing is drawn.
-    scored : bint
-        Whether the probability is wanted.
-
-    Returns
-    -------
-    double
-        Log probability of the sides taken when `scored`, else 0.
-    """
+    """One restricted Gibbs scan of items[:n] over columns a and b, which hold them already; returns the log probability
+    of the sides taken where it is `scored`, else 0. in_a: whether items[t] is in column a. `target`: NULL, or sides to
+    force, whereupon nothing is drawn."""
     cdef Py_ssize_t t, i, own
     cdef bint to_a
     cdef double o, p, product = 1.0, total = 0.0

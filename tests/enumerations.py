@@ -10,8 +10,7 @@ from scipy.spatial import cKDTree
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.verify.cases import Case
-from splitmerge_cli.verify.proposals import Proposals, proposals
-from splitmerge_cli.verify.transitions import transition_matrix
+from splitmerge_cli.verify.transitions import Proposals, proposals, transition_matrix
 
 INVERSE = {"forward": "reverse", "reverse": "forward"}
 """Terms that change places in the inverse of a move; any other has there what it has here, negated."""

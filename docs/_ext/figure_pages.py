@@ -6,8 +6,10 @@ from typing import Any
 
 import pandas as pd
 import parts
+from editions.counted import describe_runs
 from editions.kept import COMMAND, read_index
 from editions.overview import LatestFigure
+from editions.pictures import counted_claims
 from parts import cell
 
 from splitmerge_cli.papers.claims import Claim, published_claims
@@ -73,6 +75,8 @@ def _picture(figure: PaperFigure, title: str, kept: LatestFigure) -> str:
     text = (
         f"```{{image}} ../{folder}/{figure.id}.png\n:alt: {alternative}\n:width: 100%\n```\n\n{cell(figure.caption)}\n"
     )
+    if runs := describe_runs(counted_claims(kept.folder, figure.id)[0]):
+        text += f"\n{runs} The strip below the picture, and the cells of a table, have the numbers that count.\n"
     if figure_entry.get("notes"):
         text += "".join(f"\n{cell(paragraph)}\n" for paragraph in figure_entry["notes"].split("\n\n"))
     words = {

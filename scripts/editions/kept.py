@@ -3,7 +3,7 @@
 A folder, ``docs/reproduction`` of the repository, holds ``ID.png``, ``ID.csv`` (or ``ID.csv.gz``) and
 ``ID-claims.csv`` for each figure, ``ID-units.csv`` (or ``ID-units.csv.gz``) with the numbers that its verdicts follow
 from, and ``index.json`` with the runs, versions, machine, data and digests of all. Only the last edition of a figure
-has its picture; `draw_kept` makes the others from the numbers.
+has its picture; `editions.pictures` makes the others from the numbers.
 docs/run-files.md has its format.
 """
 
@@ -24,6 +24,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from PIL import Image
 
+from editions.counted import strip
 from editions.rules import changes, rules
 from splitmerge_cli.analysis.plots.style import use_style
 from splitmerge_cli.config import ConfigError
@@ -140,9 +141,10 @@ def _keep_figure(
     name = entry.id
     with use_style():
         drawing = draw_figure(entry, runs, scale, out, config_dir)
-        picture = save_small(drawing.figure, folder / f"{name}.png", DPI)
+        verdicts = frame(drawing.verdicts, published_claims(name), scale)
+        parts = [drawing.figure, strip(name, verdicts.assign(other=False))]
+        picture = save_small(parts, folder / f"{name}.png", DPI)
     claims = folder / f"{name}-claims.csv"
-    verdicts = frame(drawing.verdicts, published_claims(name), scale)
     write_text(claims, verdicts.to_csv(index=False, lineterminator="\n"))
     numbers, rows = _write_numbers(drawing.plotted, folder, name)
     units = units_frame(drawing.verdicts).to_csv(index=False, lineterminator="\n").encode()
@@ -159,14 +161,20 @@ def _keep_figure(
     }
 
 
-def save_small(figure: Figure, path: Path, dpi: float) -> Path:
-    """Write a PNG of at most 256 colours, a third of the usual size, and close the figure; equal figures give equal
-    bytes."""
-    content = io.BytesIO()
-    figure.savefig(content, format="png", metadata={"Software": None}, dpi=dpi)
-    plt.close(figure)
+def save_small(parts: Sequence[Figure | None], path: Path, dpi: float) -> Path:
+    """Write figures of one width, one below the other, as a PNG of at most 256 colours, a third of the usual size, and
+    close them; equal figures give equal bytes."""
+    images = []
+    for figure in filter(None, parts):
+        content = io.BytesIO()
+        figure.savefig(content, format="png", metadata={"Software": None}, dpi=dpi)
+        plt.close(figure)
+        images.append(Image.open(content).convert("RGB"))
+    whole = Image.new("RGB", (max(each.width for each in images), sum(each.height for each in images)), "white")
+    for k, each in enumerate(images):
+        whole.paste(each, (0, sum(above.height for above in images[:k])))
     # the nearest of the colours: dither would put grey dots into the white
-    reduced = Image.open(content).convert("RGB").quantize(256, dither=Image.Dither.NONE)
+    reduced = whole.quantize(256, dither=Image.Dither.NONE)
     with replace_file(path) as part:
         reduced.save(part, format="png", optimize=True)
     return path
@@ -286,32 +294,6 @@ def picture_of(figure: PaperFigure) -> Callable[[Any], Any] | None:
     return picture
 
 
-def draw_kept(folder: Path, name: str, target: Path, config_dir: str | Path | None = None) -> Path | None:
-    """Draw a kept figure from its numbers into the folder `target`; None where its paper cannot.
-
-    What the numbers do not hold, single chains and words on the runs, is left out.
-
-    Raises
-    ------
-    ConfigError
-        The folder does not keep the figure.
-    DamagedRun
-        The numbers are not what was written.
-    """
-    entry = _entry(folder, name)
-    figure = figures(config_dir)[name]
-    picture = picture_of(figure)
-    if picture is None:
-        return None
-    (file,) = (file for file in entry["files"] if file in (f"{name}.csv", f"{name}.csv.gz"))
-    _check_file(folder, name, entry, file)
-    # of a computed figure an empty cell is a text
-    numbers = pd.read_csv(folder / file, keep_default_na=figure.compute is None)
-    target.mkdir(parents=True, exist_ok=True)
-    with use_style():
-        return save_small(picture(numbers), target / f"{name}.png", DPI)
-
-
 def drop_pictures(folder: Path, names: Sequence[str], scale: str) -> None:
     """Remove the pictures of figures of which a later edition is kept at this scale; their numbers stay."""
     index = read_index(folder)
@@ -366,7 +348,7 @@ def claims_of(folder: Path, name: str) -> tuple[pd.DataFrame, str]:
     """The kept claims of a figure, and their scale; a `ConfigError` where it was not kept, a `DamagedRun` where its
     claims are not what was written."""
     entry, claims = _entry(folder, name), f"{name}-claims.csv"
-    remedy = _check_file(folder, name, entry, claims)
+    remedy = check_file(folder, name, entry, claims)
     return read_claims(folder / claims, remedy), str(entry["scale"])
 
 
@@ -382,7 +364,7 @@ def _entry(folder: Path, name: str) -> Mapping[str, Any]:
     return entry
 
 
-def _check_file(folder: Path, name: str, entry: Mapping[str, Any], file: str) -> str:
+def check_file(folder: Path, name: str, entry: Mapping[str, Any], file: str) -> str:
     """Compare a file with its digest; the error names the command that writes it again."""
     remedy = f"{COMMAND} keep {name} --to {folder} writes it again"
     if any(find_damage(folder, {"figures": {name: {"files": {file: entry["files"][file]}}}})):

@@ -1,8 +1,5 @@
-"""Other views of a finished run: further clusterings, and densities with one item left out.
-
-Further views of a finished run: clusters merged further, several answers, the core.
-
-Leave-one-out predictive densities from the draws of one fit (docs/derivations.md, "Leave-one-out densities").
+"""Other views of a finished run: clusters merged further, several answers, the core, and densities with one item left
+out from the draws of one fit (docs/derivations.md, "Leave-one-out densities").
 
 In a collapsed mixture the normaliser of item i's Gibbs update is p(x_i | z_-i, x_-i). Its harmonic mean over the
 posterior is p(x_i | x_-i): no second fit is needed. The weights of the draws, one over the normalisers, are smoothed by
@@ -16,27 +13,21 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from splitmerge_cli import extras, overrides, received, terminal
 from splitmerge_cli.analysis.predictive import build_predictive, by_state, each_alone, log_jacobian, take_state
 from splitmerge_cli.config import Component, ConfigError
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.tables.repeats import draw_rows, folds
+from splitmerge_cli.diagnostics import partition_losses, similarity
 from splitmerge_cli.diagnostics.around_estimate import Dendrogram, find_item_core, merge_clusters, representatives
 from splitmerge_cli.diagnostics.cluster_table import WIDTH, cluster_lines, span
-from splitmerge_cli.diagnostics.partition_losses import by_appearance
 from splitmerge_cli.diagnostics.point_estimate import TooManyClusters, counts_larger
-from splitmerge_cli.diagnostics.similarity import membership
-from splitmerge_cli.extras import special
-from splitmerge_cli.overrides import shell_word
-from splitmerge_cli.received import DataError
+from splitmerge_cli.runs import grouping, stored, summaries
 from splitmerge_cli.runs.answers import answers_of, interval_of_run, kind_of, sampled_partitions
 from splitmerge_cli.runs.draws import State
-from splitmerge_cli.runs.grouping import count_listed, name_clusters, nouns, rows_apart, total_size
 from splitmerge_cli.runs.judgement import judgement_of
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.store.schema import BUNDLES, PARAMETERS, hyperparameters
-from splitmerge_cli.runs.stored import dataset_of, specification_of
-from splitmerge_cli.runs.summaries import as_text, count, describe_clusters, outlier_lines, set_apart
-from splitmerge_cli.terminal import one_line
 
 FOLDS = 5
 MOST_ROWS = 1_000
@@ -51,7 +42,7 @@ def dendrogram_of(run: Run) -> Dendrogram:
     """Build the dendrogram of the partition that a finished run lists; a `ConfigError` if it lists none."""
     try:
         labels = _require_partition(run)
-        return merge_clusters(labels, sampled_partitions(run), apart=rows_apart(labels, run.summary))
+        return merge_clusters(labels, sampled_partitions(run), apart=grouping.rows_apart(labels, run.summary))
     except TooManyClusters as error:
         raise ConfigError(f"{run.path}: {error}") from None
 
@@ -74,7 +65,7 @@ def predictive_densities(
     densities of fine ones are too high rather than too low. None for networks and documents, whose items are no rows,
     and for a model that predicts no new items.
     """
-    dataset, model = dataset or dataset_of(run), specification_of(run).model
+    dataset, model = dataset or stored.dataset_of(run), stored.specification_of(run).model
     try:
         dataset.kind.require_rows("levels")
     except ConfigError:
@@ -90,13 +81,13 @@ def predictive_densities(
         new = each_alone(model, dataset, dataset.take(held))
         of_items = new.first_rows_of(np.arange(new.N))
         predicted += len(of_items)
-        rest_labels = [by_appearance(labels[rest]) for labels in cuts]
+        rest_labels = [partition_losses.by_appearance(labels[rest]) for labels in cuts]
         states = [State(labels, int(labels.max()) + 1, values, parameters) for labels in rest_labels]
         try:
             predictions = by_state(model, dataset.take(rest), new, states)
             for state, (_, log_density, log_weight) in enumerate(predictions):
-                density[state] += special.logsumexp(log_density + log_weight, axis=1)[of_items].sum()
-        except (ConfigError, DataError):
+                density[state] += extras.special.logsumexp(log_density + log_weight, axis=1)[of_items].sum()
+        except (ConfigError, received.DataError):
             return None
     return density / predicted
 
@@ -123,7 +114,7 @@ def cut_lines(run: Run, clusters: int, width: int = WIDTH) -> Iterator[str]:
         labels = dendrogram.cut(clusters)
     except ValueError as error:
         raise ConfigError(f"{error} in {run.path}") from None
-    heading = f"{count(labels, run.summary)}, {describe_cut(dendrogram, clusters, interval_of_run(run))}"
+    heading = f"{summaries.count(labels, run.summary)}, {describe_cut(dendrogram, clusters, interval_of_run(run))}"
     yield from _caution(run)
     yield from _cluster_lines(run, labels, heading, width)
 
@@ -163,11 +154,11 @@ def dendrogram_lines(run: Run) -> Iterator[str]:
     if density is not None:
         best = numbers[int(np.argmax(density))]
         yield f"held-out density is highest at {best:,} cluster{'s' * (best != 1)}"
-    yield f"smcmc summary {shell_word(str(run.path))} clusters=NUMBER shows the clusters of a level"
+    yield f"smcmc summary {overrides.shell_word(str(run.path))} clusters=NUMBER shows the clusters of a level"
 
 
 def _join_numbers(run: Run, clusters: Sequence[int]) -> str:
-    names = name_clusters(run.summary["point_estimate"]["labels"], run.summary, run.first_cluster)
+    names = grouping.name_clusters(run.summary["point_estimate"]["labels"], run.summary, run.first_cluster)
     return "+".join(names[k] for k in sorted(clusters))
 
 
@@ -188,7 +179,7 @@ def answer_lines(run: Run, answers: int, width: int = WIDTH) -> Iterator[str]:
         f"{distance:.3f}, {alone:.3f} to one alone"
     )
     for number, one in enumerate(answers_found, 1):
-        heading = f"answer {number}: weight {one.weight:.2f}, {count_listed(one.labels, run.summary)}, "
+        heading = f"answer {number}: weight {one.weight:.2f}, {grouping.count_listed(one.labels, run.summary)}, "
         yield ""
         yield from _cluster_lines(run, one.labels, heading + f"mean distance {one.expected_loss:.3f}", width)
 
@@ -201,7 +192,7 @@ def core_lines(run: Run, level: float) -> Iterator[str]:
     except ValueError as error:
         raise ConfigError(f"{error} in {run.path}") from None
     sizes = np.bincount(core.labels[core.labels >= 0])
-    noun = "row" if BUNDLES in run.summary else nouns(run.summary)[0]
+    noun = "row" if BUNDLES in run.summary else grouping.nouns(run.summary)[0]
     yield from _caution(run)
     yield (
         f"core: {core.n_items:,} of {len(estimate):,} {noun}s are together as listed, all at once, with probability "
@@ -224,12 +215,12 @@ def core_lines(run: Run, level: float) -> Iterator[str]:
 
 def _cluster_lines(run: Run, labels: NDArray[np.int32], heading: str, width: int) -> Iterator[str]:
     """Any partition of the items, its clusters in the data's words."""
-    dataset = dataset_of(run)
-    memberships = membership(sampled_partitions(run), labels, dataset.items)
-    frame, _ = describe_clusters(dataset, labels, memberships.certainty, run.summary, run.first_cluster)
-    rows, outliers = set_apart(as_text(frame), total_size(run.summary))
-    yield from map(one_line, cluster_lines(rows, heading, len(rows), width))
-    yield from map(one_line, outlier_lines(run, labels.tolist(), outliers))
+    dataset = stored.dataset_of(run)
+    memberships = similarity.membership(sampled_partitions(run), labels, dataset.items)
+    frame, _ = summaries.describe_clusters(dataset, labels, memberships.certainty, run.summary, run.first_cluster)
+    rows, outliers = summaries.set_apart(summaries.as_text(frame), grouping.total_size(run.summary))
+    yield from map(terminal.one_line, cluster_lines(rows, heading, len(rows), width))
+    yield from map(terminal.one_line, summaries.outlier_lines(run, labels.tolist(), outliers))
 
 
 def _caution(run: Run) -> Iterator[str]:
@@ -258,10 +249,8 @@ class LeaveOneOut:
 
 
 def leave_one_out(model: Component, dataset: Dataset, states: Sequence[State]) -> LeaveOneOut:
-    """Estimate leave-one-out densities from draws of one posterior. `dataset`: whose rows do not depend on each other
-    given their clusters; `states`: draws, each as probable as the others. Raises `ConfigError` (a model whose clusters
-    keep parameters or weights) or `ValueError` (a model without densities of single items; a power of the likelihood).
-    """
+    """Estimate leave-one-out densities from draws of one posterior, each as probable as the others, for a model without
+    parameters in its clusters; rows of the `dataset` do not depend on each other given their clusters."""
     built = build_predictive(model, dataset, dataset)
     jacobian = dataset.sum_by_item(log_jacobian(model, dataset))
     log_predictive = np.empty((len(states), len(jacobian)))
@@ -276,16 +265,10 @@ def leave_one_out(model: Component, dataset: Dataset, states: Sequence[State]) -
 
 
 def smooth_tails(log_ratios: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Replace the largest importance ratios of each column by quantiles of a fitted Pareto distribution. `log_ratios`:
-    float64 ``[draws, items]``, natural logarithm, up to a constant for each item. Returns smoothed, of the same shape,
-    at most 0; with fewer than `FEWEST` large ratios they are the ratios themselves; float64 ``[items]``: k; -inf where
-    nothing is fitted.
-
-    Notes
-    -----
-    Source: Vehtari, Simpson, Gelman, Yao and Gabry 2024, algorithm 1; the fit of Zhang and Stephens 2009, with the
-    prior of k of that paper's appendix.
-    """
+    """Replace the largest importance ratios ``[draws, items]`` (natural logarithm, up to a constant for each item) by
+    quantiles of a fitted Pareto distribution: smoothed, at most 0, and k ``[items]``, -inf where fewer than `FEWEST`
+    ratios are large and nothing is fitted. Source: Vehtari, Simpson, Gelman, Yao and Gabry 2024, algorithm 1; the fit
+    of Zhang and Stephens 2009, with the prior of k of that paper's appendix."""
     draws, items = log_ratios.shape
     log_weights = log_ratios - log_ratios.max(axis=0)
     shape = np.full(items, -np.inf)
@@ -313,10 +296,8 @@ def smooth_tails(log_ratios: NDArray[np.float64]) -> tuple[NDArray[np.float64], 
 
 
 def _fit_pareto(excess: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Shape and scale of generalised Pareto distributions, one for each column of sorted positive numbers.
-
-    Source: Zhang and Stephens 2009, section 3; k there is -k here.
-    """
+    """Shape and scale of generalised Pareto distributions, one for each column of sorted positive numbers. Source:
+    Zhang and Stephens 2009, section 3; k there is -k here."""
     n = len(excess)
     grid = 30 + int(np.sqrt(n))
     quartile = excess[int(n / 4 + 0.5) - 1]

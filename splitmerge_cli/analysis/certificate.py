@@ -25,9 +25,8 @@ from splitmerge_cli.diagnostics.meeting_times import (
     wasserstein_bound,
 )
 from splitmerge_cli.diagnostics.partition_losses import by_appearance
-from splitmerge_cli.runs.store.files import DamagedRun, replace_file, report_damage
+from splitmerge_cli.runs.store import files, schema
 from splitmerge_cli.runs.store.manifest import read_sealed, sha256_of
-from splitmerge_cli.runs.store.schema import SealedFolder
 
 PAIRS = "pairs.json"
 QUANTITIES = ("n_clusters", "K", "log_joint", *(f"largest{s}" for s in range(1, 6)))
@@ -111,7 +110,7 @@ def write_estimates(path: Path, kind: str, pair: int, values: NDArray[Any]) -> s
     """Write the estimates of one pair of chains, by its number, to one of the folders above; the digest of the file."""
     file = path / kind / f"{pair}.npy"
     file.parent.mkdir(parents=True, exist_ok=True)
-    with replace_file(file) as part, part.open("wb") as stream:
+    with files.replace_file(file) as part, part.open("wb") as stream:
         np.save(stream, values, allow_pickle=False)
     return sha256_of(file)
 
@@ -119,7 +118,7 @@ def write_estimates(path: Path, kind: str, pair: int, values: NDArray[Any]) -> s
 def read_estimates(path: Path, kind: str, pair: int, digest: str | None) -> NDArray[np.float64]:
     """The estimates of one pair of chains; `DamagedRun` names a file that is missing, or not what was written."""
     file = path / kind / f"{pair}.npy"
-    with report_damage(file, REMEDY):
+    with files.report_damage(file, REMEDY):
         content = received.read(file, received.LARGE)
         if hashlib.sha256(content).hexdigest() != digest:
             raise ValueError("not what was written")
@@ -316,7 +315,7 @@ class Certificate:
                 tables[name] = pd.DataFrame({"iteration": limit.t, "estimate": limit.estimate, "upper": limit.upper})
         if self.wasserstein is not None:
             tables["wasserstein"]["standard_error"] = self.wasserstein.standard_error
-        with SealedFolder(self.path) as folder:
+        with schema.SealedFolder(self.path) as folder:
             for name, table in tables.items():
                 if len(table) or name in ("pairs", "estimates"):
                     folder.add_parquet(name, table)
@@ -406,10 +405,10 @@ class Certificate:
 def read_pairs(stored: Path) -> tuple[dict[str, Any], Schedule, dict[int, Pair]]:
     """Read the file of a certificate: its content, its schedule, and the pairs whose outcome is known."""
     stored_pairs = read_sealed(stored, REMEDY)
-    with report_damage(stored, REMEDY):
+    with files.report_damage(stored, REMEDY):
         pairs = {entry["number"]: Pair.from_entry(entry) for entry in stored_pairs["pairs"]}
         if not isinstance(stored_pairs["identity"], str) or not set(pairs) <= set(range(stored_pairs["begun"])):
-            raise DamagedRun(stored, REMEDY)
+            raise files.DamagedRun(stored, REMEDY)
         schedule = dict(stored_pairs["schedule"])
         powers = tuple(schedule.pop("powers", ()))
         return stored_pairs, Schedule(**schedule, powers=powers), pairs

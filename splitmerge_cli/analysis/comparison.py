@@ -1,10 +1,13 @@
-"""Finished runs compared: what each found and what it cost, and how far apart their partitions are."""
+"""Finished runs compared: what each found and what it cost, how far apart their partitions are; how the answer of a run
+moves with prior, model and start, by other runs at hand and by commands that would tell.
+"""
 
 import hashlib
 import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -13,23 +16,20 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from splitmerge_cli.config import ConfigError
-from splitmerge_cli.config.schema import RUNTIME_KEYS
+from splitmerge_cli.config import ConfigError, component, resolution, schema, specification, specify, usable_choices
 from splitmerge_cli.data.tables.repeats import KEEP
-from splitmerge_cli.diagnostics.agreement import SCORES
-from splitmerge_cli.diagnostics.partition_losses import distances
+from splitmerge_cli.diagnostics import agreement, partition_losses
+from splitmerge_cli.received import DataError
+from splitmerge_cli.runs import grouping, identity, stored
 from splitmerge_cli.runs.answers import answers_of, interval_of_run, kind_of
-from splitmerge_cli.runs.grouping import listed_clusters
-from splitmerge_cli.runs.identity import DATA_FILES
 from splitmerge_cli.runs.judgement import judgement_of
-from splitmerge_cli.runs.store.files import CLUSTERS, LISTED_RUNS
-from splitmerge_cli.runs.store.read import GROUPS, Run
+from splitmerge_cli.runs.store.files import CLUSTERS, LISTED_RUNS, DamagedRun
+from splitmerge_cli.runs.store.read import GROUPS, Run, find_runs
 from splitmerge_cli.runs.store.schema import SealedFolder
-from splitmerge_cli.runs.stored import specification_of
 
 MOST_RUNS = 20
 """Runs up to which every two are compared."""
-OF_ITEMS = ("max_bytes", *(key.removeprefix("data.") for key in DATA_FILES.values()))
+OF_ITEMS = ("max_bytes", *(key.removeprefix("data.") for key in identity.DATA_FILES.values()))
 """Options of a data set that do not decide its items: a limit, and names of files, whose digests count instead."""
 
 
@@ -53,7 +53,7 @@ def row_of(run: Run) -> dict[str, Any]:
     return {
         **{key: summary[key] for key in ("sampler", "model", "data", "N", "seed", "chains")},
         "iterations": min(summary["iterations"]),
-        "n_clusters": listed_clusters(summary),
+        "n_clusters": grouping.listed_clusters(summary),
         "n_clusters_of": "estimate" if "expected_vi" in summary["point_estimate"] else "best state",
         "low": low,
         "high": high,
@@ -81,18 +81,15 @@ def compare(runs: Sequence[Run], labels: Sequence[str] | None = None) -> pd.Data
 
 
 def differences(configs: Sequence[Mapping[str, Any]]) -> list[str]:
-    """The settings in which runs differ, as overrides for each run; empty if there is only one run.
+    """The settings in which runs differ, as overrides for each run; empty if there is only one run. Options of a group
+    count among the runs that chose the same of it.
 
-    Options of a group count among the runs that chose the same of it.
-
-    Examples
-    --------
     >>> groups = {group: {"name": "a"} for group in ("data", "model", "schedule")}
     >>> one = groups | {"sampler": {"name": "sams"}, "seed": 0, "N": 5}
     >>> differences([one, one | {"seed": 1}])
     ['seed=0', 'seed=1']
     """
-    plain = [{key: value for key, value in config.items() if key not in RUNTIME_KEYS} for config in configs]
+    plain = [{key: value for key, value in config.items() if key not in schema.RUNTIME_KEYS} for config in configs]
     overrides: list[list[str]] = [[] for _ in plain]
 
     def note(key: str, values: Mapping[int, Any]) -> None:
@@ -133,12 +130,12 @@ class Items:
     def __init__(self, run: Run) -> None:
         self.labels = labels_of(run)
         data = run.config["data"]
-        digests = [run.provenance.get(f"{name}_sha256") for name in DATA_FILES]
+        digests = [run.provenance.get(f"{name}_sha256") for name in identity.DATA_FILES]
         # rows of one file are the same items, whatever columns are looked at; which rows differ depends on the columns
         is_whole = data.get("repeated", KEEP) == KEEP and (data["name"] != "csv" or data.get("weights") is None)
         options = {key: value for key, value in data.items() if key not in OF_ITEMS}
         if digests[0] is not None and is_whole:
-            options = specification_of(run).model.kind.options_of_items(options)
+            options = stored.specification_of(run).model.kind.options_of_items(options)
         self._key = json.dumps([digests, options, len(self.labels)], sort_keys=True, default=str)
         place = data.get("path") or ""
         self.source = f"data={data['name']}{f' {place}' if place else ''}, {len(self.labels):,} items"
@@ -149,10 +146,8 @@ class Items:
                 self.names = clusters["name"].tolist()
 
     def align(self, other: "Items") -> NDArray[np.int64] | None:
-        """The clusters of another run in the order of these items; None if its items differ.
-
-        They are the same rows of one file, or one data set, or have the same names.
-        """
+        """The clusters of another run in the order of these items; None if its items are not the same rows of one file,
+        or of one data set, and have other names."""
         if self._key == other._key:
             return other.labels
         if self.names is None or other.names is None or set(self.names) != set(other.names):
@@ -173,8 +168,8 @@ def measure_distances(runs: Sequence[Run]) -> tuple[pd.DataFrame, list[str]]:
         if theirs is None:
             apart.append((a, b))
         else:
-            vi = float(distances(items[a].labels, theirs[None, :])[0])
-            ari = float(SCORES["ari"](items[a].labels, theirs))
+            vi = float(partition_losses.distances(items[a].labels, theirs[None, :])[0])
+            ari = float(agreement.SCORES["ari"](items[a].labels, theirs))
         rows.append({"a": a, "b": b, "vi": vi, "ari": ari})
     # runs fall into groups of the same items
     groups: list[list[int]] = []
@@ -205,16 +200,14 @@ def drop_shared(jobs: Sequence[Sequence[str]]) -> list[str]:
 
 def settings(job: Sequence[str]) -> list[str]:
     """The overrides of a job that may change what is computed, or name its experiment."""
-    left_out = set(RUNTIME_KEYS) - {"experiment"}
+    left_out = set(schema.RUNTIME_KEYS) - {"experiment"}
     return [override for override in job if override.lstrip("+~").partition("=")[0] not in left_out]
 
 
 def write_sweep(out: Path, jobs: Sequence[str], runs: Sequence[Run]) -> Path:
     """Write ``sweep.csv``, the runs' folders and a manifest to a folder of the results, named by the ids of the
-    finished runs; `jobs` are the overrides of each, in the order of the sweep.
-
-    Returns the path of ``sweep.csv``. It depends on the runs alone, not on how many were made at the same time.
-    """
+    finished runs; `jobs` are the overrides of each, in the order of the sweep. It depends on the runs alone, not on how
+    many were made at the same time. Returns its path."""
     table = compare(runs, jobs)
     table["run"] = [f"{run.path.parent.name}/{run.path.name}" for run in runs]
     name = hashlib.sha256(json.dumps([run.path.name for run in runs]).encode()).hexdigest()[:12]
@@ -256,3 +249,116 @@ def number(value: float, form: str | None = None) -> str:
     if math.isinf(value):
         return "infinite"
     return format(value, form or (",.0f" if value >= 100 else ".3g"))
+
+
+NEWEST_RUNS = 60
+"""Runs of the same folder that are looked at, the newest."""
+FORM = ("model", "model.covariance", "model.power", "model.conjugate", "model.likelihood")
+"""Settings that change the likelihood, not the prior."""
+LENGTH = ("iterations", "budget", "until", "chains", "sampler", "schedule", "thin", "trace", "timing")
+OF_KEY = dict.fromkeys(FORM, "model") | dict.fromkeys(("seed", "init", "K0", "warmup"), "start")
+"""Aspects of single settings; other settings have the aspect of their group."""
+OF_GROUP = dict.fromkeys(LENGTH, "sampler and length") | {"model": "prior", "data": "columns"}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """Another run of the same items: the `aspect` in which it differs (prior, model, start, columns, sampler
+    and length; several), the `difference` in its settings, `row`, see `splitmerge_cli.analysis.comparison.row_of`, and
+    adjusted Rand index and variation of information (nats) between the estimates."""
+
+    aspect: str
+    difference: str
+    row: dict[str, Any]
+    ari: float
+    vi: float
+
+
+def answers(run: Run, at_hand: Sequence[Run]) -> list[Answer]:
+    """The finished runs of the same items, among those `at_hand` and those in the same folder of results."""
+    own_items, answers_found = Items(run), []
+    for other in _candidates(run, at_hand):
+        try:
+            if not other.is_done or other.config["data"]["name"] != run.config["data"]["name"]:
+                continue
+            other = stored.open_run(other)
+            labels = own_items.align(Items(other))
+        except (ConfigError, DamagedRun, FileNotFoundError):  # what cannot be read tells nothing here
+            continue
+        if labels is None:
+            continue
+        difference = differences([run.config, other.config])[1]
+        ari = float(agreement.SCORES["ari"](own_items.labels, labels))
+        vi = float(partition_losses.distances(own_items.labels, labels[None, :])[0])
+        answers_found.append(Answer(aspect_of(difference), difference or "nothing", row_of(other), ari, vi))
+    return sorted(answers_found, key=lambda each: (each.aspect, each.difference))
+
+
+def _candidates(run: Run, at_hand: Sequence[Run]) -> Iterator[Run]:
+    seen = {run.path.resolve()}
+    below = sorted(find_runs(run.path.parents[1]), key=lambda each: -each.path.stat().st_mtime)[:NEWEST_RUNS]
+    for other in (*at_hand, *below):
+        if other.path.resolve() not in seen:
+            seen.add(other.path.resolve())
+            yield other
+
+
+def aspect_of(difference: str) -> str:
+    """In what two runs differ: one of prior, model, start, columns, sampler and length; or several.
+
+    >>> aspect_of("seed=1 init=singletons"), aspect_of("model.concentration=2.0 seed=1")
+    ('start', 'several')
+    """
+    keys = [setting.partition("=")[0] for setting in difference.split(" ") if setting]
+    aspects = {OF_KEY.get(key) or OF_GROUP.get(key.partition(".")[0], "other settings") for key in keys}
+    # another model has other options
+    aspects -= {"prior"} if "model" in aspects else set()
+    return aspects.pop() if len(aspects) == 1 else "several" if aspects else "nothing"
+
+
+def commands(run: Run) -> Iterator[tuple[str, str]]:
+    """Commands that tell how the answer moves, each with the aspect: prior, model, start."""
+    spec = stored.specification_of(run)
+    tried: dict[str, dict[str, Any]] = {
+        "prior": _choose_other_prior(run.config["model"]),
+        "model": _choose_other_model(run, run.config["model"]),
+        "start": {"init": ("one_cluster", "singletons"), "seed": run.config["seed"] + 1},
+    }
+    for aspect, changed in tried.items():
+        line = specification.command_of(spec, changed, run.config_dir) if changed else None
+        if line is not None:
+            yield aspect, line
+
+
+def _choose_other_prior(model: Mapping[str, Any]) -> dict[str, Any]:
+    for name, few, many in (("concentration", 0.2, 5.0), ("eta", 0.02, 0.5)):
+        if name in model:
+            now = model[name]
+            if isinstance(now, int | float):
+                few, many = now / 5, now * 5
+            return {f"model.{name}": (float(f"{few:g}"), float(f"{many:g}"))}
+    return {}
+
+
+def _choose_other_model(run: Run, model: Mapping[str, Any]) -> dict[str, Any]:
+    """Another model that reads the data, or other forms of this one."""
+    covariance = model.get("covariance")
+    if covariance is not None:
+        others = tuple(each for each in ("diag", "full") if each != covariance)
+        return {"model.covariance": others if len(others) > 1 else others[0]} if _is_valid(run, others[0]) else {}
+    try:
+        dataset = stored.dataset_of(run)
+    except (ConfigError, DataError):
+        return {}
+    for name in usable_choices("model"):
+        if name != model["name"] and component("model", name).target.accepts(dataset)[0]:
+            return {"model": name, "sampler": resolution.AUTO}
+    return {}
+
+
+def _is_valid(run: Run, covariance: str) -> bool:
+    try:
+        specify([f"model={run.config['model']['name']}", f"model.covariance={covariance}"], run.config_dir)
+    except ConfigError:
+        return False
+    return True

@@ -26,17 +26,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.analysis import certificate
-from splitmerge_cli.analysis.predictive import Following
+from splitmerge_cli.analysis import certificate, predictive
 from splitmerge_cli.config import ConfigError
-from splitmerge_cli.core.coupled import CoupledChains
-from splitmerge_cli.core.recording import COUPLINGS
+from splitmerge_cli.core import coupled, recording
 from splitmerge_cli.data import values
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.diagnostics.meeting_times import TIMES, DensitySum, distance_terms, unbiased_estimate
-from splitmerge_cli.runs import interrupts
-from splitmerge_cli.runs.disk import DISK_SHARE, format_bytes, free_bytes
-from splitmerge_cli.runs.errors import Interrupted, RunError, WrittenElsewhere
+from splitmerge_cli.runs import disk, errors, interrupts
 from splitmerge_cli.runs.plan import Plan, prepare, threads
 from splitmerge_cli.runs.store import provenance
 from splitmerge_cli.runs.store.files import LOCK, DamagedRun, Locked, lock_file
@@ -63,7 +59,7 @@ FORMAT = 2
 """Version of the stored form; another version is another certificate."""
 MIXTURE = "mixture"
 """The initial state of a certificate, unless one is named."""
-COUPLING = COUPLINGS[0]
+COUPLING = recording.COUPLINGS[0]
 """How draws of a cluster are coupled by default."""
 OnPair = Callable[[int, int], None]
 """Receives how many pairs were made, and how many there will be."""
@@ -116,13 +112,13 @@ def certify(
     `DamagedRun`: the stored pairs are not what was written.
     """
     spec = plan.spec
-    if coupling not in COUPLINGS:
-        raise ConfigError(f"coupling={coupling}: expected {', '.join(COUPLINGS)}")
+    if coupling not in recording.COUPLINGS:
+        raise ConfigError(f"coupling={coupling}: expected {', '.join(recording.COUPLINGS)}")
     named = {"lag": lag, "k": k, "m": m}
     _check_schedule(named, plan.iterations)
     if new is not None:
         # a model that cannot, or other columns: before anything is written
-        Following(spec.model, plan.dataset, new, plan.chain(0).model)()
+        predictive.Following(spec.model, plan.dataset, new, plan.chain(0).model)()
     # the defaults are what certificates used before they had these options
     more = [*([] if coupling == COUPLING else [coupling]), *([] if new is None else [values.digest_of(new)])]
     key = json.dumps([FORMAT, plan.id, named, [*certificate.QUANTITIES, certificate.CO_CLUSTERING], *more])
@@ -187,14 +183,14 @@ def _hold_folder(path: Path, out: str) -> Iterator[None]:
             try:
                 yield
             except OSError as error:
-                raise RunError(
+                raise errors.RunError(
                     f"{path}: {error.strerror or error}; the stored pairs are intact, and the same command continues "
                     "the certificate"
                 ) from error
     except KeyboardInterrupt as error:
-        raise Interrupted(path) from error
+        raise errors.Interrupted(path) from error
     except Locked as error:
-        raise WrittenElsewhere(str(error)) from error
+        raise errors.WrittenElsewhere(str(error)) from error
     except OSError as error:
         raise ConfigError(f"out={out}: cannot write to {path}: {error.strerror or error}") from error
 
@@ -243,7 +239,7 @@ class Pairs:
     ) -> None:
         self.plan, self.schedule, self.coupling, self.new, self.path = plan, schedule, coupling, new, path
         self.halted = False
-        self._running: dict[int, CoupledChains] = {}
+        self._running: dict[int, coupled.CoupledChains] = {}
 
     def halt(self) -> None:
         """Stop all pairs, from whatever thread."""
@@ -252,10 +248,8 @@ class Pairs:
             chains.halt()
 
     def make(self, numbers: Iterator[int]) -> Iterator[certificate.Pair]:
-        """Make pairs; yields them as they are finished. The next number is taken when its pair is begun. Raises
-        `KeyboardInterrupt` (the program was asked to stop: what was yielded are the pairs that happened to be
-        finished).
-        """
+        """Make pairs; yields them as they are finished. The next number is taken when its pair is begun. After a
+        `KeyboardInterrupt` what was yielded are the pairs that happened to be finished."""
         running: set[Future[certificate.Pair | None]] = set()
         workers = threads(self.plan.spec)
         with interrupts.AnsweredBy(self.halt), ThreadPoolExecutor(workers) as pool:
@@ -349,9 +343,9 @@ def _find_constants(rows: NDArray[np.float64], lag: int, returned: bool, hyperpa
 class _Densities:
     """The estimates of the predictive densities of new items, of one pair of chains."""
 
-    def __init__(self, plan: Plan, chains: CoupledChains, schedule: certificate.Schedule, new: Dataset) -> None:
+    def __init__(self, plan: Plan, chains: coupled.CoupledChains, schedule: certificate.Schedule, new: Dataset) -> None:
         self.chains, self.schedule, self.sum = chains, schedule, DensitySum(new.N)
-        self.x, self.y = (Following(plan.model, plan.dataset, new, chain) for chain in (chains.x, chains.y))
+        self.x, self.y = (predictive.Following(plan.model, plan.dataset, new, chain) for chain in (chains.x, chains.y))
 
     def add(self) -> None:
         """Add what the present states have in the estimates."""
@@ -363,7 +357,7 @@ class _Densities:
 
 
 def _advance(
-    chains: CoupledChains, end: int, until_met: bool, densities: _Densities | None = None
+    chains: coupled.CoupledChains, end: int, until_met: bool, densities: _Densities | None = None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Let X make iterations up to number `end`, at most until the chains have met; return `_values` and the distance of
     the chains in each."""
@@ -394,14 +388,15 @@ def check_certificate(spec: RunSpecification, path: Path, pairs: int, N: int, ne
     # what is kept of all pairs is replaced whole, so for a while it is there twice
     each = 2 * PAIR_BYTES + 4 * of_items + 16 * new + 4 * int(np.searchsorted(TIMES, iterations))
     tables = 48 * of_items + 40 * new
-    free = free_bytes(path)
+    free = disk.free_bytes(path)
     stored_bytes = sum(file.stat().st_size for file in path.glob("**/*") if file.is_file())
-    room = DISK_SHARE * free + stored_bytes - tables
+    room = disk.DISK_SHARE * free + stored_bytes - tables
     if pairs * each <= room:
         return
     enough = int(room // each)
     advice = f"such as pairs={enough}" if enough >= 2 else "or another out="
     raise ConfigError(
-        f"pairs={pairs}: the certificate would take up to {format_bytes(pairs * each + tables - stored_bytes)}; "
-        f"expected at most {DISK_SHARE:.0%} of the {format_bytes(free)} that are free for out={spec.out}, {advice}"
+        f"pairs={pairs}: the certificate would take up to {disk.format_bytes(pairs * each + tables - stored_bytes)}; "
+        f"expected at most {disk.DISK_SHARE:.0%} of the {disk.format_bytes(free)} that are free for out={spec.out}, "
+        f"{advice}"
     )

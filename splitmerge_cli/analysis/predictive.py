@@ -7,15 +7,13 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from splitmerge_cli import extras, received
 from splitmerge_cli.config import Component, ConfigError, DataSource
 from splitmerge_cli.core.capabilities import Coupled
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.extras import special
-from splitmerge_cli.received import DataError
+from splitmerge_cli.runs import identity, initial
 from splitmerge_cli.runs.draws import BATCHES, Draws, State
-from splitmerge_cli.runs.identity import file_digests
-from splitmerge_cli.runs.initial import build_model, load_dataset
 
 ENOUGH = 0.01
 """Standard error of a log density (nats) or of a probability below which no more draws are taken."""
@@ -68,11 +66,11 @@ class Averages:
 
     def log_mean(self) -> NDArray[np.float64]:
         """Log of the mean density, ``[n]``."""
-        return np.asarray(special.logsumexp(self._log_sums, axis=0) - np.log(self._counts.sum()))
+        return np.asarray(extras.special.logsumexp(self._log_sums, axis=0) - np.log(self._counts.sum()))
 
     def error(self) -> NDArray[np.float64]:
         """Standard error of `log_mean`, ``[n]``: the relative error of the mean density."""
-        total = special.logsumexp(self._log_sums, axis=0)
+        total = extras.special.logsumexp(self._log_sums, axis=0)
         with np.errstate(invalid="ignore"):
             shares = np.exp(self._log_sums - total)
         return spread_of(shares - (self._counts / self._counts.sum())[:, None], self._counts)
@@ -102,17 +100,11 @@ def predict(
     labels: NDArray[np.int32],
     wanted: Literal["density", "probability"] | None = None,
 ) -> Prediction:
-    """Predict new items, each alone, from states of chains.
-
-    The items are taken in blocks, so that memory does not grow with their number, but for the result. Each block ends
-    when the errors of its own items are small.
-
-    `new` has n items of the same kind; ``graph``: an ``[n, N]`` matrix of the ties to the nodes of the run, as its
-    `values`. `Draws` among the `states`, at least one, may end before the last, where the errors are small. `labels`,
-    int32 ``[N]`` from 0: the partition whose clusters are predicted. `wanted`: what is needed, the other being NaN; by
-    default both. Raises `ConfigError` or `DataError`: clusters that keep parameters or weights, states without the b0
-    or kappa0 that is resampled; items unlike the data.
-    """
+    """Predict n new items of the kind of the data, each alone, from states of chains; ``graph``: an ``[n, N]`` matrix
+    of the ties to the nodes of the run, as its `values`. The items are taken in blocks, so that memory does not grow
+    with their number, but for the result; each ends when the errors of its own items are small. `labels`, int32 ``[N]``
+    from 0: the partition whose clusters are predicted. `wanted`: what is needed, the other being NaN; by default both.
+    The clusters may keep no parameters or weights."""
     check_missing(model, dataset, new)
     draws = Draws.from_states(states)
     size = BLOCK_COUPLED if issubclass(model.target, Coupled) else max(BLOCK, dataset.N // 8)
@@ -151,7 +143,7 @@ def _predict_block(
     done = 0
     for state, log_density, log_weight in by_state(model, dataset, new, draws):
         log_joint = log_density + log_weight
-        log_p = special.logsumexp(log_joint, axis=1)
+        log_p = extras.special.logsumexp(log_joint, axis=1)
         batch = int(draws.batch[done])
         density.add(batch, log_p)
         done += 1
@@ -203,18 +195,16 @@ class Following:
     def __call__(self) -> NDArray[np.float64]:
         """Log densities in the present state, float64 ``[n]``."""
         _, log_density, log_weight = next(self._states)
-        return np.asarray(special.logsumexp(log_density + log_weight, axis=1))
+        return np.asarray(extras.special.logsumexp(log_density + log_weight, axis=1))
 
 
 def by_state(
     model: Component, dataset: Dataset, new: Dataset, states: Iterable[State]
 ) -> Iterator[tuple[State, NDArray[np.float64], NDArray[np.float64]]]:
-    """Yield each state with its predictions for new items; parameters and errors as for `predict`.
-
-    They are log densities ``[n, K + 1]``, in the units of the data, of each item in each cluster of the state, the last
-    column being a new one, and log weights ``[K + 1]``, the prior's probability of these; ``[n, K + 1]`` if new items
-    count as different numbers of rows. A row of an item of several rows has the density of the item.
-    """
+    """Yield each state with its predictions for new items: log densities ``[n, K + 1]``, in the units of the data, of
+    each item in each cluster of the state, the last column being a new one, and log weights ``[K + 1]``, the prior's
+    probability of these; ``[n, K + 1]`` if new items count as different numbers of rows. A row of an item of several
+    rows has the density of the item."""
     predictions = (_predict_coupled if issubclass(model.target, Coupled) else _exchangeable)(
         model, dataset, new, states
     )
@@ -244,7 +234,7 @@ def log_jacobian(model: Component, dataset: Dataset) -> NDArray[np.float64]:
 
 def build_predictive(component: Component, dataset: Dataset, whole: Dataset) -> Model:
     """The model of the data and the new items, with the defaults for the data."""
-    model = build_model(component, dataset, whole)
+    model = initial.build_model(component, dataset, whole)
     if not model.conjugate:
         raise ConfigError(
             "model.conjugate=false: the parameters of clusters are not recorded, so new items cannot be predicted; "
@@ -317,15 +307,12 @@ def _predict_coupled(
                 take_state(model, state, np.append(state.labels, np.int32(k)), state.K)
                 density[i, k] = model.log_lik_total() - before
                 weight[k] = model.log_prior_total()
-        yield state, density, weight - special.logsumexp(weight)
+        yield state, density, weight - extras.special.logsumexp(weight)
 
 
 def items_of(data: DataSource, dataset: Dataset, file: str) -> Dataset:
-    """New items of a file that has the form of the data's; the group data of the run reads it, too.
-
-    A `ConfigError` says that the data are not read from a file, or are a network or documents, a `DataError` that the
-    file cannot be read, or has other columns.
-    """
+    """New items of a file that has the form of the data's, which the group data of the run reads, too; a `ConfigError`
+    says that the data are not read from a file, or are a network or documents."""
     kind = dataset.kind
     kind.require_rows(f"new={file}: data of kind {kind} have no file of new items")
     if data.values.get("path") is None:
@@ -339,17 +326,17 @@ def items_of(data: DataSource, dataset: Dataset, file: str) -> Dataset:
     every_row |= ALONE if dataset.facts_of_bundles else {}
     every_row |= kind.reader_options(table)
     source = data.with_options(path=file, **every_row)
-    digests = file_digests(source)
+    digests = identity.file_digests(source)
     try:
-        new_items = load_dataset(source, kind, digests)
-    except DataError as error:
+        new_items = initial.load_dataset(source, kind, digests)
+    except received.DataError as error:
         if not dataset.facts_of_bundles or not str(error).startswith("data.group="):
             raise
         # without the column of units each row is alone
-        new_items = load_dataset(source.with_options(group=None), kind, digests)
+        new_items = initial.load_dataset(source.with_options(group=None), kind, digests)
     try:
         # exposures are no column of the data
         new = kind.new_items(replace(dataset, exposure=None), kind.as_given(new_items))
         return replace(new, exposure=new_items.exposure, bundles=new_items.bundles)
-    except DataError as error:
-        raise DataError(f"new={file}: {error}") from None
+    except received.DataError as error:
+        raise received.DataError(f"new={file}: {error}") from None

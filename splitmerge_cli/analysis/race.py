@@ -17,13 +17,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from splitmerge_cli.config import ConfigError, RunSpecification, compose
-from splitmerge_cli.diagnostics import mixing
+from splitmerge_cli.diagnostics import mixing, partition_losses, point_estimate
 from splitmerge_cli.diagnostics.intervals import MOST_UNITS, TAIL
-from splitmerge_cli.diagnostics.partition_losses import all_distances
-from splitmerge_cli.diagnostics.point_estimate import evenly_spaced
+from splitmerge_cli.runs.store import read, schema
 from splitmerge_cli.runs.store.files import LISTED_RUNS
-from splitmerge_cli.runs.store.read import Run
-from splitmerge_cli.runs.store.schema import SealedFolder, hyperparameters
 from splitmerge_cli.runs.sweeps import sweep
 
 TYPICAL = 0.05
@@ -102,12 +99,12 @@ def reference_of(partitions: Sequence[NDArray[np.int32]]) -> NDArray[np.int32]:
     """At most `REFERENCE` partitions, evenly from the second halves of chains that agree, shape (M, N)."""
     each = max(1, REFERENCE // len(partitions))
     late = [rows[len(rows) // 2 :] for rows in partitions]
-    return np.concatenate([rows[evenly_spaced(len(rows), each)] for rows in late])
+    return np.concatenate([rows[point_estimate.evenly_spaced(len(rows), each)] for rows in late])
 
 
 def expected_distances(partitions: NDArray[np.int32], reference: NDArray[np.int32]) -> NDArray[np.float64]:
     """Mean variation of information, in nats, of each partition to the reference partitions, shape (partitions,)."""
-    return np.asarray(all_distances(partitions, reference).mean(axis=1))
+    return np.asarray(partition_losses.all_distances(partitions, reference).mean(axis=1))
 
 
 def target_of(tracks: Sequence[Track], reference: NDArray[np.int32]) -> Target:
@@ -127,11 +124,8 @@ def hitting_time(track: Track, target: Target) -> float:
 
 
 def ess_per_second(track: Track, target: Target) -> dict[str, float]:
-    """Bulk effective sample size of the second half a second, of each of `ESS`.
-
-    0 where the chain has not reached the target: draws of another place are none of the posterior. NaN of a series
-    that is constant.
-    """
+    """Bulk effective sample size of the second half a second, of each of `ESS`: 0 where the chain has not reached the
+    target, as draws of another place are none of the posterior; NaN of a series that is constant."""
     half = track.seconds[track.late]
     took = float(half[-1] - half[0])
     if not np.isfinite(hitting_time(track, target)) or took <= 0:
@@ -186,11 +180,9 @@ class Result:
 
 
 def result_of(times: Mapping[str, NDArray[np.float64]], ends: Mapping[str, NDArray[np.float64]]) -> Result | None:
-    """Compare samplers by their times to the target; None if none reached it on any trial.
-
-    `times` are the seconds of each sampler on the same trials, inf where it did not get there, `ends` those after which
-    it was stopped. Intervals are of a bootstrap over trials, the same resamples for all.
-    """
+    """Compare samplers by their times to the target: `times`, seconds of each sampler on the same trials, inf where it
+    did not get there by `ends`; None if none reached it on any trial. Intervals are of a bootstrap over trials, the
+    same resamples for all."""
     if not any(np.isfinite(values).any() for values in times.values()):
         return None
     logs = {name: np.log(np.maximum(np.minimum(t, ends[name]), SHORTEST)) for name, t in times.items()}
@@ -229,11 +221,9 @@ def jobs_of(
     config_dir: str | Path | None = None,
     settle: Callable[[list[RunSpecification]], list[RunSpecification]] = list,
 ) -> list[RunSpecification]:
-    """The runs of a race: every sampler from every start with every seed, for the same time. `args`: keys of ``smcmc
-    run``; ``sampler=a,b`` names the samplers. `seeds`, `seconds`: how many, unless ``seed`` is named; of a chain,
-    unless ``iterations`` or ``budget`` is. `settle`: replaces what jobs leave to the data. Raises `ConfigError` (runs
-    that cannot race: without times or partitions, of several posteriors).
-    """
+    """The runs of a race: every sampler (``sampler=a,b`` among the keys of ``smcmc run`` in `args`) from every start
+    with every seed, for the same time; `seeds` and `seconds` unless ``seed``, ``iterations`` or ``budget`` is named.
+    `settle` replaces what jobs leave to the data."""
     named = {arg.lstrip("+~").partition("=")[0] for arg in args}
     more = {"init": ",".join(STARTS), "seed": f"range({seeds})", "chains": "1", "progress": "none"}
     if not named & {"iterations", "budget"}:
@@ -249,7 +239,7 @@ def jobs_of(
 class Race:
     """Runs of several samplers on one posterior, compared: their chains (`tracks`), and the target."""
 
-    runs: list[Run]
+    runs: list[read.Run]
     tracks: list[Track]
     target: Target
 
@@ -339,7 +329,7 @@ class Race:
         ids = sorted(run.path.name for run in self.runs)
         name = hashlib.sha256(json.dumps(ids).encode()).hexdigest()[:12]
         folder = out / "races" / f"{self.runs[0].config['data']['name']}-{name}"
-        with SealedFolder(folder) as files:
+        with schema.SealedFolder(folder) as files:
             files.add_csv("race", self.table())
             files.add_csv("chains", self.chains)
             # from the folder of the results, which may move
@@ -353,7 +343,7 @@ def _mean_time(part: pd.DataFrame, column: str) -> float:
     return float(np.exp(np.log(np.maximum(part[column].to_numpy(float), SHORTEST)).mean()))
 
 
-def race_of(runs: Sequence[Run]) -> Race:
+def race_of(runs: Sequence[read.Run]) -> Race:
     """The race of finished runs. Raises `ConfigError` (a run is not finished, was made without times or without
     partitions, or is of other data or another model).
     """
@@ -387,7 +377,7 @@ def _check(name: str, config: Mapping[str, Any], first: str, of_first: Mapping[s
         raise ConfigError(f"{name}: trace.partitions=0 records no partitions; a race needs some")
 
 
-def _names(runs: Sequence[Run]) -> list[str]:
+def _names(runs: Sequence[read.Run]) -> list[str]:
     """Name of each run's sampler, with the options that tell it from others of that name."""
     samplers = [run.config["sampler"] for run in runs]
     schedules = [run.config["schedule"] for run in runs]
@@ -405,7 +395,7 @@ def _names(runs: Sequence[Run]) -> list[str]:
     return names
 
 
-def _tracks(run: Run, name: str) -> Iterable[Track]:
+def _tracks(run: read.Run, name: str) -> Iterable[Track]:
     config = run.config
     trial = Trial(str(config["init"]), int(config["seed"]))
     trace = run.trace()
@@ -413,7 +403,7 @@ def _tracks(run: Run, name: str) -> Iterable[Track]:
     if not len(partitions):
         raise ConfigError(f"{run.path}: no partition was recorded; expected a smaller trace.partitions")
     moves = run.moves()
-    of_moves = moves[~moves["move"].isin((*SCANS, *hyperparameters(trace.columns)))]
+    of_moves = moves[~moves["move"].isin((*SCANS, *schema.hyperparameters(trace.columns)))]
     for chain, rows in trace.groupby("chain", sort=True):
         iterations = partitions.loc[partitions["chain"] == chain, "iteration"].to_numpy()
         where = np.minimum(np.searchsorted(rows["iteration"].to_numpy(), iterations), len(rows) - 1)
@@ -429,7 +419,7 @@ def _tracks(run: Run, name: str) -> Iterable[Track]:
         )
 
 
-def _labels(run: Run, chain: int) -> NDArray[np.int32]:
+def _labels(run: read.Run, chain: int) -> NDArray[np.int32]:
     """Recorded partitions of a chain, shape (partitions, N)."""
     frame: Any = run.partitions(["chain", "labels"])
     return np.stack(frame.loc[frame["chain"] == chain, "labels"].to_numpy()).astype(np.int32)

@@ -1,8 +1,4 @@
-"""`smcmc.certify`, and races of samplers.
-
-Races: compare samplers on one posterior in a table and a figure, on request with certificates.
-
-Certificates in Python: bound the distance of a chain from its posterior by pairs of coupled chains.
+"""`smcmc.certify`: bound the distance of a chain from its posterior; races of samplers, on request with certificates.
 
 >>> import smcmc
 >>> print(smcmc.certify("gaussian", table))
@@ -25,10 +21,8 @@ from splitmerge_cli.analysis.coupled_pairs import MIXTURE, check_coupling
 from splitmerge_cli.analysis.plots import races as plots
 from splitmerge_cli.analysis.plots.style import save, use_style
 from splitmerge_cli.analysis.race import Race
-from splitmerge_cli.api.sampling import answer_misspelt, read_seed, specify_sample
-from splitmerge_cli.api.updating import choose_progress
-from splitmerge_cli.config import ConfigError, RunSpecification
-from splitmerge_cli.config.groups import main_values
+from splitmerge_cli.api import sampling, updating
+from splitmerge_cli.config import ConfigError, RunSpecification, groups
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.extras import name_missing
 from splitmerge_cli.runs.plan import Plan
@@ -37,7 +31,7 @@ from splitmerge_cli.runs.progress import SweepProgress, SweepState
 FIGURE = "certificate"
 
 
-@answer_misspelt
+@sampling.answer_misspelt
 @name_missing
 def certify(
     model: str | Mapping[str, Any],
@@ -116,11 +110,11 @@ def certify(
     >>> certificate = smcmc.certify("gaussian", load_iris(as_frame=True).data, "sams", pairs=20)
     >>> print(*certificate.lines(), sep="\\n")
     """
-    keys: dict[str, Any] = {"seed": read_seed(seed, rng), "iterations": iterations, "workers": workers}
-    keys["progress"] = choose_progress(progress)
+    keys: dict[str, Any] = {"seed": sampling.read_seed(seed, rng), "iterations": iterations, "workers": workers}
+    keys["progress"] = updating.choose_progress(progress)
     keys = {key: value for key, value in keys.items() if value is not None}
     further_keys = {"init": coupled_pairs.MIXTURE} | dict(options or {})
-    settled, _ = specify_sample(model, data, sampler, keys, None, further_keys)
+    settled, _ = sampling.specify_sample(model, data, sampler, keys, None, further_keys)
     folder = tempfile.mkdtemp(prefix="smcmc-") if store is None else store
     plan = coupled_pairs.check_coupling(settled.spec.with_(out=str(folder)))
     new_items = None if new is None else plan.dataset.kind.new_items(plan.dataset, new)
@@ -165,7 +159,7 @@ FIGURE_OF_RACE = "race"
 def efficiencies(jobs: Sequence[RunSpecification], pairs: int, workers: int | None = None) -> Iterator[str]:
     """Certify every sampler of a race by so many `pairs` of coupled chains, `jobs` being its runs, and say what its
     estimates cost: the variance of the estimate of one pair times the processor seconds of a pair."""
-    changed = {key: main_values()[key] for key in ("seed", "chains", "budget")} | {"init": MIXTURE}
+    changed = {key: groups.main_values()[key] for key in ("seed", "chains", "budget")} | {"init": MIXTURE}
     changed |= {} if workers is None else {"workers": workers}
     jobs_to_certify: list[RunSpecification] = []
     for job in jobs:

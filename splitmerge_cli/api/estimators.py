@@ -14,9 +14,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
-from splitmerge_cli.api.posterior import Posterior
-from splitmerge_cli.api.sampling import answer_misspelt, row_options, sample_silently
-from splitmerge_cli.api.selection import AUTO, kind_of_model
+from splitmerge_cli.api import posterior, sampling, selection
 from splitmerge_cli.data.objects import as_pandas, holds_long_digits
 from splitmerge_cli.kinds.documents import stored as documents
 
@@ -47,7 +45,7 @@ def _constructor(usual: str) -> Callable[..., None]:
         self.n_jobs = n_jobs
         self.progress = progress
 
-    return answer_misspelt(__init__)
+    return sampling.answer_misspelt(__init__)
 
 
 class _Sampled(BaseEstimator):
@@ -57,7 +55,7 @@ class _Sampled(BaseEstimator):
     not to believe it.
     """
 
-    posterior_: Posterior
+    posterior_: posterior.Posterior
     model: str | Mapping[str, Any]
     sampler: str | Mapping[str, Any] | None
     chains: int
@@ -73,7 +71,7 @@ class _Sampled(BaseEstimator):
         if not isinstance(seed, int | np.integer) or isinstance(seed, bool):
             seed = check_random_state(seed).randint(_MOST_SEED)
         # what was chosen stands in `model_`: an estimator prints nothing
-        self.posterior_ = sample_silently(
+        self.posterior_ = sampling.sample_silently(
             self.model,
             data,
             self.sampler,
@@ -193,7 +191,7 @@ class SplitMergeClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
     (3, 'gaussian', 'full')
     """
 
-    __init__ = _constructor(AUTO)
+    __init__ = _constructor(selection.AUTO)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -204,7 +202,7 @@ class SplitMergeClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
     @property
     def _of_numbers(self) -> bool:
         """Whether the model reads numbers alone."""
-        return self._model_name != AUTO and kind_of_model(self._model_name).is_numeric
+        return self._model_name != selection.AUTO and selection.kind_of_model(self._model_name).is_numeric
 
     @property
     def _model_name(self) -> str:
@@ -244,7 +242,7 @@ class SplitMergeClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
         known = None if labels is None else pd.Series(labels).replace(-1, None)
         weights = None if sample_weight is None else np.asarray(sample_weight)
         links = {"must_link": must_link, "cannot_link": cannot_link}
-        self._sample(X, row_options(weights=weights, group=groups, labels=known, **links))
+        self._sample(X, sampling.row_options(weights=weights, group=groups, labels=known, **links))
         self._set_labels()
         if weights is not None and not (weights > 0).all():
             fitted, self.labels_ = self.labels_, np.empty(len(weights), dtype=np.int32)
@@ -279,7 +277,7 @@ class SplitMergeClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
         options = {"skip_check_array": True}
         if not framed:
             # one row cannot be held out to choose by
-            least = 2 if reset and self._model_name == AUTO else 1
+            least = 2 if reset and self._model_name == selection.AUTO else 1
             options = {
                 "dtype": None,
                 "accept_sparse": "csr",
@@ -308,7 +306,7 @@ class SplitMergeBlocks(ClusterMixin, _Clustered):
     >>> SplitMergeBlocks(random_state=1).fit(networkx.karate_club_graph()).labels_
     """
 
-    @answer_misspelt
+    @sampling.answer_misspelt
     def __init__(
         self,
         model: str | Mapping[str, Any] = "irm",
@@ -365,7 +363,7 @@ class SplitMergeBlocks(ClusterMixin, _Clustered):
         """
         use = {key: getattr(self, key) for key in ("directed", "values", "loops", "layer", "bipartite")}
         use = {key: value for key, value in use.items() if value not in (None, False)}
-        self._sample(X, row_options(**use, unknown=unknown, nodes=nodes))
+        self._sample(X, sampling.row_options(**use, unknown=unknown, nodes=nodes))
         self._set_labels()
         return self
 

@@ -14,9 +14,8 @@ from splitmerge_cli.analysis.pages import html
 from splitmerge_cli.analysis.predictive import Prediction, predict
 from splitmerge_cli.api.updating import update
 from splitmerge_cli.config import ConfigError
-from splitmerge_cli.diagnostics import around_estimate, cluster_summary, similarity
+from splitmerge_cli.diagnostics import around_estimate, cluster_summary, partition_losses, similarity
 from splitmerge_cli.diagnostics.cluster_table import number_clusters, plural_of, span
-from splitmerge_cli.diagnostics.partition_losses import by_size
 from splitmerge_cli.diagnostics.point_estimate import Estimate
 from splitmerge_cli.extras import name_missing
 from splitmerge_cli.fits.objects import DataNote, warn
@@ -26,12 +25,11 @@ from splitmerge_cli.kinds.documents import stored as documents
 from splitmerge_cli.kinds.networks.links import LinkAnswers
 from splitmerge_cli.kinds.records.linkage import EntityAnswers
 from splitmerge_cli.kinds.tables.outcomes import OutcomeAnswers
+from splitmerge_cli.runs import grouping, summaries
 from splitmerge_cli.runs.answers import answers_of, interval_of_run, searched_interval
 from splitmerge_cli.runs.draws import draws_of
-from splitmerge_cli.runs.grouping import count_listed, describe_groups, listed_clusters, rows_apart
 from splitmerge_cli.runs.misfit import find_unlike, put_first
 from splitmerge_cli.runs.store import schema
-from splitmerge_cli.runs.summaries import mark_apart
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -70,10 +68,10 @@ class Posterior(OutcomeAnswers, LinkAnswers, EntityAnswers):
         how = f"{config['sampler']['name']} on {config['model']['name']}"
         if (missing := run.missing) is not None:
             return [("not finished", missing), ("sampler", how)]
-        K = listed_clusters(run.summary)
+        K = grouping.listed_clusters(run.summary)
         counted = f"{K:,} {unit if K != 1 else unit[:-1]}"
         if schema.APART in run.summary:
-            counted = count_listed(self._labels, run.summary)
+            counted = grouping.count_listed(self._labels, run.summary)
         judged = self._convergence
         if judged.converged is False:
             number, verdict = "the best state", f"not converged ({judged.description})"
@@ -85,7 +83,7 @@ class Posterior(OutcomeAnswers, LinkAnswers, EntityAnswers):
         return [
             (unit, f"{counted} ({number})"),
             ("verdict", put_first(run.summary, judged, verdict)),
-            *([("groups", groups)] if (groups := describe_groups(run.summary)) else []),
+            *([("groups", groups)] if (groups := grouping.describe_groups(run.summary)) else []),
             ("sampler", how),
             ("chains", f"{n_chains} chain{'s' * (n_chains != 1)} of {iterations:,} iterations"),
             ("draws", f"{len(self._recorded_partitions):,} draws"),
@@ -129,7 +127,7 @@ class Posterior(OutcomeAnswers, LinkAnswers, EntityAnswers):
     @cached_property
     def _labels(self) -> NDArray[np.int32]:
         if not self.complete:
-            return by_size(self.run.best_state())
+            return partition_losses.by_size(self.run.best_state())
         return answers_of(self.dataset.kind).labels(self.run).astype(np.int32)
 
     @property
@@ -180,7 +178,7 @@ class Posterior(OutcomeAnswers, LinkAnswers, EntityAnswers):
 
     @cached_property
     def _dendrogram(self) -> around_estimate.Dendrogram:
-        apart = rows_apart(self._labels, self._facts_of_rows)
+        apart = grouping.rows_apart(self._labels, self._facts_of_rows)
         return around_estimate.merge_clusters(self._labels, self.partitions, apart=apart)
 
     def at(self, clusters: int) -> NDArray[np.int32]:
@@ -338,7 +336,7 @@ class Posterior(OutcomeAnswers, LinkAnswers, EntityAnswers):
             return table
         certainty = self._membership()["certainty"]
         table = Table(cluster_summary.clusters(self.dataset, self._labels, certainty, first_cluster=first))
-        mark_apart(table, self._labels, self._facts_of_rows, first)
+        summaries.mark_apart(table, self._labels, self._facts_of_rows, first)
         return table
 
     def topic_word(self) -> NDArray[np.float64]:

@@ -10,12 +10,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from splitmerge_cli.data.opening import readable, require_file, unpack
-from splitmerge_cli.data.tables.free_text import is_numeric
-from splitmerge_cli.data.tables.separators import TEXT_CONVERTERS, suffix_of
+from splitmerge_cli.data.tables import free_text, separators, text
 from splitmerge_cli.data.tables.table import Table
-from splitmerge_cli.data.tables.text import Text
-from splitmerge_cli.kinds.documents.readers.files import HEAD, TABLES, format_of_lines
-from splitmerge_cli.kinds.documents.readers.formats import names_tokens, open_table, text_column
+from splitmerge_cli.kinds.documents.readers import files, formats
 from splitmerge_cli.kinds.networks.readers.edge_rows import WHOLE, names_ends
 from splitmerge_cli.kinds.networks.readers.edge_values import are_times
 from splitmerge_cli.kinds.networks.readers.graph_files import GRAPHS
@@ -33,30 +30,15 @@ LOOKED_AT = 100
 
 
 class Recognised(NamedTuple):
-    """The reader of a file, and why.
-
-    Attributes
-    ----------
-    data : str
-        The choice of ``data`` that reads it.
-    why : str
-        In words; empty of a table.
-    """
+    """The choice of ``data`` that reads a file, and why, in words; empty of a table."""
 
     data: str
     why: str = ""
 
 
 def recognise(path: str | Path) -> Recognised:
-    """Tell what a file or folder is; ``-``, standard input, is a table.
+    """Tell what a file or folder is; ``-``, standard input, is a table. A `DataError` if there is none.
 
-    Raises
-    ------
-    DataError
-        There is none.
-
-    Examples
-    --------
     >>> from pathlib import Path
     >>> _ = Path("friends.csv").write_text("source,target\\nann,bob\\nbob,cid\\n")
     >>> recognise("friends.csv").data
@@ -68,17 +50,17 @@ def recognise(path: str | Path) -> Recognised:
     if file.is_dir():
         return Recognised(DOCUMENTS, "a folder of texts")
     require_file(file, "a table, a list of edges, documents or a folder of texts")
-    suffix = suffix_of(file)
+    suffix = separators.suffix_of(file)
     if suffix in GRAPHS or suffix in EDGE_LISTS:
         return Recognised(NETWORK, f"the ending {suffix}")
     if suffix in COUNTED:
         return Recognised(DOCUMENTS, f"the ending {suffix}")
     if suffix in ARRAYS:
         return Recognised(TABLE)
-    if suffix in TEXT_CONVERTERS:
+    if suffix in separators.TEXT_CONVERTERS:
         return Recognised(DOCUMENTS, f"the ending {suffix}")
     try:
-        return (_of_lines(file) if suffix not in TABLES or suffix == ".txt" else None) or _of_cells(file)
+        return (_of_lines(file) if suffix not in files.TABLES or suffix == ".txt" else None) or _of_cells(file)
     except (DataError, OSError, UnicodeDecodeError):
         # the reader of tables says what is wrong
         return Recognised(TABLE)
@@ -88,43 +70,43 @@ def _of_lines(file: Path) -> Recognised | None:
     """By the first lines of a text; None if they may be rows of a table."""
     with readable(file) as stream:
         # the last line may be cut
-        lines = unpack(file, stream).read(HEAD).decode(UTF_8, "replace").splitlines()[: LOOKED_AT + 1]
+        lines = unpack(file, stream).read(files.HEAD).decode(UTF_8, "replace").splitlines()[: LOOKED_AT + 1]
     lines = lines[:LOOKED_AT] if len(lines) > 1 else lines
     rows = [line.replace(",", " ").split() for line in lines if line.strip() and line[0] not in "#%"]
     # numpy.savetxt writes a table below a comment
     if rows and lines[0][:1] in ("#", "%") and all(map(_is_edge, rows)):
         return Recognised(NETWORK, "comments above pairs, as in lists of edges")
-    form = format_of_lines(file, UTF_8)
+    form = files.format_of_lines(file, UTF_8)
     if form in ("uci", "ldac"):
         return Recognised(DOCUMENTS, f"the format {form}")
     if rows and all(map(_is_edge, rows)) and all(len(row) == 3 for row in rows) and are_times([r[2] for r in rows]):
         return Recognised(NETWORK, "two columns of nodes and one of times")
     # rows of numbers are no texts
-    return Recognised(TABLE) if rows and all(all(map(is_numeric, row)) for row in rows) else None
+    return Recognised(TABLE) if rows and all(all(map(free_text.is_numeric, row)) for row in rows) else None
 
 
 def _is_edge(cells: Sequence[str]) -> bool:
     """Whether a row holds two names or whole numbers, and perhaps a weight."""
-    return len(cells) in (2, 3) and all(WHOLE.fullmatch(cell) or not is_numeric(cell) for cell in cells[:2])
+    return len(cells) in (2, 3) and all(WHOLE.fullmatch(cell) or not free_text.is_numeric(cell) for cell in cells[:2])
 
 
 def _of_cells(file: Path) -> Recognised:
     """By the names and the cells of a table."""
-    table = open_table(file, UTF_8)
+    table = formats.open_table(file, UTF_8)
     head = _first_row(table)
-    if isinstance(table, Text) and is_named_matrix(table):
+    if isinstance(table, text.Text) and is_named_matrix(table):
         return Recognised(NETWORK, "its first row and column hold the same names")
     if names_ends(head):
         return Recognised(NETWORK, f"the columns {' and '.join(map(repr, head[:2]))}")
-    if names_tokens(head):
+    if formats.names_tokens(head):
         return Recognised(DOCUMENTS, f"the columns {', '.join(map(repr, head))}")
     # a column next to the texts names them
-    if table.width <= 2 and text_column(table) is not None:
+    if table.width <= 2 and formats.text_column(table) is not None:
         return Recognised(DOCUMENTS, "a text in each row")
     return Recognised(TABLE)
 
 
 def _first_row(table: Table) -> Sequence[str]:
-    if isinstance(table, Text):
+    if isinstance(table, text.Text):
         return [cell.strip() for cell in next(iter(table.lines()), (0, []))[1]]
     return list(table.names or [])

@@ -1,8 +1,5 @@
-"""`smcmc.sample`: sample from a posterior over partitions in Python.
-
-Unknown arguments of a function get the same answer as unknown keys of the command line.
-
-Sample from a posterior over partitions in Python.
+"""`smcmc.sample`: sample from a posterior over partitions in Python. Unknown arguments get the same answer as unknown
+keys of the command line.
 
 >>> import smcmc
 >>> posterior = smcmc.sample("gaussian", table, iterations=2000)
@@ -19,13 +16,11 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from splitmerge_cli.api import selection
-from splitmerge_cli.api.posterior import Posterior
+from splitmerge_cli.api import posterior, selection
 from splitmerge_cli.api.recognition import DOCUMENTS, NETWORK, recognise
 from splitmerge_cli.api.updating import choose_progress, make
-from splitmerge_cli.config import specify_keys
+from splitmerge_cli.config import schema, specify_keys
 from splitmerge_cli.config.errors import ConfigError, nearest
-from splitmerge_cli.config.schema import all_keys
 from splitmerge_cli.data.dataset import OF_NETWORKS, Dataset
 from splitmerge_cli.data.objects import as_pandas, from_object, take_columns
 from splitmerge_cli.data.tables.scaled import reduce_keys
@@ -53,7 +48,7 @@ def answer_misspelt(function: _F) -> _F:
 
 
 def _advice(name: str, known: list[str]) -> str:
-    if "options" in known and name in {key for key, _ in all_keys()}:
+    if "options" in known and name in {key for key, _ in schema.all_keys()}:
         return f"Expected options={{'{name}': VALUE}}, because it is a key of the command line"
     near = nearest(name, known)
     return f"Did you mean {near}?" if near else f"Expected one of {', '.join(known)}"
@@ -64,14 +59,8 @@ _SEEDS = 2**31
 
 
 def read_seed(seed: int, rng: Any) -> int:
-    """Return the seed of a run, or derive it from `rng` (SPEC 7 of Scientific Python): a whole number is
-    the seed itself; whatever else `numpy.random.default_rng` takes draws one.
-
-    Raises
-    ------
-    ConfigError
-        Both are given, or `rng` is nothing that a generator can be made of.
-    """
+    """The seed of a run, or one that is derived from `rng` (SPEC 7 of Scientific Python): a whole number is the seed
+    itself; whatever else `numpy.random.default_rng` takes draws one."""
     if rng is None:
         return seed
     if seed:
@@ -114,7 +103,7 @@ def sample(
     options: Mapping[str, Any] | None = None,
     workers: int | None = None,
     progress: str = "auto",
-) -> Posterior:
+) -> posterior.Posterior:
     """Run chains on data and return the sample.
 
     It makes the same runs as ``smcmc run``: the same configuration, data and seed give the same chains.
@@ -221,7 +210,7 @@ def sample(
     if until is not None:
         wanted = until if isinstance(until, Mapping) else {"rhat": until}
         keys |= {f"until.{name}": value for name, value in wanted.items()}
-    return Posterior(
+    return posterior.Posterior(
         *make(lambda out: specify_sample(model, data, sampler, keys | {"out": out}, truth, options), store)
     )
 
@@ -232,14 +221,14 @@ def sample_silently(
     sampler: str | Mapping[str, Any] | None,
     options: Mapping[str, Any] | None,
     **keys: Any,
-) -> Posterior:
+) -> posterior.Posterior:
     """`sample` with the other keys of the command line; it does not print the choices of ``auto``."""
     keys["progress"] = choose_progress(keys["progress"])
 
     def settle_in(out: str) -> tuple[selection.Settled, Dataset | None]:
         return specify_sample(model, data, sampler, keys | {"out": out}, None, options, say=lambda line: None)
 
-    return Posterior(*make(settle_in, None))
+    return posterior.Posterior(*make(settle_in, None))
 
 
 def row_options(**of_rows: Any) -> dict[str, Any]:

@@ -12,8 +12,8 @@
     that the points do not allow is named with the reason; of one column, and where one alone is left, nothing is
     compared.
 ``model.degrees=auto``
-    Plain or corrected degrees of a network, by the log score of held-out edges:
-    `splitmerge_cli.kinds.networks.links`.
+    Plain or corrected degrees of a network, by which merged blocks describe it better:
+    `splitmerge_cli.kinds.networks.start`.
 Ratings among the columns
     ``model=auto`` reads whole numbers without a gap, four levels at least, in their order, as categories or as real
     numbers, all alike, by that density.
@@ -39,40 +39,19 @@ from typing import Any
 import numpy as np
 
 from splitmerge_cli.api.updating import Settled
-from splitmerge_cli.config import ConfigError, RunSpecification, class_of, classes
+from splitmerge_cli.config import ConfigError, RunSpecification, class_of, classes, specification
 from splitmerge_cli.config import choices as choices_of
-from splitmerge_cli.config.specification import name_beside, override, words_of
+from splitmerge_cli.data import objects, opening, values
 from splitmerge_cli.data.dataset import Dataset, Kind, get_kind, kinds
-from splitmerge_cli.data.objects import from_object
-from splitmerge_cli.data.opening import limit_bytes, read_once
-from splitmerge_cli.data.tables.mixed import NoMixedTable
-from splitmerge_cli.data.tables.scaled import reduce_keys
-from splitmerge_cli.data.values import is_sparse
+from splitmerge_cli.data.tables import mixed, scaled
 from splitmerge_cli.fits import candidates
-from splitmerge_cli.fits.candidates import (
-    AS_THEY_ARE,
-    MIXED,
-    RESCALED,
-    SCALES,
-    Fits,
-    as_records,
-    choose_reading,
-    choose_scales,
-    count_reals,
-    covariances,
-    find_problem,
-    format_covariances,
-    model_of,
-    of_given_totals,
-    scales_for,
-)
+from splitmerge_cli.fits.candidates import MIXED, Fits
 from splitmerge_cli.fits.objects import columns_read, warn_of_data
 from splitmerge_cli.fits.readings import AS_READ, COUNTS, READINGS, REALS, add_types, as_vectors
 from splitmerge_cli.fits.short_fits import CHAINS, keeping, short_fits
 from splitmerge_cli.kinds.tables import choice
 from splitmerge_cli.received import DataError
-from splitmerge_cli.runs.identity import choice_id, file_digests
-from splitmerge_cli.runs.initial import load_dataset
+from splitmerge_cli.runs import identity, initial
 from splitmerge_cli.runs.store import manifest
 
 AUTO = "auto"
@@ -82,7 +61,7 @@ OF_COVARIANCE, OF_POWER, OF_TAILS, OF_SCALE = "model.covariance", "model.power",
 OF_DEGREES, OF_NOISE = "model.degrees", "model.noise"
 IN_UNITS = ("m0", "b0", "resolution")
 """Options of models whose numbers are in the units of the columns."""
-NOT_SKEWED = f"{OF_SCALE}=auto: columns {AS_THEY_ARE}: none is clearly skewed, or priors have units"
+NOT_SKEWED = f"{OF_SCALE}=auto: columns {candidates.AS_THEY_ARE}: none is clearly skewed, or priors have units"
 Tell = Callable[[Dataset], None] | None  # receives a table as it is read
 POWER = "power"
 A_POWER = {POWER: 0.5}
@@ -107,13 +86,13 @@ def _list_candidates() -> dict[str, Any]:
 
 def options_for(model: str, dataset: Dataset, named: Mapping[str, Any]) -> dict[str, str]:
     """Options of a model that ``model=auto`` takes, of a table as it is read, where a user has named others."""
-    if model not in OF_REALS or not count_reals(dataset):
+    if model not in OF_REALS or not candidates.count_reals(dataset):
         return {}
-    scales = scales_for(dataset, named)
-    if model == MIXED and count_reals(dataset) < 2:
+    scales = candidates.scales_for(dataset, named)
+    if model == MIXED and candidates.count_reals(dataset) < 2:
         return scales
-    takes_tails = not is_sparse(dataset.values) and (model == MIXED or not choice.has_steps(dataset))
-    takes_noise = model != MIXED and not is_sparse(dataset.values)
+    takes_tails = not values.is_sparse(dataset.values) and (model == MIXED or not choice.has_steps(dataset))
+    takes_noise = model != MIXED and not values.is_sparse(dataset.values)
     tails = ({"tails": AUTO} if takes_tails else {}) | ({"noise": AUTO} if takes_noise else {})
     return {"covariance": AUTO} | tails | scales
 
@@ -136,12 +115,12 @@ def model_for_object(data: Any) -> tuple[str, Any]:
     for kind in kinds().values():
         if kind.recognises(data):
             return kind.model, data
-    table = from_object(data, MIXED)
+    table = objects.from_object(data, MIXED)
     model = model_for(table)
     # of a frame the model may leave out less than is left out of a mixed table
     for kept in (data, columns_read(data, table)):
         with suppress(DataError):
-            read = from_object(kept, kind_of_model(model).name)
+            read = objects.from_object(kept, kind_of_model(model).name)
             if _are_same(read, table):
                 if kept is not data:
                     warn_of_data(table)
@@ -151,21 +130,19 @@ def model_for_object(data: Any) -> tuple[str, Any]:
 
 def _are_same(read: Dataset, table: Dataset) -> bool:
     """Whether two readings of a table give the same cells."""
-    return not is_sparse(read.values) and np.array_equal(read.values, table.values)
+    return not values.is_sparse(read.values) and np.array_equal(read.values, table.values)
 
 
 def settle(spec: RunSpecification, say: Callable[[str], None], fits: Fits | None = None, tell: Tell = None) -> Settled:
-    """Choose what a run leaves to the data: the model, its covariance and power.
-
-    A stored choice for the same data, options, sampler and seed is read from the results. `say` receives the choice by
-    lines and tables, `tell` before that the table for which a model is chosen; `fits` were made of these data before.
-    """
+    """Choose what a run leaves to the data: the model, its covariance and power. A stored choice for the same data,
+    options, sampler and seed is read from the results. `say` receives the choice by lines and tables, `tell` before
+    that the table for which a model is chosen; `fits` were made of these data before."""
     if not spec.to_choose:
         return Settled(spec, None)
-    file = manifest.path_of(spec.out, choice_id(spec, _describe_comparison() | _list_candidates()))
+    file = manifest.path_of(spec.out, identity.choice_id(spec, _describe_comparison() | _list_candidates()))
     if spec.resume and (stored := manifest.recall(file, say)):
         changes = stored["changes"]
-        say(f"{' '.join(words_of(spec, changes))}, as {file} says")
+        say(f"{' '.join(specification.words_of(spec, changes))}, as {file} says")
         return Settled(spec.with_(changes), stored["chosen"] if spec.timing else _without_times(stored["chosen"]))
     settled = _choose(spec, say, fits, tell, file.with_suffix(".fits"))
     if not spec.timing:
@@ -182,39 +159,44 @@ def _without_times(chosen: Any) -> Any:
     return [_without_times(one) for one in chosen] if isinstance(chosen, list) else chosen
 
 
-@read_once()
+@opening.read_once()
 def _choose(spec: RunSpecification, say: Callable[[str], None], made: Fits | None, tell: Tell, so_far: Path) -> Settled:
     """`settle` for a run without a stored choice; `so_far` has the fits of one that was interrupted."""
     asked = spec.to_choose
     asks = OF_SCALE in asked or ("model" in asked and OF_SCALE not in spec.given_keys.keys)
     if "model" in asked:
         spec = spec.with_(named := _choose_model(spec, tell))
-        said = [override(key, value) for key, value in named.items() if value != AUTO and key != "gap"]
+        said = [specification.override(key, value) for key, value in named.items() if value != AUTO and key != "gap"]
         say(f"model={AUTO}: {' '.join(said)}")
     fits = made or short_fits(_sampler_of(spec), spec.seed, say, spec.progress)
     of_ratings: dict[str, Any] = {}
     with keeping(fits, so_far, again=not spec.resume) if made is None else nullcontext():
         if "model" in asked and spec.model.name == MIXED:
             spec, of_ratings = _settle_ratings(spec, say, fits)
-        settled = _choose_options(spec, "model" in asked and spec.model.name == MIXED, asks, say, fits)
+        # choose what is left to the data when the model and the reading of ratings are known
+        calibrates = OF_POWER in spec.to_choose
+        of_reals = _with_reals(spec) if ("model" in asked and spec.model.name == MIXED) else None
+        if calibrates:
+            model = spec.model.name
+            having = [name for name, target in classes("model").items() if POWER in {o.name for o in target.OPTIONS}]
+            if model not in having:
+                raise ConfigError(f"{OF_POWER}={AUTO}: model={model} has no power; expected one of {', '.join(having)}")
+        readings = [spec] if of_reals is None else [spec, of_reals]
+        decided, chosen = _settle_readings(readings, asks, say, fits)
+        by = (_describe_comparison() if chosen else {}) | ({"powers": list(choice.POWERS)} if calibrates else {})
+        if calibrates:
+            # a run with the power of the calibration curve, and the curve
+            dataset = _read_accepted(decided, OF_POWER)
+            problem = candidates.find_problem(decided.model, dataset, **A_POWER)
+            if problem:
+                raise ConfigError(problem.replace(f"{OF_POWER}={A_POWER[POWER]:g}", f"{OF_POWER}={AUTO}"))
+            found = choice.calibrate(decided.model.as_typed, dataset, fits.sample)
+            say(choice.format_calibration(found))
+            curve = found.table.astype(object).to_dict("records")
+            decided, curve = decided.with_({OF_POWER: found.power}), {OF_POWER: curve, "rows": found.rows}
+            chosen |= curve
+        settled = Settled(decided, chosen | {"by": by} if chosen else None)
     return settled._replace(chosen=of_ratings | (settled.chosen or {}) or None)
-
-
-def _choose_options(
-    spec: RunSpecification, asks_counts: bool, asks_scales: bool, say: Callable[[str], None], fits: Fits
-) -> Settled:
-    """Choose what is left to the data when the model and the reading of ratings are known."""
-    calibrates = OF_POWER in spec.to_choose
-    of_reals = _with_reals(spec) if asks_counts else None
-    if calibrates:
-        _require_power(spec.model.name)
-    readings = [spec] if of_reals is None else [spec, of_reals]
-    decided, chosen = _settle_readings(readings, asks_scales, say, fits)
-    by = (_describe_comparison() if chosen else {}) | ({"powers": list(choice.POWERS)} if calibrates else {})
-    if calibrates:
-        decided, curve = _settle_power(decided, say, fits)
-        chosen |= curve
-    return Settled(decided, chosen | {"by": by} if chosen else None)
 
 
 def _settle_ratings(
@@ -226,7 +208,7 @@ def _settle_ratings(
     if not runs_by_name:
         return spec, {}
     datasets = {name: _read(run) for name, run in runs_by_name.items()}
-    table = choose_reading("ratings", _options_given(spec), datasets, fits, say)
+    table = candidates.choose_reading("ratings", _options_given(spec), datasets, fits, say)
     if (name := table[0]["ratings"]) != AS_READ["ratings"]:
         spec = runs_by_name[name].with_(_unnamed_options(spec, MIXED, datasets[name]))
     return spec, {"ratings": table, "by": _describe_comparison()}
@@ -246,26 +228,6 @@ def _options_given(spec: RunSpecification) -> dict[str, Any]:
     return {key: value for key, value in spec.model.values.items() if f"model.{key}" in spec.given_keys.keys}
 
 
-def _require_power(model: str) -> None:
-    having = [name for name, target in classes("model").items() if POWER in {o.name for o in target.OPTIONS}]
-    if model not in having:
-        raise ConfigError(f"{OF_POWER}={AUTO}: model={model} has no power; expected one of {', '.join(having)}")
-
-
-def _settle_power(
-    spec: RunSpecification, say: Callable[[str], None], fits: Fits
-) -> tuple[RunSpecification, dict[str, Any]]:
-    """A run with the power of the calibration curve, and the curve."""
-    dataset = _read_accepted(spec, OF_POWER)
-    problem = find_problem(spec.model, dataset, **A_POWER)
-    if problem:
-        raise ConfigError(problem.replace(f"{OF_POWER}={A_POWER[POWER]:g}", f"{OF_POWER}={AUTO}"))
-    found = choice.calibrate(spec.model.as_typed, dataset, fits.sample)
-    say(choice.format_calibration(found))
-    curve = found.table.astype(object).to_dict("records")
-    return spec.with_({OF_POWER: found.power}), {OF_POWER: curve, "rows": found.rows}
-
-
 def _settle_readings(
     readings: Sequence[RunSpecification], asks_scales: bool, say: Callable[[str], None], fits: Fits
 ) -> tuple[RunSpecification, dict[str, Any]]:
@@ -277,17 +239,17 @@ def _settle_readings(
     found, spec = dict[str, Any](), readings[0]
     if len(readings) > 1:
         of_reals, options, table = readings[1], _options_given(spec), _read(spec)
-        vectors = None if set(options) - {*SCALES} or OF_POWER in spec.to_choose else as_vectors(table)
-        columns = _find_columns(spec, of_given_totals()[0], table) if vectors else None
+        vectors = None if set(options) - {*candidates.SCALES} or OF_POWER in spec.to_choose else as_vectors(table)
+        columns = _find_columns(spec, candidates.of_given_totals()[0], table) if vectors else None
         by_name = {COUNTS: table, REALS: _read(of_reals)}
         vectors = None if columns is None else vectors
         forms = choice.forms_of_counts(table, options)
-        found["counts"] = choose_reading("counts", options, by_name, fits, say, vectors, forms)
+        found["counts"] = candidates.choose_reading("counts", options, by_name, fits, say, vectors, forms)
         if (taken := found["counts"][0]["counts"]) == REALS:
             spec = of_reals
         elif taken in forms:
             spec = spec.with_({f"model.{key}": value for key, value in forms[taken].items()})
-        elif taken in of_given_totals():
+        elif taken in candidates.of_given_totals():
             named = {"model": taken} | {f"data.{key}": value for key, value in (columns or {}).items()}
             return replace(spec.with_(named), to_choose=frozenset()), found
     on_scales = _with_scales(spec) if asks_scales else None
@@ -296,8 +258,10 @@ def _settle_readings(
     if on_scales is not None:
         options = {k: v for k, v in spec.model.as_typed.items() if f"model.{k}" not in spec.to_choose}
         scales = on_scales.data.values["scale"]
-        found[OF_SCALE] = choose_scales(options, _read(spec), _read(on_scales), choice.format_scales(scales), fits, say)
-        spec = on_scales if found[OF_SCALE][0]["columns"] == RESCALED else spec
+        found[OF_SCALE] = candidates.choose_scales(
+            options, _read(spec), _read(on_scales), choice.format_scales(scales), fits, say
+        )
+        spec = on_scales if found[OF_SCALE][0]["columns"] == candidates.RESCALED else spec
     later = A_POWER if OF_POWER in spec.to_choose else None
     for key in sorted({OF_COVARIANCE, OF_TAILS, OF_NOISE, OF_DEGREES} & spec.to_choose):
         if (name := key.removeprefix("model.")) not in spec.model.options or (
@@ -306,33 +270,32 @@ def _settle_readings(
             raise ConfigError(f"{key}={AUTO}: model={spec.model.name} has no {name} to choose")
     if OF_COVARIANCE in spec.to_choose:
         dataset = _read_accepted(spec, OF_COVARIANCE)
-        ranking = covariances(spec.model, dataset, fits, later)
-        say(format_covariances(ranking))
-        found[OF_COVARIANCE] = as_records(ranking)
+        ranking = candidates.covariances(spec.model, dataset, fits, later)
+        say(candidates.format_covariances(ranking))
+        found[OF_COVARIANCE] = candidates.as_records(ranking)
         spec = spec.with_({OF_COVARIANCE: ranking["covariance"][0]})
     if OF_TAILS in spec.to_choose:
         ranking = choice.compare_tails(spec.model, _read_accepted(spec, OF_TAILS), fits, later)
         if not ranking.attrs["problem"] or OF_TAILS in spec.given_keys.values:
             say(choice.format_tails(ranking))
-        found[OF_TAILS] = as_records(ranking)
+        found[OF_TAILS] = candidates.as_records(ranking)
         spec = spec.with_({OF_TAILS: ranking["tails"][0]})
     if OF_NOISE in spec.to_choose:
         tails = "normal" if OF_TAILS in found else spec.model.as_typed["tails"]
         ranking = choice.compare_noise(spec.model, _read_accepted(spec, OF_NOISE), fits, tails, later)
         if not np.isnan(ranking["difference"]).any():
             say(choice.format_noise(ranking))
-            found[OF_NOISE] = as_records(ranking)
+            found[OF_NOISE] = candidates.as_records(ranking)
         share = float(ranking["noise"][0])
         spec = spec.with_({OF_NOISE: share} | ({OF_TAILS: tails} if share else {}))
     if OF_DEGREES in spec.to_choose:
         # a table needs nothing of networks
-        from splitmerge_cli.kinds.networks.links import compare_degrees, format_degrees
+        from splitmerge_cli.kinds.networks.start import compare_degrees
 
-        table = compare_degrees(spec.model, _read_accepted(spec, OF_DEGREES), fits)
-        if not table.attrs["problem"] or OF_DEGREES in spec.given_keys.values:
-            say(format_degrees(table))
-        found[OF_DEGREES] = as_records(table)
-        spec = spec.with_({OF_DEGREES: table["degrees"][0]})
+        degrees = compare_degrees(spec.model, _read_accepted(spec, OF_DEGREES))
+        say(f"{OF_DEGREES}={AUTO}: {degrees}")
+        found[OF_DEGREES] = degrees.as_records()
+        spec = spec.with_({OF_DEGREES: degrees.taken})
     return spec, found
 
 
@@ -364,16 +327,16 @@ def read_whole_numbers(
     if options.get("resolution", AUTO) != AUTO:
         return of_table, None
     for what in READINGS:
-        as_read = from_object(data, MIXED, **of_table)
+        as_read = objects.from_object(data, MIXED, **of_table)
         types = add_types(of_table.get("types") or {}, what, as_read)
         by_name = {name: of_table | {"types": of_columns} for name, of_columns in types.items()}
         if not by_name:
             continue
-        datasets = {name: from_object(data, MIXED, **given) for name, given in by_name.items()}
+        datasets = {name: objects.from_object(data, MIXED, **given) for name, given in by_name.items()}
         whole = what == "counts" and not (options or of_table) and np.shape(data) == as_read.values.shape
         vectors = as_vectors(as_read) if whole else None
         forms = choice.forms_of_counts(datasets[COUNTS], options) if what == "counts" else {}
-        chosen[what] = choose_reading(what, options, datasets, fits, say, vectors, forms)
+        chosen[what] = candidates.choose_reading(what, options, datasets, fits, say, vectors, forms)
         if (name := chosen[what][0][what]) in by_name and name != AS_READ[what]:
             of_table = by_name[name]
     return of_table, chosen | {"by": _describe_comparison()} if chosen else None
@@ -385,17 +348,17 @@ def read_scales(
     """How an object is read by a model of real columns: `from_object`'s arguments `of_table`, with the scales of
     ``data.scale=auto``; and how these were found. `keys` are the keys of the run."""
     of_table, kind = dict(of_table), kind_of_model(keys["model"]).name
-    as_they_are = from_object(data, kind, **of_table)
+    as_they_are = objects.from_object(data, kind, **of_table)
     options = _options_of(keys)
     if _names_units(options) or not (scales := choice.find_scales(as_they_are)):
         return of_table, None
     on_scales = of_table | {"scale": scales}
-    options = model_of({"name": keys["model"]} | {k: v for k, v in options.items() if v != AUTO}).as_typed
+    options = candidates.model_of({"name": keys["model"]} | {k: v for k, v in options.items() if v != AUTO}).as_typed
     if keys.get(OF_COVARIANCE) == AUTO:
         del options["covariance"]
-    rescaled = from_object(data, kind, **on_scales)
-    found = choose_scales(options, as_they_are, rescaled, choice.format_scales(scales), fits, say)
-    taken = on_scales if found[0]["columns"] == RESCALED else of_table
+    rescaled = objects.from_object(data, kind, **on_scales)
+    found = candidates.choose_scales(options, as_they_are, rescaled, choice.format_scales(scales), fits, say)
+    taken = on_scales if found[0]["columns"] == candidates.RESCALED else of_table
     return taken, {OF_SCALE: found, "by": _describe_comparison()}
 
 
@@ -434,28 +397,22 @@ def _unnamed_options(spec: RunSpecification, model: str, dataset: Dataset) -> di
 
 
 def settle_jobs(jobs: Sequence[RunSpecification], say: Callable[[str], None]) -> list[RunSpecification]:
-    """Jobs with what ``auto`` stands for, chosen once for all jobs of one model and data set.
-
-    Samplers that race are of one posterior: the sampler of the first job chooses for all.
-    """
+    """Jobs with what ``auto`` stands for, chosen once for all jobs of one model and data set: samplers that race are of
+    one posterior, and the sampler of the first job chooses for all."""
     settled: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
 
     def decide(job: RunSpecification) -> RunSpecification:
-        asked = _what_decides(job)
+        # return the data of a job, what it leaves to them, and what it names of the model
+        given = job.given_keys
+        of_model = {key: value for key, value in given.values.items() if key.startswith("model.")}
+        asked = job.to_choose, job.data, job.N, job.experiment, given.choices.get("model"), of_model
         changes = next((changes for other, changes in settled if other == asked), None)
         if changes is None:
             changes = settle(job, say).spec.find_changes(job)
             settled.append((asked, changes))
-        return name_beside(job.with_(changes), job)
+        return specification.name_beside(job.with_(changes), job)
 
     return [decide(job) if job.to_choose else job for job in jobs]
-
-
-def _what_decides(job: RunSpecification) -> tuple[Any, ...]:
-    """Return the data of a job, what it leaves to them, and what it names of the model."""
-    given = job.given_keys
-    of_model = {key: value for key, value in given.values.items() if key.startswith("model.")}
-    return job.to_choose, job.data, job.N, job.experiment, given.choices.get("model"), of_model
 
 
 def _choose_model(spec: RunSpecification, tell: Tell) -> dict[str, Any]:
@@ -465,7 +422,7 @@ def _choose_model(spec: RunSpecification, tell: Tell) -> dict[str, Any]:
     columns: dict[str, Any] | None = {}
     try:
         dataset = _read(spec, MIXED)
-    except NoMixedTable:
+    except mixed.NoMixedTable:
         dataset = _read(spec, "gaussian")
     if tell is not None:
         tell(dataset)
@@ -476,7 +433,7 @@ def _choose_model(spec: RunSpecification, tell: Tell) -> dict[str, Any]:
         if columns is None:
             model, columns = MIXED, {}
     named = {f"data.{key}": value for key, value in (columns or {}).items()}
-    named |= {} if "data.reduce" in spec.given_keys.keys else reduce_keys(dataset)
+    named |= {} if "data.reduce" in spec.given_keys.keys else scaled.reduce_keys(dataset)
     joins = {} if "gap" in spec.given_keys.keys or model != OF_REALS[0] else {"gap": None}
     return {"model": model, **named, **_unnamed_options(spec, model, dataset), **joins}
 
@@ -496,8 +453,8 @@ def _read(spec: RunSpecification, model: str | None = None, **options: Any) -> D
     """The data of a run, read for another model or with other options if any are named; no model is built."""
     data, kind = spec.data.with_options(**options), spec.model.kind if model is None else kind_of_model(model)
     data.check()
-    with limit_bytes(data.max_bytes):
-        return load_dataset(data, kind, file_digests(data))
+    with opening.limit_bytes(data.max_bytes):
+        return initial.load_dataset(data, kind, identity.file_digests(data))
 
 
 def _sampler_of(spec: RunSpecification) -> dict[str, Any]:

@@ -1,8 +1,5 @@
-"""Runs that the library makes, and posteriors that are continued with new items.
-
-Make a run of the library: settle, plan and drive it, in a named or temporary folder.
-
-New items: continue a posterior with them. Its chains start where the old ones ended.
+"""Runs that the library makes, in a named or temporary folder, and posteriors that are continued with new items: their
+chains start where the old ones ended.
 """
 
 import hashlib
@@ -19,21 +16,16 @@ from numpy.typing import NDArray
 
 from splitmerge_cli import runs
 from splitmerge_cli.analysis.predictive import by_state
-from splitmerge_cli.config import Component, ConfigError, RunSpecification, specify_keys
-from splitmerge_cli.config.specification import differences
+from splitmerge_cli.config import Component, ConfigError, RunSpecification, specification, specify_keys
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.reading import hold
 from splitmerge_cli.fits.objects import DataNote, warn, warn_of_data
-from splitmerge_cli.runs.draws import last_states
-from splitmerge_cli.runs.errors import Interrupted
-from splitmerge_cli.runs.initial import build_model
+from splitmerge_cli.runs import draws, errors, initial, stored
 from splitmerge_cli.runs.starts import start_of
-from splitmerge_cli.runs.store.files import replace_file
-from splitmerge_cli.runs.store.read import Run
-from splitmerge_cli.runs.stored import specification_of
+from splitmerge_cli.runs.store import files, read
 from splitmerge_cli.terminal import console
 
-Made = tuple[Run, Dataset | None, str | None, Component]
+Made = tuple[read.Run, Dataset | None, str | None, Component]
 
 
 class Settled(NamedTuple):
@@ -50,36 +42,21 @@ class Settled(NamedTuple):
 
 
 def make(settle_in: Callable[[str], tuple[Settled, Dataset | None]], store: str | Path | None) -> Made:
-    """Make a run.
-
-    Parameters
-    ----------
-    settle_in : callable
-        What the run computes, and its data set where that is held, given the folder that receives it.
-    store : str or Path, optional
-        That folder; by default a temporary one, removed with the sample.
-
-    Returns
-    -------
-    run : Run
-    dataset : Dataset or None
-        Its data, where they are held.
-    temporary : str or None
-        The folder, where it is a temporary one.
-    model : Component
-        Model of the run.
-    """
+    """Make a run in `store`, by default a temporary folder that is removed with the sample. `settle_in` says what the
+    run computes, and its data set where that is held, given the folder. Returns the run, these data, the folder where
+    it is a temporary one, and the model."""
     temporary = tempfile.mkdtemp(prefix="smcmc-") if store is None else None
     try:
         settled, dataset = settle_in(str(store or temporary))
         # as of a sampler that nobody names: a program finds it in the configuration of the run
-        plan = runs.prepare(start_of(settled.spec).choose(lambda line: None))
+        settled = settled._replace(spec=start_of(settled.spec).choose(lambda line: None))
+        plan = runs.prepare(settled.spec)
         warn_of_data(plan.dataset)
         if plan.growing:
             warn(plan.growing, DataNote)
         run = runs.make(replace(plan, chosen=settled.chosen))
-    except Interrupted as interruption:
-        run = Run(interruption.path)
+    except errors.Interrupted as interruption:
+        run = read.Run(interruption.path)
     except BaseException:
         if temporary is not None:
             shutil.rmtree(temporary, ignore_errors=True)
@@ -99,15 +76,8 @@ STARTS = "starts"
 
 
 def stack_items(dataset: Dataset, new: Any) -> tuple[Dataset, Dataset]:
-    """Append new items to the data; return both, with names if both have them.
-
-    Raises
-    ------
-    ConfigError
-        Documents, whose items are tokens; rows that are bundled.
-    DataError
-        The new items are not like the data.
-    """
+    """Append new items to the data; return both, with names if both have them. Items that are tokens, and rows that are
+    bundled, cannot be appended."""
     kind = dataset.kind
     if kind.no_update:
         raise ConfigError(f"update: {kind.no_update}")
@@ -120,16 +90,13 @@ def stack_items(dataset: Dataset, new: Any) -> tuple[Dataset, Dataset]:
 
 
 def start_states(
-    run: Run, model: Component, dataset: Dataset, new: Dataset, generator: np.random.Generator
+    run: read.Run, model: Component, dataset: Dataset, new: Dataset, generator: np.random.Generator
 ) -> NDArray[np.int32]:
-    """The last recorded partition of every chain, with the new items in it: int32 ``[chains, N + n]``.
-
-    Each new item joins a cluster drawn from its posterior predictive probabilities given that state alone, or founds
-    one of its own, as long as model and prior allow one. Resampled hyper-parameters begin as in any
-    chain.
-    """
-    starts, largest_K = [], build_model(model, dataset.kind.stack(dataset, new)).largest_K
-    for state, log_density, log_weight in by_state(model, dataset, new, last_states(run)):
+    """The last recorded partition of every chain, with the new items in it: int32 ``[chains, N + n]``. Each new item
+    joins a cluster drawn from its posterior predictive probabilities given that state alone, or founds one of its own,
+    as long as model and prior allow one. Resampled hyper-parameters begin as in any chain."""
+    starts, largest_K = [], initial.build_model(model, dataset.kind.stack(dataset, new)).largest_K
+    for state, log_density, log_weight in by_state(model, dataset, new, draws.last_states(run)):
         log_joint = log_density + log_weight
         # with Gumbel noise the largest is a draw
         noisy = log_joint + generator.gumbel(size=log_joint.shape)
@@ -144,7 +111,7 @@ def start_states(
 
 
 def update(
-    run: Run,
+    run: read.Run,
     dataset: Dataset,
     new: Any,
     iterations: int | None,
@@ -157,13 +124,13 @@ def update(
         raise ConfigError(f"update: the run is not finished: {missing}")
     whole, new_items = stack_items(dataset, new)
     seed = run.config["seed"] + 1 if seed is None else seed
-    starts = start_states(run, specification_of(run).model, dataset, new_items, np.random.default_rng(seed))
+    starts = start_states(run, stored.specification_of(run).model, dataset, new_items, np.random.default_rng(seed))
     changed = {"seed": seed, "progress": choose_progress(progress)}
     changed |= {} if iterations is None else {"iterations": iterations}
 
     def settle_in(out: str) -> tuple[Settled, Dataset]:
         data = {"data": "given", "data.sha256": hold(whole)}
-        settings = differences(specification_of(run), data=data)
+        settings = specification.differences(stored.specification_of(run), data=data)
         held = _write(starts, Path(out) / STARTS)
         named = {key: value for key, value in settings.items() if key not in ("K0", "warmup")}
         named |= {"init": str(held), "chains": len(starts), "out": out} | changed
@@ -178,6 +145,6 @@ def _write(starts: NDArray[np.int32], folder: Path) -> Path:
     np.save(content, starts, allow_pickle=False)
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{hashlib.sha256(content.getvalue()).hexdigest()[:12]}.npy"
-    with replace_file(path) as temporary:
+    with files.replace_file(path) as temporary:
         temporary.write_bytes(content.getvalue())
     return path

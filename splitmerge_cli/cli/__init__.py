@@ -2,8 +2,7 @@
 
 from importlib import import_module
 
-from splitmerge_cli.cli.base import app
-from splitmerge_cli.cli.commands import COMMANDS
+from splitmerge_cli.cli.base import COMMANDS, app
 
 __all__ = ["app", "import_all"]
 

@@ -1,4 +1,6 @@
-"""The application, the parts that its commands share, and the answers to errors that a user can mend."""
+"""The application, its commands in the order of the help, the parts that they share, and the answers to errors that a
+user can mend.
+"""
 
 import functools
 import inspect
@@ -10,14 +12,13 @@ from contextlib import contextmanager
 from importlib import import_module
 from itertools import takewhile
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, NoReturn, TypeVar
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.models import OptionInfo
 
 from splitmerge_cli import extras, terminal
-from splitmerge_cli.cli.commands import COMMANDS
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.runs import interrupts
 
@@ -26,6 +27,48 @@ if TYPE_CHECKING:
 
     from splitmerge_cli.config import RunSpecification
     from splitmerge_cli.data.dataset import Dataset
+
+
+class Command(NamedTuple):
+    """The module of a command, and its line in the list of commands."""
+
+    group: str
+    module: str
+    help: str
+
+
+CLUSTER, JUDGE, COMPARE, LISTS, PAPERS, DEVELOPERS = (
+    *("Cluster", "Judge a run", "Compare", "Look up", "The papers", "For developers"),
+)
+
+COMMANDS = {
+    "run": Command(CLUSTER, "running", "Cluster a file, or run one sampler on one data set: smcmc run FILE"),
+    "columns": Command(CLUSTER, "columns", "Show how a file is read, column by column: smcmc columns FILE"),
+    "summary": Command(
+        CLUSTER, "results", "Show the clusters of runs: sizes, certainty, and what each differs most in."
+    ),
+    "plot": Command(CLUSTER, "figures", "Draw the pictures of runs, or figures of the papers, from stored results."),
+    "report": Command(CLUSTER, "figures", "Write one page of HTML about runs; without runs, about the papers."),
+    "shards": Command(CLUSTER, "shards", "Cluster a table that is too large for one machine."),
+    "diagnose": Command(
+        JUDGE, "results", "Show whether chains have converged, with R-hat and ESS, and what to do next."
+    ),
+    "certify": Command(JUDGE, "racing", "Bound the distance of a chain from its posterior."),
+    "sweep": Command(COMPARE, "running", "Run a grid: smcmc sweep sampler=sdds,rgsm N=100,200 'seed=range(3)'"),
+    "compare": Command(
+        COMPARE, "comparing", "Compare finished runs: clusters, convergence, cost, and their distances."
+    ),
+    "race": Command(COMPARE, "racing", "Compare samplers on one posterior: which reaches it first."),
+    "list": Command(LISTS, "lists", "List samplers, models, priors, data sets, schedules or figures."),
+    "data": Command(LISTS, "components", "Data sets: list, info NAME, fetch NAME."),
+    "model": Command(LISTS, "components", "Models: list, info NAME."),
+    "sampler": Command(LISTS, "components", "Samplers: list, info NAME."),
+    "reproduce": Command(PAPERS, "figures", "Make the runs of figures, draw the figures, check their claims."),
+    "verify": Command(DEVELOPERS, "verifying", "Compare samplers with the enumerated posterior of small data."),
+    "posteriors": Command(DEVELOPERS, "verifying", "Posteriors over partitions, to test any program against."),
+    "bench": Command(DEVELOPERS, "verifying", "Measure kernels and whole iterations against a plain C baseline."),
+    "sys-info": Command(DEVELOPERS, "lists", "Show versions, commit and machine, for a report of a problem."),
+}
 
 
 HELP_WIDTH = 78
@@ -57,7 +100,10 @@ class LazyGroup(TyperGroup):
         command = typer.main.get_group(app).commands[name]
         each_command = (command, *getattr(command, "commands", {}).values())
         for each in each_command:
-            each.help = _join_lines(each.help or "")
+            # help whose paragraphs a terminal wraps: each is one line, except for tables, which begin
+            # with a backspace
+            paragraphs = inspect.cleandoc(each.help or "").split("\n\n")
+            each.help = "\n\n".join(each if each.startswith("\b") else " ".join(each.split()) for each in paragraphs)
         _reject_flags(" ".join(("smcmc", name)), each_command, rest)
         return name, command, rest
 
@@ -82,12 +128,6 @@ def _reject_flags(name: str, commands: Sequence[Any], words: Sequence[str]) -> N
         if flag in _OF_HYDRA and flag not in known:
             complain(f"{flag}: a flag of Hydra, not of {name}; {_OF_HYDRA[flag]}")
             raise typer.Exit(2)
-
-
-def _join_lines(text: str) -> str:
-    """Help whose paragraphs a terminal wraps: each is one line, except for tables, which begin with a backspace."""
-    paragraphs = inspect.cleandoc(text).split("\n\n")
-    return "\n\n".join(each if each.startswith("\b") else " ".join(each.split()) for each in paragraphs)
 
 
 app = typer.Typer(
@@ -244,7 +284,6 @@ def fail(message: str, status: int) -> NoReturn:
 
 def _show_undecided(error: Any) -> None:
     """Print the table that an `UndecidedModel` has, its notes, and the commands that cluster it."""
-    from splitmerge_cli.cli.column_table import LISTED, table_lines
     from splitmerge_cli.data.tables.notes import ROUTINE
 
     dataset = error.dataset
@@ -284,10 +323,8 @@ def note(message: str) -> None:
 
 @contextmanager
 def choosing(words: str = "") -> Iterator[None]:
-    """Context for short runs that store nothing; one line reports an interruption.
-
-    By default the line repeats the command as it was typed.
-    """
+    """Context for short runs that store nothing; one line (by default the command as it was typed) reports an
+    interruption."""
     if not words:
         typed = shlex.join(["smcmc", *sys.argv[1:]])
         goes_on = "the same command goes on from the fits of half a second or more"
@@ -308,10 +345,8 @@ def choosing(words: str = "") -> Iterator[None]:
 def settle_run(
     spec: "RunSpecification", tell: "Callable[[Dataset], None] | None" = None
 ) -> "tuple[RunSpecification, dict[str, Any] | None]":
-    """Choose what a run leaves to the data, and the initial state of large tables, and print the choice.
-
-    `tell` receives a table as soon as it is read. Returns the run and how it was chosen.
-    """
+    """Choose what a run leaves to the data, and the initial state of large tables, and print the choice; `tell`
+    receives a table as soon as it is read. Returns the run and how it was chosen."""
     from splitmerge_cli.runs.starts import start_of
 
     chosen = None
@@ -328,10 +363,8 @@ def settle_run(
 
 
 def settle_jobs(jobs: "list[RunSpecification]", words: str = "") -> "list[RunSpecification]":
-    """Replace ``auto`` in jobs by what it stands for, choose initial states of large tables, and print the choices.
-
-    If that is interrupted, `words` are printed, as by `choosing`.
-    """
+    """Replace ``auto`` in jobs by what it stands for, choose initial states of large tables, and print the choices;
+    `words` are printed if that is interrupted, as by `choosing`."""
     from splitmerge_cli.config.specification import name_beside
     from splitmerge_cli.runs import ConfigError, DataError
     from splitmerge_cli.runs.starts import start_of
@@ -421,6 +454,40 @@ def with_workers(overrides: Sequence[str], workers: int | None) -> list[str]:
         if override.startswith("workers=") and override != f"workers={workers}":
             raise ConfigError(f"--workers {workers} and {override}: expected one of the two")
     return [*(override for override in overrides if not override.startswith("workers=")), f"workers={workers}"]
+
+
+LISTED = 12
+"""Columns of a table that a run lists at most; of more, how many have each type."""
+NAME = 24
+"""Letters in the name of a column, at most."""
+
+
+def table_lines(dataset: "Dataset") -> Iterator[str]:
+    """Describe each column of a table in a line: its type, range or levels, and gaps."""
+    import numpy as np
+
+    from splitmerge_cli.data.tables.mixed import describe_cells
+    from splitmerge_cli.diagnostics.cluster_table import shorten
+    from splitmerge_cli.terminal import WIDTH, one_line
+
+    types, scales = dataset.types or (), dataset.scales or [None] * len(dataset.column_names)
+    rows = [("column", "read as", "values", "missing")]
+    for name, type, scale, cells in zip(dataset.column_names, types, scales, dataset.values_in_units.T, strict=True):
+        cells = cells if cells.dtype.kind == "f" else np.where(cells < 0, np.nan, cells)  # codes have -1 in gaps
+        missing = int(np.isnan(cells).sum())
+        read_as = type.type if scale is None else f"{type.type}, {scale}"
+        held = one_line(describe_cells(cells, type))
+        rows.append((shorten(one_line(str(name)), NAME), read_as, held, f"{missing:,}" if missing else ""))
+    for name, read_as, held, gaps in dataset.meta.get("roles", ()):
+        rows.append((shorten(one_line(name), NAME), read_as, held, f"{gaps:,}" if gaps else ""))
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    widths[2] = min(widths[2], WIDTH - widths[0] - widths[1] - widths[3] - 8)
+    for name, read_as, held, gaps in rows:
+        if len(held) > widths[2]:  # the last levels that find no room are left out
+            whole = held[: widths[2] - 5].rpartition(", ")[0]
+            held = f"{whole}, ..." if whole else shorten(held, widths[2])
+        cells = name.ljust(widths[0]), read_as.ljust(widths[1]), held.ljust(widths[2])
+        yield f"  {'  '.join(cells)}  {gaps.rjust(widths[3])}".rstrip()
 
 
 def print_entries(entries: Sequence[tuple[str, ...]]) -> None:

@@ -2,16 +2,14 @@
 
 import typer
 
-from splitmerge_cli.cli.base import ConfigDir, Overrides, app, explain_errors, note
-from splitmerge_cli.cli.column_table import table_lines
+from splitmerge_cli.cli.base import ConfigDir, Overrides, app, explain_errors, note, table_lines
 from splitmerge_cli.cli.files import with_file
 from splitmerge_cli.config import ConfigError, RunSpecification, specify
 from splitmerge_cli.data.dataset import READ_AS, Dataset, get_kind
 from splitmerge_cli.data.opening import limit_bytes
 from splitmerge_cli.data.tables.mixed import RejectedColumns
 from splitmerge_cli.overrides import shell_word
-from splitmerge_cli.runs.identity import file_digests
-from splitmerge_cli.runs.initial import load_dataset
+from splitmerge_cli.runs import identity, initial
 from splitmerge_cli.runs.undecided import MIXED
 
 
@@ -53,4 +51,4 @@ def _load(spec: RunSpecification) -> Dataset:
     data = spec.data.with_options(kind=kind.name) if kind.name == MIXED else spec.data
     data.check()
     with limit_bytes(data.max_bytes):
-        return load_dataset(data, kind, file_digests(data))
+        return initial.load_dataset(data, kind, identity.file_digests(data))

@@ -1,4 +1,4 @@
-"""``smcmc compare``: finished runs beside each other."""
+"""``smcmc compare``: finished runs beside each other; runs and certificates in the folders that a user names."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -11,9 +11,11 @@ from rich.text import Text
 
 from splitmerge_cli import terminal
 from splitmerge_cli.analysis import comparison
+from splitmerge_cli.analysis.certificate import Certificate, find_certificates, open_certificate
 from splitmerge_cli.cli.base import ConfigDir, app, console, explain_errors, print_line
-from splitmerge_cli.cli.folders import runs_in
+from splitmerge_cli.config import ConfigError
 from splitmerge_cli.runs import open_run
+from splitmerge_cli.runs.store.read import Run, find_runs
 
 
 @app.command()
@@ -44,7 +46,18 @@ def compare(
         return
     distances, apart = comparison.measure_distances(opened)
     if distances["vi"].notna().any():
-        _print_distances(distances, len(opened))
+        # print the distances between runs as a matrix: variation of information below the diagonal, ARI above
+        # it
+        number = len(opened)
+        print_line(
+            "distances between estimates: variation of information (nats) below the diagonal, adjusted Rand index above"
+        )
+        out = Table(box=None)
+        for head in ["", *(str(k + 1) for k in range(number))]:
+            out.add_column(head, justify="right")
+        for k, cells in enumerate(comparison.distance_rows(distances, number), 1):
+            out.add_row(str(k), *cells)
+        console(10_000).print(out)
     if apart:
         typer.echo("no distance, because the items differ:")
         for line in apart:
@@ -52,10 +65,8 @@ def compare(
 
 
 def print_table(table: pd.DataFrame, first: str, numbered: bool = False) -> None:
-    """Print a row for each run of `splitmerge_cli.analysis.comparison.compare`, its label under `first`.
-
-    If a terminal is too narrow for the rows, labels and runs follow below the table.
-    """
+    """Print a row for each run of `splitmerge_cli.analysis.comparison.compare`, its label under `first`; if a terminal
+    is too narrow for the rows, labels and runs follow below the table."""
     truth = bool(table["ari"].notna().any())
     heads = comparison.HEAD if truth else comparison.HEAD[:-1]
     cells = [comparison.cells(row, truth) for row in table.itertuples(index=False)]
@@ -85,14 +96,47 @@ def _build_table(columns: Mapping[str, Iterable[str]]) -> Table:
     return out
 
 
-def _print_distances(distances: pd.DataFrame, number: int) -> None:
-    """Print the distances between runs as a matrix: variation of information below the diagonal, ARI above it."""
-    print_line(
-        "distances between estimates: variation of information (nats) below the diagonal, adjusted Rand index above"
-    )
-    out = Table(box=None)
-    for head in ["", *(str(k + 1) for k in range(number))]:
-        out.add_column(head, justify="right")
-    for k, cells in enumerate(comparison.distance_rows(distances, number), 1):
-        out.add_row(str(k), *cells)
-    console(10_000).print(out)
+def runs_in(path: Path) -> list[Run]:
+    """Find the run of a folder, the runs below it, or the runs of its sweep or race; raise `ConfigError` without
+    one."""
+    runs = find_runs(path)
+    if not runs and certificates_in(path):
+        raise ConfigError(
+            f"{path}: this is a certificate, not a run; expected runs (smcmc diagnose {path} shows the certificate)"
+        )
+    if not runs:
+        raise ConfigError(
+            f"{path}: no run here; expected a folder that smcmc run, sweep, race or certify printed, or a folder "
+            "above it"
+        )
+    return runs
+
+
+def certificates_in(path: Path) -> list[Path]:
+    """The folders of certificates at or below a folder without runs."""
+    return [] if find_runs(path) else find_certificates(path)
+
+
+def show_certificates(paths: list[Path]) -> list[Path]:
+    """Print the certificates among some folders, and return the other folders."""
+    others = []
+    for path in paths:
+        certificates = certificates_in(path)
+        for each in certificates:
+            typer.echo(f"{each} (certificate)")
+            show_certificate(open_certificate(each))
+        if not certificates:
+            others.append(path)
+    return others
+
+
+def show_certificate(certificate: Certificate) -> None:
+    """Print the lines of a certificate, and the posterior means."""
+    for line in certificate.lines():
+        print_line(line)
+    shown = certificate.shown_estimates()
+    if len(shown):
+        table = Table("posterior mean of", "estimate", "95 % interval", box=None)
+        for row in shown:
+            table.add_row(*row)
+        console().print(table)

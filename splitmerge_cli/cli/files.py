@@ -1,12 +1,10 @@
-"""Read FILE on the command line as ``data=csv data.path=FILE model=auto``."""
+"""FILE on the command line: the keys that it stands for, ``data=csv data.path=FILE model=auto``."""
 
 import os
 from collections.abc import Sequence
 
 from splitmerge_cli.cli.base import note
-from splitmerge_cli.config import choices, component
-from splitmerge_cli.config.errors import is_file_name
-from splitmerge_cli.config.schema import all_keys
+from splitmerge_cli.config import choices, component, errors, schema
 from splitmerge_cli.data.opening import SIGN
 from splitmerge_cli.overrides import PATH, path_word, read, write
 
@@ -60,13 +58,13 @@ def _find_file(word: str, words: Sequence[str]) -> str | None:
     """The file, or standard input, that a word among `words` names; None if the word is a key."""
     key, equals, value = word.partition("=")
     if not equals:
-        return word if word == SIGN or is_file_name(word) or os.path.exists(word) else None
+        return word if word == SIGN or errors.is_file_name(word) or os.path.exists(word) else None
     if key == "data.path" and not {"data", "experiment"} & set(map(_key, words)):
         # messages name a file so, and its reader only where that is known
         path = str(read(value, PATH))
         return path if path == SIGN or os.path.exists(path) else None
     if key == "data":
         named = value in choices("data") or ("," in value and not os.path.exists(value))
-        return value if not named and (is_file_name(value) or os.path.exists(value)) else None
-    known = {name for name, _ in all_keys()}
+        return value if not named and (errors.is_file_name(value) or os.path.exists(value)) else None
+    known = {name for name, _ in schema.all_keys()}
     return word if "." not in key and key not in known and os.path.exists(word) else None

@@ -56,21 +56,16 @@ def _entries(kind: str, config_dir: str | None = None) -> Sequence[tuple[str, ..
         listed = [(name, names[name], title) for name, title in list_figures(config_dir)]
         return [*listed, *((name, "", why) for name, why in discovery.unusable().items())]
     if kind == "priors":
-        return _priors()
+        from splitmerge_cli.priors import priors, unusable
+
+        entries: list[tuple[str, ...]] = []
+        for name, cls in sorted(priors().items()):
+            options = ",".join(f"{option.name}={option.default}" for option in cls.OPTIONS)
+            doc = inspect.getdoc(sys.modules[cls.__module__]) or ""
+            entries.append((f"{name}({options})" if options else name, doc.splitlines()[0].rstrip(".:")))
+        return [*entries, *unusable().items()]
 
     return describe(_LISTED[kind])
-
-
-def _priors() -> list[tuple[str, ...]]:
-    """Notation of each prior, and the first line of its module."""
-    from splitmerge_cli.priors import priors, unusable
-
-    entries: list[tuple[str, ...]] = []
-    for name, cls in sorted(priors().items()):
-        options = ",".join(f"{option.name}={option.default}" for option in cls.OPTIONS)
-        doc = inspect.getdoc(sys.modules[cls.__module__]) or ""
-        entries.append((f"{name}({options})" if options else name, doc.splitlines()[0].rstrip(".:")))
-    return [*entries, *unusable().items()]
 
 
 @app.command("sys-info")

@@ -6,19 +6,16 @@ from typing import Annotated, Any
 
 import typer
 
-from splitmerge_cli import terminal
+from splitmerge_cli import received, terminal
 from splitmerge_cli.analysis import alternatives
 from splitmerge_cli.cli.base import ConfigDir, app, complain, console, explain_errors, print_line
-from splitmerge_cli.cli.folders import runs_in, show_certificates
+from splitmerge_cli.cli.comparing import runs_in, show_certificates
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.diagnostics.restarts import as_frame, short_lines, short_table, table
 from splitmerge_cli.kinds import kinds
-from splitmerge_cli.received import DataError
-from splitmerge_cli.runs import advice, open_run, summaries
+from splitmerge_cli.runs import advice, judgement, open_run, stored, summaries
 from splitmerge_cli.runs.answers import Answers, answers_of, kind_of
-from splitmerge_cli.runs.judgement import evidence_of
 from splitmerge_cli.runs.store.files import DamagedRun
-from splitmerge_cli.runs.stored import specification_of
 
 _LEARNT = "These chains learn from each other, so their agreement is weaker evidence. Compare runs with other seeds."
 
@@ -55,7 +52,7 @@ def diagnose(
         for one in runs_in(path):
             try:
                 one = open_run(one.path, config_dir)
-                rows = [] if one.is_done else evidence_of(one)
+                rows = [] if one.is_done else judgement.evidence_of(one)
                 frame = one.diagnostics() if one.is_done else as_frame(rows)
                 for line in advice.verdict(one) if one.is_done else summaries.unfinished_lines(one, rows):
                     print_line(line)
@@ -67,7 +64,7 @@ def diagnose(
                     print_line(line)
                 if one.is_done and (scores := summaries.score_line(one)):
                     print_line(scores)
-                if specification_of(one).is_adaptive:
+                if stored.specification_of(one).is_adaptive:
                     print_line(_LEARNT)
                 if one.is_done and (of_run := answers_of(kind_of(one)).comparable(one)) is not None:
                     answers = answers_of(kind_of(one))
@@ -128,7 +125,7 @@ def summary(
                 for lines in answers:
                     for line in lines:
                         print_line(line)
-            except (ConfigError, DataError, DamagedRun) as error:
+            except (ConfigError, received.DataError, DamagedRun) as error:
                 complain(str(error))
                 status = max(status, 1 if isinstance(error, DamagedRun) else 2)
     raise typer.Exit(status)

@@ -10,12 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from splitmerge_cli import runs, terminal
-from splitmerge_cli.cli import base
-from splitmerge_cli.cli.files import with_file
-from splitmerge_cli.config import ConfigError, specify
-from splitmerge_cli.config.errors import show
-from splitmerge_cli.config.groups import places
-from splitmerge_cli.config.schema import all_keys
+from splitmerge_cli.cli import base, files
+from splitmerge_cli.config import ConfigError, errors, groups, schema, specify
 from splitmerge_cli.data.dataset import READ_AS
 from splitmerge_cli.runs import interrupts
 
@@ -84,7 +80,7 @@ _INFO = ("all", "config", "defaults", "defaults-tree", "plugins", "searchpath")
 
 def _with_keys(text: str) -> str:
     """Add a line for each key of the configuration to the help."""
-    listed = [(f"{key}={show(option.default)}", option.help) for key, option in all_keys()]
+    listed = [(f"{key}={errors.show(option.default)}", option.help) for key, option in schema.all_keys()]
     width = max(len(key) for key, _ in listed) + 2
     lines = [
         fill(f"{key:<{width}}{meaning}", base.HELP_WIDTH, subsequent_indent=" " * width) for key, meaning in listed
@@ -103,7 +99,7 @@ def run(
     info: base.Info = None,
     config_dir: base.ConfigDir = None,
 ) -> None:
-    overrides = base.with_workers(with_file(overrides or []), workers)
+    overrides = base.with_workers(files.with_file(overrides or []), workers)
     if _shows(cfg, resolve, package, info):
         _show(overrides, cfg, resolve, package, info, config_dir)
         return
@@ -159,12 +155,10 @@ def _tell_columns(printed: set[str], dataset: "Dataset", path: str | None) -> No
     """Print the columns of a table that has few, once; the notes that repeat them count as `printed`."""
     if not dataset.types or path is None or path in printed:
         return
-    from splitmerge_cli.cli.column_table import LISTED, table_lines
-
-    if len(dataset.types) > LISTED:
+    if len(dataset.types) > base.LISTED:
         return
     typer.echo(f"{terminal.one_line(path)}: {dataset.N:,} rows, {len(dataset.types)} columns", err=True)
-    for line in table_lines(dataset.original):
+    for line in base.table_lines(dataset.original):
         typer.echo(line, err=True)
     printed |= {path, f"{path}: "} | {line for line in dataset.notes if _MISSING.search(line)}
 
@@ -209,9 +203,9 @@ def _show(
     from splitmerge_cli.config.hydra_adapter import has_part, search_path_of, show_config
 
     words = for_hydra(overrides, config_dir)
-    if package is not None and package != "_global_" and not has_part(package, words, places(config_dir)):
+    if package is not None and package != "_global_" and not has_part(package, words, groups.places(config_dir)):
         raise ConfigError(f"--package {package}: no such part of the configuration; expected one such as model")
-    argv = ["smcmc", *words, *search_path_of(places(None))]
+    argv = ["smcmc", *words, *search_path_of(groups.places(None))]
     for option, value in [("--cfg", cfg), ("--package", package), ("--info", info), ("--config-dir", config_dir)]:
         argv += [option, value] if value else []
     show_config(argv + ["--resolve"] * resolve)
@@ -234,7 +228,7 @@ def sweep(
 ) -> None:
     from splitmerge_cli.runs.sweeps import sweep as sweeps
 
-    job_words, hydra_words = sweeps.split_hydra(with_file(overrides or []))
+    job_words, hydra_words = sweeps.split_hydra(files.with_file(overrides or []))
     sweeps.check_workers(workers, hydra_words)
     jobs = sweeps.expand(job_words, config_dir)
     if _shows(cfg, resolve, package, info):
@@ -261,16 +255,6 @@ def sweep(
         raise typer.Exit(2)
     for said in dict.fromkeys(said for outcome in outcomes for said in outcome.notes):
         base.complain(f"note: {said}")
-    _print_outcomes(outcomes)
-    _print_results(outcomes, config_dir)
-    _print_counts(outcomes)
-    if line := sweeps.interruption(outcomes):
-        base.fail(f"{line}; the same command continues the sweep", interrupts.STATUS)
-    if any(o.status == "failed" for o in outcomes):
-        raise typer.Exit(1)
-
-
-def _print_outcomes(outcomes: list[Any]) -> None:
     from rich.table import Table
     from rich.text import Text
 
@@ -284,6 +268,13 @@ def _print_outcomes(outcomes: list[Any]) -> None:
     for o in outcomes:
         if o.error:
             base.complain(f"{' '.join(o.overrides)}: {o.error}")
+    _print_results(outcomes, config_dir)
+    counts = Counter(o.status for o in outcomes)
+    typer.echo(f"{len(outcomes)} jobs: " + ", ".join(f"{n} {status}" for status, n in sorted(counts.items())))
+    if line := sweeps.interruption(outcomes):
+        base.fail(f"{line}; the same command continues the sweep", interrupts.STATUS)
+    if any(o.status == "failed" for o in outcomes):
+        raise typer.Exit(1)
 
 
 def _print_results(outcomes: list[Any], config_dir: str | None) -> None:
@@ -303,8 +294,3 @@ def _print_results(outcomes: list[Any], config_dir: str | None) -> None:
     table = comparison.compare(runs, comparison.drop_shared(jobs))
     print_table(table, "job")
     typer.echo(written)
-
-
-def _print_counts(outcomes: list[Any]) -> None:
-    counts = Counter(o.status for o in outcomes)
-    typer.echo(f"{len(outcomes)} jobs: " + ", ".join(f"{n} {status}" for status, n in sorted(counts.items())))

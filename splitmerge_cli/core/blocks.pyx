@@ -14,7 +14,6 @@ from libc.string cimport memcpy
 
 import numpy as np
 
-from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.sums cimport BY_LANE, COPIED, MARK, ROOM, STALE, Form
 
 cdef extern from "product_family.h":

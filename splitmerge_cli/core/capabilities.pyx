@@ -14,7 +14,6 @@ the density of an item at a cluster's estimated parameters. `Noise`: clusters th
 *vectors*, an attribute of every model: the items as vectors, which can be hashed. Why so: docs/decisions/0028.
 """
 from libc.math cimport NAN
-from libc.stdint cimport int64_t
 
 cdef extern from *:
     """
@@ -193,36 +192,15 @@ cdef class Shards(Capability):
 
     @classmethod
     def build_shard(cls, values, columns, **params):
-        """Return the model for some rows; statistics of such models add up to the statistics of all rows.
-
-        Parameters
-        ----------
-        values : ndarray, shape (n, D)
-            The rows, which the model may write over.
-        columns : Columns
-            What is known of all rows.
-        **params
-            As ``from_data`` takes them.
-
-        Raises
-        ------
-        ValueError
-            For values out of range.
-        """
+        """The model for some rows, `values` of shape (n, D), which it may write over; statistics of such models add up
+        to the statistics of all rows, of which `columns` says what is known. `params`: as ``from_data`` takes them. A
+        ValueError: values out of range."""
         raise TypeError(f"{cls.__name__} builds no shards")
 
     @classmethod
     def build_whole(cls, columns, packed, **params):
-        """Return the model that has the clusters of a table and no items: the rows are in shards.
-
-        Parameters
-        ----------
-        columns : Columns
-        packed : bytes
-            The statistics of all rows, as ``write_column`` gives them.
-        **params
-            As ``from_data`` takes them.
-        """
+        """The model that has the clusters of a table and no items: the rows are in shards. `packed`: bytes, the
+        statistics of all rows, as ``write_column`` gives them; the others as of ``build_shard``."""
         raise TypeError(f"{cls.__name__} builds no shards")
 
     cdef void write_column(self, Py_ssize_t k, char *to) noexcept nogil:

@@ -268,30 +268,14 @@ cdef class Rows:
 
 
 cdef class Chain:
-    """One Markov chain: a model, its generator, and a schedule of samplers, all owned by this chain.
+    """One Markov chain: a model in its start state, its generator, and a schedule of samplers, all owned by this chain.
 
-    Parameters
-    ----------
-    model : Model
-        In its start state.
-    rng : Rng
-    samplers : sequence of Sampler
-        On this model and generator. Without `weights`, each makes a step in every iteration, in this order.
-    weights : sequence of float, optional
-        Weights of the first samplers: in each iteration one of them, drawn by weight, makes a step, then each of the
-        others.
-    thin : int
-        Every thin-th iteration is recorded, and the start state as iteration 0.
-    partitions : int
-        Every n-th partition is recorded; 0 none.
-    truth : array_like of int, shape (N,), optional
-        True labels: NMI and ARI are recorded.
-    timing : bool
-        False records 0 seconds, so that two runs give the same bytes.
-    warmup : (Sampler, int), optional
-        A sampler that alone makes a step in each of the first so many iterations.
-    sizes : bool
-        The sizes of all clusters are recorded.
+    `samplers`: on this model and generator; without `weights` each makes a step in every iteration, in this order.
+    `weights`, of the first samplers: one of these, drawn by weight, makes a step, then each of the others. `thin`:
+    every thin-th iteration is recorded, the start as iteration 0. `partitions`: every n-th partition is recorded; 0
+    none. `truth`: labels of shape (N,), with which NMI and ARI are recorded. `timing`: False records 0 seconds, so that
+    two runs give the same bytes. `warmup`: a sampler that alone makes a step in each of the first iterations, and how
+    many. `sizes`: the sizes of all clusters are recorded.
     """
 
     cdef Memory memory                  # of its arrays
@@ -368,10 +352,8 @@ cdef class Chain:
         self.stopping = True
 
     def halt(self):
-        """Break off the iteration that is being made, from whatever thread: `Halted` is raised where it is made.
-
-        Full scans and restricted ones end within an item; what else an iteration does is done to its end.
-        """
+        """Break off the iteration that is being made, from whatever thread: `Halted` is raised where it is made. Full
+        scans and restricted ones end within an item; what else an iteration does is done to its end."""
         self.stopping = True
         self.rng.halt()
 
@@ -438,29 +420,14 @@ cdef class Chain:
         return 0
 
     def advance(self, int64_t iterations, double budget=INFINITY, double wall=INFINITY):
-        """Run at most that many more iterations.
+        """Run at most that many more iterations, until ``seconds`` reaches the `budget`, or this call took `wall`
+        seconds of real time; `Halted` is raised after ``halt``.
 
-        Parameters
-        ----------
-        iterations : int
-        budget : float
-            Stop when ``seconds`` reaches it.
-        wall : float
-            Stop when this call took that many seconds of real time.
-
-        Returns
-        -------
-        dict of ndarray
-            One row a recorded iteration: iteration, seconds, log_joint, log_lik, n_clusters, K, largest (rows, 5); with
-            truth nmi, ari; the model's ``hyperparameters``; partition_iteration, partition_K, partition_labels (rows,
-            N), and partition_parameters (rows, P) of a collapsed mixture that has ``parameters``; with sizes the sizes
-            of all clusters in descending order, row after row, and sizes_end (rows,). Fewer iterations may have been
-            made than asked for; see ``iteration``.
-
-        Raises
-        ------
-        Halted
-            After ``halt``.
+        Returns arrays by name, one row a recorded iteration: iteration, seconds, log_joint, log_lik, n_clusters, K,
+        largest (rows, 5); with truth nmi, ari; the model's ``hyperparameters``; partition_iteration, partition_K,
+        partition_labels (rows, N), and partition_parameters (rows, P) of a collapsed mixture that has ``parameters``;
+        with sizes the sizes of all clusters in descending order, row after row, and sizes_end (rows,). Fewer iterations
+        may have been made than asked for; see ``iteration``.
         """
         iterations = max(0, min(iterations, MAX_ITERATIONS - self.iteration))
         cdef Rows out = Rows(self, iterations)
@@ -528,10 +495,7 @@ cdef class Chain:
 
     def moves(self):
         """list of dict: move, proposed, accepted, null, seconds, last_accepted, as ``Sampler.counts``, for every
-        sampler since the chain began.
-
-        A sampler that stands in the schedule more than once is counted once.
-        """
+        sampler since the chain began; one that stands in the schedule more than once is counted once."""
         rows = []
         for s in self.counted_samplers():
             rows.extend(s.counts())

@@ -63,55 +63,37 @@ def resolution(widest, N, terms=1):
 
 @dataclass(frozen=True)
 class Rows:
-    """Rows of a table that stand in for it in the constructor of a model.
-
-    Parameters
-    ----------
-    values : ndarray, shape (n, D)
-        The rows that are here, perhaps none. The model may write into them.
-    total : int
-        Rows for which the model keeps tables by the size of a cluster.
-    summary : object
-        What the model's class needs to know of all rows; None: nothing.
-    """
+    """Rows of a table that stand in for it in the constructor of a model."""
 
     values: np.ndarray
+    """``[n, D]``, the rows that are here, perhaps none. The model may write into them."""
     total: int
+    """Rows for which the model keeps tables by the size of a cluster."""
     summary: Any = None
+    """What the model's class needs to know of all rows; None: nothing."""
 
 
 @dataclass(frozen=True)
 class Columns:
-    """The columns of a table whose rows are in shards: the same whatever the shards are.
-
-    Parameters
-    ----------
-    rows : int
-        All of them.
-    low, high : ndarray of float64, shape (D,)
-        Least and largest values; inf and -inf of a column without any.
-    observed : ndarray of int64, shape (D,)
-        Cells that are not missing.
-    whole : ndarray of bool, shape (D,)
-        Whether all values are whole numbers.
-    sums : ndarray of int64, shape (D,)
-        Sum of the values of a column of whole numbers from 0 to 2^31; 0 of others.
-    types : tuple of str
-        For a table with columns of several types, the type of each.
-    mean, variance : ndarray of float64, shape (D,), optional
-        Means from the middle of each column, and variances; by default as of a uniform
-        distribution, for a shard, whose prior is not used.
-    """
+    """The columns of a table whose rows are in shards, arrays ``[D]``: the same whatever the shards are."""
 
     rows: int
+    """All of them."""
     low: NDArray[np.float64]
     high: NDArray[np.float64]
+    """Least and largest values; inf and -inf of a column without any."""
     observed: NDArray[np.int64]
+    """Cells that are not missing."""
     whole: NDArray[np.bool_]
+    """Whether all values are whole numbers."""
     sums: NDArray[np.int64]
+    """Sum of the values of a column of whole numbers from 0 to 2^31; 0 of others."""
     types: tuple[str, ...] = ()
+    """For a table with columns of several types, the type of each."""
     mean: NDArray[np.float64] | None = None
     variance: NDArray[np.float64] | None = None
+    """Means from the middle of each column, and variances; by default as of a uniform distribution, for a shard, whose
+    prior is not used."""
 
     @classmethod
     def from_rows(cls, values: NDArray[np.float64]) -> "Columns":

@@ -92,32 +92,15 @@ cdef void add_pairs(double *total, int32_t *z, Py_ssize_t N, double weight) noex
 
 
 cdef class CoupledChains:
-    """Two coupled chains, X and Y.
+    """Two coupled chains, X and Y: models of the same data and options, each in its start state, and one generator.
 
-    Parameters
-    ----------
-    x, y : Model
-        Of the same data and options, each in its start state.
-    rng : Rng
-        The generator of both.
-    samplers_x, samplers_y : sequence of Sampler
-        The same, on x and on y. Without `weights`, each makes a step in every iteration, in this order.
-    lag : int
-        Iterations by which X is ahead.
-    weights : sequence of float, optional
-        Weights of the first samplers: in each iteration one of them, drawn by weight, makes a step in both chains, then
-        each of the others.
-    coupling : str
-        How draws of a cluster are coupled: ``maximal``, ``common`` or ``transport`` (``core/recording.pyx``).
-    replicas_x, replicas_y : sequence of Model
-        Other models that samplers work on, in the order in which they correspond.
+    `samplers_x`, `samplers_y`: the same, on x and on y, with `weights` of the first ones, as in `Chain`. `lag`:
+    iterations by which X is ahead. `coupling`: how draws of a cluster are coupled, ``maximal``, ``common`` or
+    ``transport`` (``core/recording.pyx``). `replicas_x`, `replicas_y`: other models that samplers work on, in the order
+    in which they correspond.
 
-    Attributes
-    ----------
-    iteration : int
-        Of X; Y has made `lag` fewer, or none.
-    meeting : int
-        The first iteration t of X, at least `lag`, at which X is in the state of Y after t - `lag`; -1: not yet.
+    ``iteration`` is the one of X; Y has made `lag` fewer, or none. ``meeting`` is the first iteration t of X, at least
+    `lag`, at which X is in the state of Y after t - `lag`; -1: not yet.
     """
 
     cdef Memory memory                  # of its arrays
@@ -394,11 +377,9 @@ cdef class CoupledChains:
         self.k, self.m = k, m
 
     cdef void weigh(self, int64_t k, int64_t m, double *of_x, double *of_y) noexcept nogil:
-        """Weights of the present states in the mean of the estimates H_k, ..., H_m.
-
-        X after t stands in H_t itself, for k <= t <= m, and with Y after t - lag in the corrections of H_l for
-        l = t - j lag, k <= l <= m, j >= 1: as many as there are such j, and none once the chains have met.
-        """
+        """Weights of the present states in the mean of the estimates H_k, ..., H_m: X after t stands in H_t itself, for
+        k <= t <= m, and with Y after t - lag in the corrections of H_l for l = t - j lag, k <= l <= m, j >= 1: as many
+        as there are such j, and none once the chains have met."""
         cdef int64_t t = self.iteration, most, least, corrections = 0
         cdef double each = 1.0 / (m - k + 1)
         if t > k and (self.meeting < 0 or t < self.meeting):

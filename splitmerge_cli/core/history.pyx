@@ -21,7 +21,6 @@ from libc.string cimport memcmp, memcpy, memset
 import numpy as np
 
 from splitmerge_cli.core.memory cimport Memory, copy_ints, doubles
-from splitmerge_cli.core.rng cimport Rng
 
 from splitmerge_cli.core.checks import check_count
 from splitmerge_cli.core.options import Choice, Count
@@ -49,18 +48,9 @@ cdef enum:
 
 
 cdef class History:
-    """The partitions of S chains on N items, by iteration.
+    """The partitions of S chains on N items, by iteration. `freeze`: nothing is recorded after this iteration;
+    `present_only`: no more than the last partition of each chain is kept.
 
-    Parameters
-    ----------
-    S, N : int
-    freeze : int, optional
-        Nothing is recorded after this iteration.
-    present_only : bool
-        Keep no more than the last partition of each chain.
-
-    Notes
-    -----
     Chains may record and read at the same time, each its own number of iterations, as long as none is more than one
     iteration ahead of another.
     """

@@ -42,17 +42,7 @@ class CountPrior:
     ``uniform(most)``      K is uniform over 1, ..., most. Source: Richardson and Green (1997), section 2.2
     =====================  =================================================================================
 
-    Attributes
-    ----------
-    distribution : str
-    numbers : tuple of float
-        Those in the brackets.
-
-    Examples
-    --------
-    >>> prior = CountPrior("geometric", (0.5,))
-    >>> str(prior), np.exp(prior.log_probability([1, 2])).tolist()
-    ('geometric(0.5)', [0.5, 0.25])
+    `numbers`: those in the brackets.
     """
 
     distribution: str

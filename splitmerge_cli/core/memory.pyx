@@ -1,5 +1,4 @@
 """Zeroed, aligned memory of the compiled classes."""
-from libc.stdint cimport int8_t, int32_t, int64_t, uint8_t
 from libc.stdio cimport fprintf, stderr
 from libc.stdlib cimport abort, free, realloc
 from libc.string cimport memcpy, memset

@@ -9,18 +9,14 @@
     size alone comes from a table.
 """
 from libc.math cimport INFINITY, NAN, exp, log
-from libc.stdint cimport int32_t
 from libc.string cimport memset
 
 from pkgutil import resolve_name
 
 import numpy as np
 
+from splitmerge_cli.core.log_scale cimport exp_weights
 from splitmerge_cli.core.memory cimport doubles_of
-from splitmerge_cli.core.near_pairs cimport NearPairs
-from splitmerge_cli.core.partition cimport Partition
-from splitmerge_cli.core.prior cimport Prior
-from splitmerge_cli.core.rng cimport Rng
 
 from splitmerge_cli.core.shared import freeze, share
 
@@ -106,8 +102,7 @@ cdef class Model(Partition):
     """Settings of the calibration by simulated data: by a name, which is empty if there is one, the fields of
     ``Setting`` in ``scripts/calibration.py`` but the model; none if it has none."""
     QUANTITIES = ""
-    """The subclass of ``runs.checks.Quantities`` that measures the data in checks, as module:name; empty: the class of its
-    kind."""
+    """The subclass of ``runs.checks.Quantities`` that measures data in checks, as module:name; empty: its kind's."""
     READS_MISSING = False               # whether cells of a table may be missing
     TAKES_EXPOSURE = False              # whether rows may have exposures
     HAS_GIVEN_TOTALS = False            # whether a row's density is that among all rows of its total
@@ -134,8 +129,7 @@ cdef class Model(Partition):
 
     @property
     def why_not_coupled(self):
-        """str: why two chains cannot draw what the state holds in addition to the partition as one; empty if they
-        can."""
+        """str: why two chains cannot draw as one what the state holds more than the partition; empty if they can."""
         return ""
 
     def capability(self, kind):
@@ -232,20 +226,16 @@ cdef class Model(Partition):
         return self.log_lik(self.numbers, self.K) + self.log_lik_aside
 
     cdef double log_split_prior(self, Py_ssize_t c, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
-        """log prior ratio of a split: the state with scratch columns a, b in the place of cluster c, over this one.
-
-        If clusters have weights, it is a ratio of densities in them, times the ratio of volumes.
-        """
+        """log prior ratio of a split: the state with scratch columns a, b in the place of cluster c, over this one. If
+        clusters have weights, it is a ratio of densities in them, times the ratio of volumes."""
         cdef int32_t sizes[2]
         sizes[0] = self.size[a]
         sizes[1] = self.size[b]
         return self.log_prior(sizes, 2, self.K + 1) - self.log_prior(self.size + c, 1, self.K)
 
     cdef double log_merge_prior(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
-        """log prior ratio of a merge: the state with clusters i and j made one, over this one.
-
-        A model whose clusters have weights leaves the two, counted, in scratch columns K and K + 1.
-        """
+        """log prior ratio of a merge: the state with clusters i and j made one, over this one. A model whose clusters
+        have weights leaves the two, counted, in scratch columns K and K + 1."""
         cdef int32_t sizes[2]
         cdef int32_t n
         sizes[0] = self.size[i]
@@ -316,24 +306,14 @@ cdef class Model(Partition):
         """Linear weights, up to a common factor, of putting item i into columns first, ..., first + m - 1, which do not
         count it: the prior's by size times the predictive."""
         cdef Py_ssize_t s
-        cdef double top = -INFINITY
         for s in range(m):
             w[s] = self.log_pred(i, first + s) + self.log_weight(i, first + s)
-            if w[s] > top:
-                top = w[s]
-        for s in range(m):
-            w[s] = exp(w[s] - top)
+        exp_weights(w, m, w)
 
     cdef void scan(self, Py_ssize_t i) noexcept nogil:
-        cdef Py_ssize_t k, m = self.options()
-        cdef double top = -INFINITY
         # not an override of it: this is the definition
         Model.log_scan(self, i)
-        for k in range(m):
-            if self.w[k] > top:
-                top = self.w[k]
-        for k in range(m):
-            self.w[k] = exp(self.w[k] - top)
+        exp_weights(self.w, self.options(), self.w)
 
     cdef void log_scan(self, Py_ssize_t i) noexcept nogil:
         """The logarithms of what ``scan`` fills w with, up to a common term; item i may be one that is not placed."""
@@ -386,14 +366,7 @@ cdef class Model(Partition):
     # -- Python side
     @classmethod
     def accepts(cls, data):
-        """Whether the model reads a Dataset, and why not: by default data of its ``kind`` without missing cells.
-
-        Returns
-        -------
-        accepted : bool
-        reason : str
-            Empty where it is accepted.
-        """
+        """Whether the model reads a Dataset, by default data of its ``kind`` without missing cells: (bool, reason)."""
         if data.kind.name != cls.kind:
             return False, f"reads {cls.kind}, not {data.kind}"
         if data.exposure is not None and not cls.TAKES_EXPOSURE:
@@ -404,20 +377,8 @@ cdef class Model(Partition):
 
     @classmethod
     def from_data(cls, data, **params):
-        """The model of a Dataset, whose arrays become read-only: all models of it share them.
-
-        Parameters
-        ----------
-        data : Dataset
-            One that the model accepts.
-        **params
-            Passed to the constructor.
-
-        Raises
-        ------
-        ValueError
-            When it is not accepted or a parameter is out of range; the message names the key.
-        """
+        """The model of a Dataset, whose arrays become read-only: all models of it share them. `params` are passed to
+        the constructor. A ValueError if the data are not accepted or a parameter is out of range names the key."""
         cls._require(data)
         freeze(data.values)
         return cls(data.values, **params)
@@ -437,32 +398,14 @@ cdef class Model(Partition):
 
     @classmethod
     def with_defaults_of(cls, data, **params):
-        """Return options with numbers for those that default to what the data are like, as `params` mean on `data`, for
-        a model of other data.
-
-        Parameters
-        ----------
-        data : Dataset
-        **params
-            As ``from_data`` takes them.
-
-        Returns
-        -------
-        dict
-        """
+        """Options with numbers for those that default to what the data are like, as `params`, which ``from_data``
+        takes, mean on the Dataset, for a model of other data: dict."""
         return params
 
     @classmethod
     def with_new(cls, data, whole, **params):
-        """The model of a Dataset's items and of new ones behind them, for ``log_predictive``.
-
-        Parameters
-        ----------
-        data, whole : Dataset
-            Without the new items, and with them.
-        **params
-            As ``from_data`` takes them; they mean what they mean on `data`.
-        """
+        """The model of a Dataset's items and of new ones behind them, for ``log_predictive``: of `data` without these,
+        and `whole` with them. `params`: as ``from_data`` takes them; they mean what they mean on `data`."""
         return cls.with_more(data, whole, **params)
 
     @classmethod
@@ -628,13 +571,7 @@ cdef class Model(Partition):
         return self.prior.draw(generator)
 
     def set_near_pairs(self, NearPairs near_pairs not None):
-        """Let samplers that are built from here on draw their anchors among these pairs.
-
-        Raises
-        ------
-        ValueError
-            Pairs of another number of items.
-        """
+        """Let samplers that are built from here on draw their anchors among these pairs, of as many items."""
         if near_pairs.N != self.N:
             raise ValueError(f"near_pairs: pairs of {near_pairs.N} items, but the model has {self.N}")
         self.near_pairs = near_pairs
@@ -679,13 +616,8 @@ cdef class Model(Partition):
         return {} if self.prior is None else self.prior.values
 
     def set_prior_values(self, values):
-        """Set hyper-parameters of the prior that are resampled: a mapping of str to float.
-
-        Raises
-        ------
-        ValueError
-            For a name that is not among them, or a value out of range.
-        """
+        """Set hyper-parameters of the prior that are resampled: a mapping of str to float. A ValueError for a name that
+        is not among them, or a value out of range."""
         for name, value in values.items():
             if name not in self.prior_values:
                 raise ValueError(f"model {type(self).__name__} resamples no {name} of its prior")
@@ -713,29 +645,10 @@ cdef class Model(Partition):
 
     def start_sequentially(self, Rng rng not None, K0=None):
         """Put all items into clusters again, in a uniform order, each by the probabilities of the clusters, and of a
-        new one, given the items placed before it: a start of a chain. One pass, as long as a Gibbs scan or so.
-
-        Parameters
-        ----------
-        rng : Rng
-        K0 : int, optional
-            Clusters to begin with, where empty ones are kept; None there: a draw from the prior.
-
-        Raises
-        ------
-        ValueError
-            For a `K0` where clusters are opened as items come, or one above ``kmax``; for a model that does not
-            integrate out the parameters of clusters.
-
-        Examples
-        --------
-        >>> from splitmerge_cli.core.rng import Rng
-        >>> from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
-        >>> model = Gaussian([[-9.0], [9.1], [-9.1], [9.0]])
-        >>> model.start_sequentially(Rng(1))
-        >>> bool(model.labels[0] == model.labels[2] != model.labels[1])
-        True
-        """
+        new one, given the items placed before it: a start of a chain. One pass, as long as a Gibbs scan or so. `K0`:
+        clusters to begin with, where empty ones are kept; None there: a draw from the prior. A ValueError for a `K0`
+        where clusters are opened as items come, or one above ``kmax``; for a model that does not integrate out the
+        parameters of clusters."""
         if K0 is not None and not self.allows_empty:
             raise ValueError(f"K0={K0}: clusters are opened as items come; expected K0=null")
         self._check_items_come_one_by_one()
@@ -759,32 +672,10 @@ cdef class Model(Partition):
             raise ValueError("a model that does not integrate out the parameters of clusters cannot start so")
 
     def start_from(self, Rng rng not None, items, labels):
-        """Put some items into clusters that are given, then all others, in a uniform order, each by the probabilities
-        of the clusters, and of a new one, given the items placed before it: a start of a chain.
-
-        Parameters
-        ----------
-        rng : Rng
-        items : array_like of int, shape (n,)
-            Different items.
-        labels : array_like of int, shape (n,)
-            Their clusters, 0 .. K-1, each with an item.
-
-        Raises
-        ------
-        ValueError
-            For a model that cannot ``start_sequentially``; for items that are not different ones of the model, or
-            numbers of clusters that are not as expected.
-
-        Examples
-        --------
-        >>> from splitmerge_cli.core.rng import Rng
-        >>> from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
-        >>> model = Gaussian([[-9.0], [9.1], [-9.1], [9.0]])
-        >>> model.start_from(Rng(1), [0, 1], [0, 1])
-        >>> model.labels.tolist()
-        [0, 1, 0, 1]
-        """
+        """Put some items, n different ones, into clusters that are given (their `labels`, 0 .. K-1, each with an item),
+        then all others, in a uniform order, each by the probabilities of the clusters, and of a new one, given the
+        items placed before it: a start of a chain. A ValueError for a model that cannot ``start_sequentially``, or
+        items or labels that are not as said."""
         if self.allows_empty:
             raise ValueError("a model that keeps empty clusters cannot start so")
         self._check_items_come_one_by_one()

@@ -8,7 +8,6 @@ does, and every pair of items keeps a positive probability: the list makes no pa
 """
 import numpy as np
 
-from libc.stdint cimport int32_t, int64_t
 
 from splitmerge_cli.core.memory cimport doubles_of, ints_of, longs_of
 
@@ -21,28 +20,12 @@ class NoNearPairs(ValueError):
 
 
 cdef class NearPairs:
-    """Pairs of items that may belong together.
+    """Pairs of items that may belong together: `pairs`, int of shape (P, 2), of `N` items, two different ones each; a
+    pair that occurs twice, either way round, counts once. `share`: of the draws that are one of the pairs, above 0 and
+    below 1. `odds`, float of shape (P,): log odds that the two belong together. A pair's weight is 1 / cosh(odds / 2),
+    proportional to the standard deviation of a coin with these odds, or `LIKELY` where that is more. Without odds all
+    pairs are as likely. A ValueError: an item, a share, a number of odds, or odds that are not as said.
 
-    Parameters
-    ----------
-    pairs : array_like of int, shape (P, 2)
-        Two different items each; one that occurs twice, either way round, counts once.
-    N : int
-        Number of items.
-    share : float
-        Share of the draws that are one of the pairs, above 0 and below 1.
-    odds : array_like of float, shape (P,), optional
-        Log odds that the two belong together. A pair's weight is 1 / cosh(odds / 2), proportional to the standard
-        deviation of a coin with these odds, or `LIKELY` where that is more. Without odds all pairs are as likely.
-
-    Raises
-    ------
-    ValueError
-        Items that are not from 0 to N - 1 or a pair of the same item; a `share` out of range; another number of odds,
-        or odds that are not finite.
-
-    Examples
-    --------
     >>> near = NearPairs([[2, 0], [1, 2], [0, 2]], 4)
     >>> near.pairs.tolist(), near.begin.tolist(), near.other.tolist()
     ([[0, 2], [1, 2]], [0, 1, 2, 4, 4], [2, 2, 0, 1])

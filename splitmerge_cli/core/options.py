@@ -19,17 +19,12 @@ LEAST, MOST = 1e-100, 1e100
 
 @dataclass(frozen=True)
 class Gamma:
-    """A gamma prior of a positive number: ``gamma(shape,rate)``.
-
-    Attributes
-    ----------
-    unit : tuple of float or None
-        Of scales: what each is measured in; None: the variance of its column.
-    """
+    """A gamma prior of a positive number: ``gamma(shape,rate)``."""
 
     shape: float
     rate: float
     unit: tuple[float, ...] | None = None
+    """Of scales: what each is measured in; None: the variance of its column."""
 
     @property
     def mean(self) -> float:
@@ -41,26 +36,15 @@ class Gamma:
 
 @dataclass(frozen=True)
 class Option:
-    """An option that takes any value; the subclasses say what they expect.
-
-    Attributes
-    ----------
-    name : str
-    default : object
-        What the option is where nothing is given.
-    help : str
-        One line: what it means.
-    optional : bool
-        Whether ``null`` (None) is a value, too.
-    later : bool
-        Whether runs were stored before there was the option: at its default it is no part of a run's identity.
-    """
+    """An option that takes any value; the subclasses say what they expect. `help`: one line, what it means."""
 
     name: str
     default: Any
     help: str
     optional: bool = False
+    """Whether ``null`` (None) is a value, too."""
     later: bool = field(default=False, kw_only=True)
+    """Whether runs were stored before there was the option: at its default it is no part of a run's identity."""
 
     type: ClassVar[str] = "value"
     """The type, in a word."""
@@ -80,18 +64,8 @@ class Option:
         return value
 
     def read(self, value: Any, group: str) -> Any:
-        """The value of a configuration as the class uses it.
-
-        Parameters
-        ----------
-        group : str
-            ``model`` or ``sampler``, for the message.
-
-        Raises
-        ------
-        ValueError
-            The message names the key and what was expected.
-        """
+        """The value of a configuration as the class uses it; a ValueError names the key, in its `group` (``model`` or
+        ``sampler``), and what was expected."""
         if value is None and self.optional:
             return None
         try:
@@ -126,15 +100,10 @@ class Choice(Option):
 
 @dataclass(frozen=True)
 class Text(Option):
-    """A name or text.
-
-    Attributes
-    ----------
-    is_path : bool
-        Whether it may name a file or a folder: on the command line ``~/`` begins in the home of the user.
-    """
+    """A name or text."""
 
     is_path: bool = field(default=False, kw_only=True)
+    """Whether it may name a file or a folder: on the command line ``~/`` begins in the home of the user."""
 
     type: ClassVar[str] = "text"
 
@@ -250,17 +219,12 @@ class Positive(Number):
 
 @dataclass(frozen=True)
 class PositiveOrGamma(Option):
-    """A positive number, or a gamma prior under which it is resampled: read as float or `Gamma`.
-
-    Attributes
-    ----------
-    hierarchical : Gamma or None
-        What the word ``hierarchical`` stands for; None: it is no value.
-    """
+    """A positive number, or a gamma prior under which it is resampled: read as float or `Gamma`."""
 
     least: float = LEAST
     most: float = MOST
     hierarchical: Gamma | None = None
+    """What the word ``hierarchical`` stands for; None: it is no value."""
 
     type: ClassVar[str] = "number or gamma(shape,rate)"
 
@@ -298,13 +262,7 @@ class Numbers(Option):
 
 @dataclass(frozen=True)
 class NumbersOrGamma(Numbers):
-    """Numbers, or a gamma prior under which they are resampled: read as float, list of float or `Gamma`.
-
-    Attributes
-    ----------
-    hierarchical : Gamma or None
-        What the word ``hierarchical`` stands for; None: it is no value.
-    """
+    """Numbers, or a gamma prior under which they are resampled: read as float, list of float or `Gamma`."""
 
     hierarchical: Gamma | None = None
 
@@ -381,27 +339,9 @@ def format_value(value: Any) -> str:
 
 
 def read_options(group: str, options: Iterable[Option], named: Mapping[str, Any]) -> dict[str, Any]:
-    """The value of every option: what is given, checked, or the default.
-
-    Parameters
-    ----------
-    group : str
-        ``model`` or ``sampler``, for messages.
-    named : mapping
-        Values by name.
-
-    Returns
-    -------
-    dict
-        As the class uses them: a ``gamma(shape,rate)`` is a `Gamma`.
-
-    Raises
-    ------
-    ValueError
-        A value that is not as expected; the message names the key.
-    TypeError
-        A name that is none of the options.
-    """
+    """The value of every option as the class uses it (a ``gamma(shape,rate)`` is a `Gamma`): what is given by name, or
+    the default. A ValueError names the key, in its `group` (``model`` or ``sampler``), whose value is not as expected;
+    a TypeError a name that is none of the options."""
     known = {option.name: option for option in options}
     for name in named:
         if name not in known:

@@ -7,7 +7,6 @@
     reads their order, so that labels and generator state are the whole state of a chain.
 """
 from libc.math cimport NAN
-from libc.stdint cimport int8_t, int32_t
 from libc.stdlib cimport qsort
 from libc.string cimport memset
 
@@ -213,10 +212,8 @@ cdef class Partition(Sums):
         return 0
 
     cdef void begin_scan(self) noexcept nogil:
-        """Make ready for ``scan``: an empty column behind the clusters, and the prior weights of all options.
-
-        W[k] is 0 for every k > K at any time, so a scan may run over whole blocks of eight columns.
-        """
+        """Make ready for ``scan``: an empty column behind the clusters, and the prior weights of all options. W[k] is 0
+        for every k > K at any time, so a scan may run over whole blocks of eight columns."""
         cdef Py_ssize_t k
         if not self.allows_empty:
             self.scratch(self.K)
@@ -282,8 +279,7 @@ cdef class Partition(Sums):
 
     cdef int commit_split(self, Py_ssize_t c, const int32_t *to_b, Py_ssize_t n) except -1 nogil:
         """Put scratch column K (side A) in the place of cluster c; scratch column K + 1 (side B), which holds the n
-        items `to_b`, becomes cluster K.
-        """
+        items `to_b`, becomes cluster K."""
         cdef Py_ssize_t a = self.K, t
         self.reserve(self.K + 1)
         self.copy_column(a, c)
@@ -313,8 +309,7 @@ cdef class Partition(Sums):
     cdef int commit_sides(self, const int32_t *clusters, Py_ssize_t m, const int32_t *items, const int8_t *side,
                           Py_ssize_t n) except -1 nogil:
         """Scratch columns K, ..., K + m - 1 take the place of these m clusters, the last of which may be K (a new one);
-        items[t] goes to clusters[side[t]].
-        """
+        items[t] goes to clusters[side[t]]."""
         cdef Py_ssize_t t, s, k, scratch = self.K
         self.reserve(self.K + 1)
         for s in range(m):

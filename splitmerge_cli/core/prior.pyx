@@ -119,24 +119,16 @@ cdef class Prior:
         return NAN
 
     cdef double log_cluster_weight(self, Rng rng, Py_ssize_t n) noexcept nogil:
-        """log weight of a cluster with n items: a draw, or without a generator the expected value.
-
-        A prior supplies it (``draws_weights``) where f(K + 1) / f(K) is the same for all K, and g(n) is the n-th moment
-        of a measure a on the positive numbers, g(n) = int w^n a(dw): then labels are independent given weights, each in
-        proportion to its cluster's, and weights are independent given labels, of density w^n a(dw) / g(n).
-        """
+        """log weight of a cluster with n items: a draw, or without a generator the expected value. A prior supplies it
+        (``draws_weights``) where f(K + 1) / f(K) is the same for all K, and g(n) is the n-th moment of a measure a on
+        the positive numbers, g(n) = int w^n a(dw): then labels are independent given weights, each in proportion to its
+        cluster's, and weights are independent given labels, of density w^n a(dw) / g(n)."""
         return NAN
 
     def gamma_weights(self, Py_ssize_t K):
-        """Return the shapes of gamma distributed weights of components, given a partition into K clusters.
-
-        Returns
-        -------
-        tuple of float, or None
-            (g, r): a cluster with n items has a gamma weight of shape n + g, and all components without items have one
-            of shape r together, of which the next takes a share beta(1 + g, r - g), whereupon r is r - g. None if
-            the prior has no such components.
-        """
+        """Shapes (g, r) of gamma distributed weights of components, given a partition into K clusters: a cluster with n
+        items has a gamma weight of shape n + g, and all components without items have one of shape r together, of which
+        the next takes a share beta(1 + g, r - g), whereupon r is r - g. None if the prior has no such components."""
         return None
 
     cdef int resample(self, Rng rng, Py_ssize_t t, const int32_t *sizes, Py_ssize_t K) except -1 nogil:
@@ -166,14 +158,8 @@ cdef class Prior:
         return _with_items(type(self), N, tuple(sorted(self.present.items())))
 
     def draw(self, generator):
-        """A draw from the prior: (labels, K), ndarray of int32 of shape (N,) and int.
-
-        One item after the other, by the weights: exact where their sum depends on the number of items alone.
-
-        Parameters
-        ----------
-        generator : numpy.random.Generator
-        """
+        """A draw from the prior by a numpy.random.Generator: (labels, K), ndarray of int32 of shape (N,) and int. One
+        item after the other, by the weights: exact where their sum depends on the number of items alone."""
         cdef Py_ssize_t i, k, K = 0
         labels = np.zeros(self.N, dtype=np.int32)
         sizes: list = []
@@ -189,16 +175,9 @@ cdef class Prior:
 
     @classmethod
     def log_probability(cls, sizes, concentration, **options):
-        """log probability, up to a constant, of a partition with clusters of these sizes, by a formula of its own: what
-        the enumeration of small cases goes by, so that no table or weight of the class proves itself.
-
-        Parameters
-        ----------
-        sizes : ndarray of int, shape (K,)
-        concentration : float
-        **options
-            The prior's own.
-        """
+        """log probability, up to a constant, of a partition with clusters of these sizes, ndarray of int of shape (K,),
+        by a formula of its own: what the enumeration of small cases goes by, so that no table or weight of the class
+        proves itself. `options`: the prior's own."""
         raise TypeError(f"prior {cls.NAME} defines no log_probability: its small cases cannot be enumerated")
 
 
@@ -303,12 +282,9 @@ cdef class TablePrior(Prior):
         return log_rising(a, self.N, NULL)
 
     def draw(self, generator):
-        """A draw from the prior: (labels, K), ndarray of int32 of shape (N,) and int.
-
-        Exact for up to 512 items: the number of clusters from its distribution, then the cluster of the first item
-        left, one after the other. Beyond, one item after the other by the weights, as ``Prior.draw``: a start of a
-        chain.
-        """
+        """A draw from the prior, as ``Prior.draw``. Exact for up to 512 items: the number of clusters from its
+        distribution, then the cluster of the first item left, one after the other. Beyond, one item after the other by
+        the weights: a start of a chain."""
         cdef Py_ssize_t N = self.N, n, m, k
         if N > MOST_COUNTED:
             return Prior.draw(self, generator)

@@ -2,6 +2,8 @@
 cimport cython
 from libc.stdint cimport int32_t, int64_t
 
+from splitmerge_cli.core.memory cimport Memory
+
 
 cdef enum:                              # kinds of recorded draws
     PLAIN                               # among options that have a number
@@ -45,6 +47,7 @@ ctypedef struct cell_t:
 
 @cython.final
 cdef class Recording:
+    cdef Memory memory                  # of its arrays, but those that grow
     cdef readonly Py_ssize_t N
     cdef draw_t *draws
     cdef double *weights

@@ -10,11 +10,8 @@ own step, and couples draws of its own with those recorded (``Rng``). Both are s
     before.
 """
 cimport cython
-from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport abort, free, qsort, realloc
 from libc.string cimport memcpy, memset
-
-from splitmerge_cli.core.memory cimport doubles, ints
 
 
 COUPLINGS = ("maximal", "common", "transport")
@@ -46,28 +43,18 @@ cdef void *enlarge(void *old, Py_ssize_t *room, Py_ssize_t needed, size_t size) 
 
 @cython.final
 cdef class Recording:
-    """Draws of one step.
-
-    Parameters
-    ----------
-    N : int
-        Items, or clusters where there may be more of these.
-    how : str
-        How draws of a cluster are coupled, one of `COUPLINGS`.
-
-    Notes
-    -----
-    Memory: 48 bytes an item, and 12 bytes for each option of each draw of a step.
-    """
+    """Draws of one step. `N`: items, or clusters where there may be more of these; `how`: draws of a cluster are
+    coupled, one of `COUPLINGS`. Memory: 48 bytes an item, and 12 bytes for each option of each draw of a step."""
 
     def __init__(self, Py_ssize_t N, str how="maximal"):
         cdef Py_ssize_t i
         if how not in COUPLINGS:
             raise ValueError(f"coupling: expected {', '.join(COUPLINGS)}, got {how!r}")
-        self.N, self.how = N, COUPLINGS.index(how)
-        self.where, self.list, self.turn = ints(N), ints(N), ints(N)
-        self.by_name = doubles(2 * N + AUXILIARIES)
-        self.size_x, self.size_y, self.name_x, self.name_y = ints(N), ints(N), ints(N), ints(N)
+        self.N, self.how, self.memory = N, COUPLINGS.index(how), Memory()
+        self.where, self.list, self.turn = self.memory.ints(N), self.memory.ints(N), self.memory.ints(N)
+        self.by_name = self.memory.doubles(2 * N + AUXILIARIES)
+        self.size_x, self.size_y = self.memory.ints(N), self.memory.ints(N)
+        self.name_x, self.name_y = self.memory.ints(N), self.memory.ints(N)
         for i in range(N):
             self.where[i] = -1
 
@@ -75,16 +62,8 @@ cdef class Recording:
         free(self.draws)
         free(self.weights)
         free(self.names)
-        free(self.where)
-        free(self.list)
-        free(self.by_name)
-        free(self.turn)
         free(self.keys)
         free(self.common_items)
-        free(self.size_x)
-        free(self.size_y)
-        free(self.name_x)
-        free(self.name_y)
         free(self.left)
 
     cdef void clear(self) noexcept nogil:
@@ -256,10 +235,8 @@ cdef class Recording:
 
     cdef double joint(self, const draw_t *r, const double *w, Py_ssize_t m, double total, const int32_t *names,
                       double *part) noexcept nogil:
-        """part[:m]: probability of each option here together with the recorded one; returns their sum.
-
-        What is rounding of other probabilities is left out, so that equal chains do not part.
-        """
+        """part[:m]: probability of each option here together with the recorded one; returns their sum. What is rounding
+        of other probabilities is left out, so that equal chains do not part."""
         cdef Py_ssize_t k, most = 0
         cdef double of_all = 0.0
         if self.how == COMMON:

@@ -4,18 +4,7 @@ from libc.math cimport exp, log
 from libc.stdint cimport int32_t, uint32_t, uint64_t
 
 from splitmerge_cli.core.recording cimport (
-    BETA,
-    DECISION,
-    GAMMA,
-    GAMMA_OF,
-    LOG_NORMAL,
-    NAMED,
-    NORMAL,
-    NORMAL_OF,
-    OF_ITEM,
-    PLAIN,
-    Recording,
-    draw_t,
+    BETA, DECISION, GAMMA, GAMMA_OF, LOG_NORMAL, NAMED, NORMAL, NORMAL_OF, OF_ITEM, PLAIN, Recording, draw_t,
 )
 
 
@@ -178,11 +167,9 @@ cdef class Rng:
     @cython.final
     cdef inline bint draw_bound(self, double log_bound) noexcept nogil:
         """First stages of a Metropolis-Hastings decision: whether the proposal survives this upper bound of its log
-        ratio, which may be called again with ever lower bounds; ``draw_accept`` makes the last stage.
-
-        u < r decides; since r <= bound, u >= bound rejects early. It is one draw for all stages. Scripted, a stage is
-        a choice of probability bound / the bound before: the same distribution, by the same code.
-        """
+        ratio, which may be called again with ever lower bounds; ``draw_accept`` makes the last stage. u < r decides;
+        since r <= bound, u >= bound rejects early. It is one draw for all stages. Scripted, a stage is a choice of
+        probability bound / the bound before: the same distribution, by the same code."""
         cdef double before = 0.0
         if (self.scripted and self.always_accept) or not log_bound < -1e-12:
             return True
@@ -202,9 +189,7 @@ cdef class Rng:
     @cython.final
     cdef inline bint draw_accept(self, double log_r) noexcept nogil:
         """Metropolis-Hastings decision; a draw only when log_r < 0, and none where ``draw_bound`` made it. False for
-        nan.
-
-        A ratio that is 1 but for rounding counts as 1, so that the stream does not depend on the order of a sum.
+        nan. A ratio that is 1 but for rounding counts as 1, so that the stream does not depend on the order of a sum.
         """
         if self.scripted and self.always_accept:
             return True

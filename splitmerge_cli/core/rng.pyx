@@ -5,7 +5,6 @@ That is how the exact transition matrix of the compiled code is built (``splitme
 cimport cython
 from cpython.pycapsule cimport PyCapsule_GetPointer
 from libc.math cimport exp, lgamma, log, log1p
-from libc.stdint cimport int32_t
 from libc.stdlib cimport abort, free, realloc
 
 from splitmerge_cli.core.recording cimport BLOCK, BLOCK_END, CLUSTERS, MARK, MAXIMAL, ORDER, PART, TRANSPORT, draw_t
@@ -79,10 +78,8 @@ cdef class Rng:
             raise ValueError(f"state of a generator: expected what `state` gave: {error}") from None
 
     def halt(self):
-        """Let scans that use this generator end at once, from whatever thread: their chain is given up.
-
-        The state that an iteration leaves is then no draw of anything, but whole: the model may be freed.
-        """
+        """Let scans that use this generator end at once, from whatever thread: their chain is given up. The state that
+        an iteration leaves is then no draw of anything, but whole: the model may be freed."""
         self.is_halted = True
 
     def random(self):
@@ -144,10 +141,8 @@ cdef class Rng:
         return k
 
     def script_start(self, bint always_accept=False):
-        """Follow a script from here on.
-
-        With `always_accept`, every proposal is accepted and no factor counted for it: the paths are proposals.
-        """
+        """Follow a script from here on. With `always_accept`, every proposal is accepted and no factor counted for it:
+        the paths are proposals."""
         self.scripted = self.directed = True
         self.continuous = False
         self.always_accept = always_accept
@@ -278,11 +273,9 @@ cdef class Rng:
                 abort()
 
     cdef bint coupled_decision(self, double log_r, bint last) noexcept nogil:
-        """A stage of a decision, u < r, by the same u in both chains: for two options that is a maximal coupling.
-
-        What is known of u is recorded: the number itself; scripted, an interval in which it is uniform, and a stage is
-        a choice between the parts of it that are below r and above.
-        """
+        """A stage of a decision, u < r, by the same u in both chains: for two options that is a maximal coupling. What
+        is known of u is recorded: the number itself; scripted, an interval in which it is uniform, and a stage is a
+        choice between the parts of it that are below r and above."""
         cdef draw_t *r
         cdef double p = exp(log_r) if log_r < -1e-12 else 1.0 if log_r >= -1e-12 else 0.0
         cdef double w[2]
@@ -429,9 +422,6 @@ cdef class Rng:
         self.threshold_drawn = False
 
     def couple(self, N, how="maximal"):
-        """Generate for two chains that take turns, with N items, or that many clusters if more; draws of a cluster are
-        coupled in this way.
-
-        See ``splitmerge_cli.core.coupled``.
-        """
+        """Generate for two chains that take turns (``core/coupled.pyx``), with N items, or that many clusters if more;
+        draws of a cluster are coupled in this way."""
         self.recording = Recording(N, how)

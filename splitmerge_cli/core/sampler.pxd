@@ -1,6 +1,6 @@
 # What a sampler is made of. See docs/design.md.
 cimport cython
-from libc.stdint cimport int64_t
+from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memset
 
 from splitmerge_cli.core.memory cimport Memory
@@ -91,6 +91,7 @@ cdef class Sampler:
             return True
         return False
 
+    cdef double log_ratio_of(self, const int32_t *ks, Py_ssize_t new, Py_ssize_t old) noexcept nogil
     cdef int null(self) noexcept nogil
 
     # -- choices of clusters: they go by the names of clusters where chains are coupled, and by their numbers else
@@ -113,3 +114,10 @@ cdef class Sampler:
     cdef inline Py_ssize_t draw_cluster_by(self, const double *w, Py_ssize_t K) noexcept nogil:
         """Cluster k with probability w[k] / sum(w)."""
         return self.rng.draw_option(NAMED, -1, w, K, self.model.name)
+
+
+cdef class ItemUpdates(Sampler):
+    cdef readonly bint full             # of all items in turn
+
+    cdef Py_ssize_t update_items(self, Py_ssize_t first, Py_ssize_t n) except -1 nogil
+    cdef int update(self, Py_ssize_t first, Py_ssize_t n) except -1 nogil

@@ -1,11 +1,7 @@
 """Samplers: moves on the state of a model, the named terms of their log ratios, and their counts."""
 from libc.math cimport NAN
-from libc.stdint cimport int32_t
 
 from splitmerge_cli.core.capabilities cimport Weighted
-from splitmerge_cli.core.memory cimport Memory
-from splitmerge_cli.core.model cimport Model
-from splitmerge_cli.core.rng cimport Rng
 
 from splitmerge_cli.core.checks import MOST_COUNT, MOST_SECONDS, check_count, check_range
 from splitmerge_cli.core.options import Choice, read_options
@@ -52,6 +48,12 @@ cdef class Sampler:
     """Whether its moves draw from a continuum, so that its kernel cannot be enumerated but on a finite base measure."""
     DIVIDES_WEIGHTS = False
     """Whether it supports a model whose clusters have weights: a split divides one, a merge adds two."""
+    NOT_WITH_EMPTY = ""
+    """Why it does not support a model that keeps its empty clusters; empty: it does."""
+    SMALL = {}
+    """Options with which ``verify`` enumerates few execution paths; the user's own come on top."""
+    STAYS = (EMPTY,)
+    """What no step changes where the model keeps empty clusters: see ``invariants``."""
     FORMS = {}
     """Options of each form that ``verify`` checks, by mode: ``{"exact": ({"scan": "full"}, {"scan": "site"})}``. A mode
     that is not named has one form, of the defaults."""
@@ -81,6 +83,8 @@ cdef class Sampler:
     @classmethod
     def supports(cls, model):
         """Whether this sampler supports the model: (bool, reason)."""
+        if cls.NOT_WITH_EMPTY and model.allows_empty:
+            return False, f"the model keeps its empty clusters{cls.NOT_WITH_EMPTY}"
         if cls.NEEDS_CONJUGATE and not model.conjugate:
             return False, "it needs the parameters integrated out (model.conjugate=true)"
         if isinstance(model, Weighted) and not cls.DIVIDES_WEIGHTS:
@@ -89,18 +93,16 @@ cdef class Sampler:
 
     @classmethod
     def small_options(cls, model):
-        """Options with which ``verify`` enumerates few execution paths: dict; the user's own come on top."""
-        return {}
+        """``SMALL``, or what depends on the model: dict."""
+        return dict(cls.SMALL)
 
     @classmethod
     def invariants(cls, model, **options):
-        """Parts of the state that no step of this sampler with these options changes: frozenset of str.
-
-        `PARTITION`, `CLUSTERS` (empty ones among them), `EMPTY`, where the model keeps empty clusters, and names of
-        hyper-parameters that are resampled. Samplers that have one in common do not reach every state together; without
-        one they do on the enumerated small cases (``tests/exact/test_schedules.py``).
-        """
-        return frozenset(model.hyperparameters) | ({EMPTY} if model.allows_empty else set())
+        """Parts of the state that no step of this sampler with these options changes: frozenset of str. `PARTITION`,
+        `CLUSTERS` (empty ones among them), `EMPTY`, where the model keeps empty clusters, and names of hyper-parameters
+        that are resampled. Samplers that have one in common do not reach every state together; without one they do on
+        the enumerated small cases (``tests/exact/test_schedules.py``)."""
+        return frozenset(model.hyperparameters).union(cls.STAYS if model.allows_empty else ())
 
     def couples(self):
         """Whether two chains of this sampler can be coupled so that they meet: (bool, reason)."""
@@ -145,6 +147,16 @@ cdef class Sampler:
         old[1] = <int32_t> j
         return self.model.log_union(i, j) - self.model.log_lik(old, 2) + self.model.log_merge_prior(i, j)
 
+    cdef double log_ratio_of(self, const int32_t *ks, Py_ssize_t new, Py_ssize_t old) noexcept nogil:
+        """log pi'/pi of putting ks[:new], scratch columns, in the place of the clusters behind them, `old` of these; at
+        most 5 in all."""
+        cdef int32_t[5] sizes
+        cdef Py_ssize_t s, K = self.model.K
+        for s in range(new + old):
+            sizes[s] = self.model.size[ks[s]]
+        return (self.model.log_lik(ks, new) - self.model.log_lik(ks + new, old)
+                + self.model.log_prior(sizes, new, K + new - old) - self.model.log_prior(sizes + new, old, K))
+
     cdef int null(self) noexcept nogil:
         """A null proposal: the state stays and nothing is drawn."""
         self.null_proposals[self.move] += 1
@@ -165,11 +177,6 @@ cdef class Sampler:
     def counted_terms(self):
         """tuple of bool: whether each of TERMS counts in the log ratio."""
         return tuple([bool(self.on[t]) for t in range(len(self.TERMS))])
-
-    @property
-    def last_move(self):
-        """str: name of the last move."""
-        return self.moves[self.move]
 
     def counts(self):
         """list of dict: move, proposed, accepted, null, seconds, since the sampler was made; and last_accepted, the
@@ -197,13 +204,7 @@ cdef class Sampler:
             raise ValueError(f"{type(self).__name__} has no state of its own")
 
     def set_counts(self, rows):
-        """Take up counts that ``counts`` gave, to go on with a chain.
-
-        Raises
-        ------
-        ValueError
-            They differ from this sampler's moves.
-        """
+        """Take up counts that ``counts`` gave, to go on with a chain; a ValueError where they are of other moves."""
         if not isinstance(rows, (list, tuple)) or len(rows) != len(self.moves):
             raise ValueError(f"counts: expected a row for each of {', '.join(self.moves)}")
         for row, move in zip(rows, self.moves):
@@ -221,6 +222,48 @@ cdef class Sampler:
             self.last_accepted[t] = row["last_accepted"]
             self.null_proposals[t] = row["null"]
             self.seconds[t] = row["seconds"]
+
+
+cdef class ItemUpdates(Sampler):
+    """Updates of single items, which are always accepted: all in turn, or one that is drawn; an abstract class."""
+
+    OPTIONS = (
+        Choice("scan", "full", "full: a step updates every item in turn; site: one item, drawn uniformly",
+               choices=("full", "site")),
+        *Sampler.OPTIONS,
+    )
+    STAYS = (CLUSTERS,)
+
+    def __init__(self, model, rng, **options):
+        super().__init__(model, rng, **options)
+        self.full = self.options["scan"] == "full"
+        self.scans = 0
+
+    cdef Py_ssize_t update_items(self, Py_ssize_t first, Py_ssize_t n) except -1 nogil:
+        """Update items first, ..., first + n - 1; returns how many changed their cluster."""
+        return 0
+
+    cdef int update(self, Py_ssize_t first, Py_ssize_t n) except -1 nogil:
+        cdef Py_ssize_t changed = self.update_items(first, n)
+        self.move = 0
+        self.last_log_ratio = 0.0
+        self.proposed[0] += n
+        self.accepted[0] += changed
+        return 0
+
+    cdef int make_step(self) except -1 nogil:
+        if self.full:
+            return self.update(0, self.model.N)
+        return self.update(self.rng.draw_index(self.model.N), 1)
+
+    cdef Py_ssize_t parts(self) noexcept nogil:
+        return 1 + (self.model.N - 1) // self.rng.part() if self.full else 1
+
+    cdef int make_part(self, Py_ssize_t part) except -1 nogil:
+        cdef Py_ssize_t items = self.rng.part()
+        if not self.full:
+            return self.make_step()
+        return self.update(part * items, min(items, self.model.N - part * items))
 
 
 cdef class PythonSampler(Sampler):

@@ -34,33 +34,21 @@ def is_sparse(x: Any) -> bool:
 
 @dataclass(frozen=True)
 class Given:
-    """The items, clusters and options that data are drawn given.
-
-    Attributes
-    ----------
-    data : Dataset
-        Its items, and what a model takes as given of them: totals of rows, places, lengths of documents.
-    labels : ndarray of int64, shape (N,)
-        Clusters, each number from 0 to K - 1 at least once.
-    options : mapping
-        Options of the model, none left to the data.
-    parameters : ndarray of float64 or None
-        The parameters that a state holds in addition to the partition, as a model's ``parameters``: resampled scales,
-        missing cells.
-    known : int or None
-        The items whose cells are known, the first ones, whose posterior parameters are drawn from; 0: from their prior;
-        None: all.
-    rows, columns : ndarray of int64 or None
-        The items, and of a table the columns, that are drawn; None: all.
-    """
+    """The items, clusters and options that data are drawn given."""
 
     data: Any
+    """The Dataset: its items, and what a model takes as given of them: totals of rows, places, lengths of documents."""
     labels: Labels
+    """``[N]``, clusters, each number from 0 to K - 1 at least once."""
     options: Mapping[str, Any]
+    """Options of the model, none left to the data."""
     parameters: Array | None = None
+    """What a state holds in addition to the partition, as a model's ``parameters``: resampled scales, missing cells."""
     known: int | None = None
+    """So many items, the first, are known, from whose posterior parameters are drawn; 0: their prior; None: all."""
     rows: Labels | None = None
     columns: Labels | None = None
+    """The items, and of a table the columns, that are drawn; None: all."""
 
     @cached_property
     def K(self) -> int:

@@ -6,7 +6,6 @@ numbers, so that adding and taking out leave no trace (docs/decisions/0006).
 """
 from libc.string cimport memset
 
-from splitmerge_cli.core.memory cimport Memory
 
 cdef extern from "fixed_point.h":
     ctypedef struct whole:

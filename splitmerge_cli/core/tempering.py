@@ -52,13 +52,7 @@ def set_state(model: Model, state: dict[str, Any]) -> None:
 
 
 def spread_powers(levels: int, least: float) -> NDArray[np.float64]:
-    """Powers of the replicas, evenly spaced on the log scale: ``[levels]``, the last is `least`.
-
-    Examples
-    --------
-    >>> spread_powers(2, 0.25).tolist()
-    [0.5, 0.25]
-    """
+    """Powers of the replicas, evenly spaced on the log scale: ``[levels]``, the last is `least`."""
     powers: NDArray[np.float64] = np.exp(np.log(least) * np.arange(1, levels + 1) / levels)
     powers[-1] = least
     return powers

@@ -1,16 +1,13 @@
-"""Published data sets: what they are, and how they are downloaded.
+"""Published data sets: contents, sources, whether they are on this machine, and how they are downloaded.
 
-Downloads: written next to their place, counted and hashed on the way, and moved there only when complete.
-
-They come by https alone, from servers whose certificates are verified, wherever an address redirects to.
-
-Published data sets: contents, sources, and whether they are on this machine.
+A file is written next to its place, counted and hashed on the way, and moved there only when complete. It comes by
+https alone, from servers whose certificates are verified, wherever an address redirects to.
 
 A set is a folder of its name in the folder that the environment variable SMCMC_DATA names (default: the user's cache).
-A file whose SHA-256 is known is read only if it has it: the name of the set then stands for its content,
-in the identity of a run too. If no source states it, the digest of the first download is recorded next to the file, and
-holds from then on; the file is unverified, as smcmc reports wherever it is fetched, listed or read.
-``downloads.toml`` is the table of all sets.
+A file whose SHA-256 is known is read only if it has it: the name of the set then stands for its content, in the
+identity of a run too. If no source states it, the digest of the first download is recorded next to the file, and holds
+from then on; the file is unverified, as smcmc reports wherever it is fetched, listed or read. ``downloads.toml`` is the
+table of all sets.
 """
 
 import hashlib
@@ -47,13 +44,8 @@ MOST_BYTES = 1 << 32
 def download(
     address: str, path: Path, sha256: str | None, origin: str, report: Report | None = None, size: int | None = None
 ) -> str:
-    """Fetch a file and return its SHA-256; `path` appears whole or not at all, and on failure no file and no new
-    folder is left.
-
-    Its digest must be `sha256`, where known (messages say its `origin`), its bytes `size`; without that 4 GiB at most
-    are fetched. `report` hears of the progress. Raises `DataError` (the address, or one that it redirects to, is not
-    https, and is then not asked; its certificate does not hold; it does not answer, answers with a page of HTML, with
-    fewer bytes than it said or more than the file has; the file has another digest, or cannot be written).
+    """Fetch a file and return its SHA-256, which must be `sha256`, where known (messages say its `origin`). `path`
+    appears whole or not at all; at most `size` bytes are fetched, or 4 GiB. An address that is not https is not asked.
     """
     with _partial_file(path) as part:
         digest = hashlib.sha256()
@@ -236,11 +228,8 @@ def describe_place(name: str) -> str:
 
 
 def verification_notes(name: str, digest: Callable[[Path], str] | None = None) -> list[str]:
-    """Notes on the present files of a set whose SHA-256 no source states, one each.
-
-    `digest` finds the SHA-256 of a file for which none was recorded; without it the note names none. Raises a
-    `DataError` if the record of the digests, or a file, cannot be read.
-    """
+    """Notes on the present files of a set whose SHA-256 no source states, one each. `digest` finds it where none was
+    recorded; without it the note names none."""
     notes = []
     for file in SETS[name].files:
         path = place(name) / file.name
@@ -336,12 +325,9 @@ def describe(name: str) -> str:
 
 
 def fetch(name: str, report: Report | None = None) -> Path:
-    """Download what is missing of a set, check what is here, and return its folder; `report` hears of the progress.
-
-    A file appears whole, with the right SHA-256 where that is known or was recorded; on failure nothing is left of it.
-    If it is not known, the digest of the file is recorded next to it, and `verification_notes` reports it. Raises
-    `DataError` (a missing file has no address, cannot be had or written, or is not the published one).
-    """
+    """Download what is missing of a set, check what is here, and return its folder. A file appears whole, with the
+    right SHA-256 where that is known or was recorded; else its digest is recorded next to it, and `verification_notes`
+    reports it."""
     published, target = SETS[name], place(name)
     for file in published.files:
         path = target / file.name

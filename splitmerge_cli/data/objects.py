@@ -1,6 +1,5 @@
-"""Data sets of what a Python program holds: arrays, data frames, sparse matrices, graphs, documents.
-
-How far a download is, on stderr: a bar in a terminal, a line every ten megabytes elsewhere.
+"""Data sets of what a Python program holds: arrays, data frames, sparse matrices, graphs, documents; and how far a
+download is, on stderr: a bar in a terminal, a line every ten megabytes elsewhere.
 """
 
 import sys
@@ -16,13 +15,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from splitmerge_cli.data.dataset import OF_NETWORKS, Dataset, Kind, get_kind
+from splitmerge_cli.data.tables import notes, repeats, scaled
 from splitmerge_cli.data.tables.bundled import BundleOptions, bundle_rows, columns_of
 from splitmerge_cli.data.tables.columns import TOTAL, as_list, index
-from splitmerge_cli.data.tables.digits import EXACT, long_digits
-from splitmerge_cli.data.tables.notes import set_aside, written_column
-from splitmerge_cli.data.tables.repeats import read_repeated
-from splitmerge_cli.data.tables.scaled import ReduceOption, ScaleOption, read_scales, reduce_columns
-from splitmerge_cli.data.tables.table import IN_MEMORY, Table
+from splitmerge_cli.data.tables.table import EXACT, IN_MEMORY, Table, long_digits
 from splitmerge_cli.data.values import (
     is_sparse,
     notes_entry,
@@ -50,8 +46,8 @@ def from_object(
     columns: Sequence[str | int] | None = None,
     types: Mapping[str | int, str | Sequence[str]] | None = None,
     repeated: str = "keep",
-    scale: ScaleOption = None,
-    reduce: ReduceOption = None,
+    scale: scaled.ScaleOption = None,
+    reduce: scaled.ReduceOption = None,
     exposure: Any = None,
     weights: Any = None,
     weights_scale: str | None = None,
@@ -127,7 +123,7 @@ def from_object(
         dataset = replace(dataset, meta=dataset.meta | notes_entry([*dataset.notes, durations_note]))
     options = BundleOptions(must_link, cannot_link, weights_scale, apart, prior_counts)
     dataset = bundle_rows(dataset, columns_of(dataset.N, name, bundled), options)
-    return reduce_columns(read_scales(read_repeated(dataset, repeated), scale), reduce)
+    return scaled.reduce_columns(scaled.read_scales(repeats.read_repeated(dataset, repeated), scale), reduce)
 
 
 def take_columns(
@@ -181,9 +177,7 @@ def object_table(columns: list[str] | None, width: int) -> Table:
 def as_pandas(data: Any) -> Any:
     """Tables and columns of other libraries as pandas has them: by their ``to_pandas``, or the Arrow interface
     (``__arrow_c_stream__``), which copies no number; a query that is not yet run (``LazyFrame``) is run. A mapping of
-    columns, rows that are mappings and an array with names of fields become a data frame. Anything else as it is.
-    Raises a `DataError` for a mapping whose columns are not of one length.
-    """
+    columns, rows that are mappings and an array with names of fields become a data frame. Anything else as it is."""
     if isinstance(data, pd.DataFrame | pd.Series) or is_sparse(data):
         return data
     if hasattr(data, "collect_schema") and hasattr(data, "collect"):
@@ -326,15 +320,12 @@ def with_nan(values: Any) -> Any:
 
 
 def numbers_of(table: Table, values: NDArray[Any], expected: str, whole: bool) -> NDArray[np.float64]:
-    """Convert cells to float64; of words that name the items, NaN. Raises a `DataError` for a cell that is no number.
-
-    The `table` has the names of the columns; it notes how a column of texts was read, and has names of items set
-    aside. `expected` says what a cell is, for messages; `whole`: every column is data.
-    """
+    """Convert cells to float64; of words that name the items, NaN. The `table` has the names of the columns, and notes
+    how columns of texts were read; `expected` says what a cell is, for messages; `whole`: every column is data."""
     long = [j for j in range(values.shape[1]) if not whole and values.dtype.kind in "iuO" and _is_long(values[:, j])]
     for j in long:
         table.columns[j] = pa.chunked_array([pa.array(_as_texts(values[:, j]), pa.string())])
-        set_aside(table, j)
+        notes.set_aside(table, j)
     if values.dtype.kind in "biuf":
         return values.astype(np.float64)
     out = np.full(values.shape, np.nan)
@@ -346,9 +337,9 @@ def numbers_of(table: Table, values: NDArray[Any], expected: str, whole: bool) -
             out[:, j] = cells.astype(np.float64)
         except (TypeError, ValueError):
             table.columns[j] = pa.chunked_array([pa.array(_as_texts(cells), pa.string())])
-            if not whole and set_aside(table, j):
+            if not whole and notes.set_aside(table, j):
                 continue
-            if (written := written_column(table, j)) is not None:
+            if (written := notes.written_column(table, j)) is not None:
                 out[:, j] = written.to_numpy()
                 continue
             for i, cell in enumerate(cells):

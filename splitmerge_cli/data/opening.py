@@ -1,8 +1,5 @@
-"""Where files of the user's data, and standard input, are opened.
-
-A table that comes on standard input: read once, held in memory, and known by its first bytes.
-
-Read a file of the user's data: opened as in `splitmerge_cli.received`, up to a limit that memory allows.
+"""Where files of the user's data are opened, up to a limit that memory allows, and standard input, which is read once,
+held in memory, and known by its first bytes.
 
 Every reader of data goes through here. What a file says of its size is not believed: what is packed is counted while it
 expands, and nothing is allocated for a number that a header promises.
@@ -312,10 +309,7 @@ def size_of(file: BinaryIO) -> int:
 
 
 def content(path: Path, times: int = 1) -> bytes:
-    """Content of a file, unpacked if its name asks for that, which takes so many `times` its size while it is read.
-
-    Raises a `DataError` if it is no regular file, cannot be read, or holds more than the limit.
-    """
+    """Content of a file, unpacked if its name asks for that, which takes so many `times` its size while it is read."""
     limit, cache = Limit.current(times), _kept.get()
     if path in cache:
         return cache[path]
@@ -340,10 +334,7 @@ def read_once() -> Iterator[None]:
 
 
 def sha256(path: str | Path, called: object = None, held: bool = False) -> str:
-    """SHA-256 of a file, as messages call it; raises as `open_file`.
-
-    If all of it will be `held` in memory, a `DataError` is raised where it is larger than the limit.
-    """
+    """SHA-256 of a file, as messages call it; one that will be `held` in memory must be within the limit."""
     called = path if called is None else called
     with open_file(path, called) as file:
         if held:
@@ -389,10 +380,8 @@ def bytes_as_numbers(shape: tuple[int, ...], dtype: Any) -> int:
 
 
 def check_archive(path: Path, file: BinaryIO) -> None:
-    """See that the arrays of an .npz file hold what they promise, within the limit.
-
-    Raises a `DataError` for more, a ValueError or a BadZipFile for no such archive, or an array of fewer bytes.
-    """
+    """See that the arrays of an .npz file hold what they promise, within the limit; a ValueError or a BadZipFile for no
+    such archive, or an array of fewer bytes."""
     total = 0
     with ZipFile(file) as archive:
         for member in archive.infolist():

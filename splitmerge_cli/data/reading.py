@@ -1,8 +1,5 @@
-"""Readers of data: their base, and data that a Python program passes.
-
-Base of all readers of data.
-
-Data that a Python program passes: held by their digest, under which a configuration names them.
+"""The base of all readers of data; data that a Python program passes, held by their digest, under which a configuration
+names them.
 """
 
 from dataclasses import replace
@@ -15,11 +12,9 @@ import pyarrow as pa
 from splitmerge_cli.data.bundles import Bundles
 from splitmerge_cli.data.dataset import Dataset, Kind
 from splitmerge_cli.data.objects import in_seconds, with_exposure
-from splitmerge_cli.data.tables.bundled import bundle_units
+from splitmerge_cli.data.tables import bundled, formats, inference
 from splitmerge_cli.data.tables.cells import cells_of
 from splitmerge_cli.data.tables.columns import TOTAL
-from splitmerge_cli.data.tables.formats import from_arrow
-from splitmerge_cli.data.tables.inference import read_as_type
 from splitmerge_cli.data.tables.scaled import put_on_scales
 from splitmerge_cli.data.tables.table import names_apart
 from splitmerge_cli.data.values import digest_of, is_sparse
@@ -60,7 +55,7 @@ class KindReading:
         new = _convert_units(dataset, new)
         scaled = put_on_scales(self.align(dataset, new), dataset.scales)
         if units is not None:
-            scaled = replace(scaled, bundles=bundle_units(units))
+            scaled = replace(scaled, bundles=bundled.bundle_units(units))
         return scaled if dataset.exposure is None else with_exposure(scaled, exposure)
 
     def align(self, dataset: Dataset, new: Any) -> Dataset:
@@ -105,9 +100,9 @@ def read_new(cells: "pd.Series", type: str, unit: str = "") -> Any:
     except (pa.ArrowException, TypeError, ValueError) as error:
         reject_machine_error(error, "new items")
         column = pa.table({str(cells.name): pa.array([None if cell != cell else str(cell) for cell in cells])})
-    table = from_arrow("new items", column)
+    table = formats.from_arrow("new items", column)
     table.units = {0: unit} if unit else {}
-    reading = read_as_type(cells_of(table, 0), type)
+    reading = inference.read_as_type(cells_of(table, 0), type)
     if reading.problem:
         raise DataError(reading.problem)
     return reading.values

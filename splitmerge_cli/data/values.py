@@ -1,10 +1,8 @@
 """Types, checks, scales and labels of the values of data.
 
-Types of the columns in a table, and rows that are read once.
-
-Checks of the values of data, and of the options that choose them; parts of messages that name a cell. Scales of real
-columns: a column that models read as its logarithm, its square root, or a power, and the way back. Labels of items:
-numbered, or drawn at random; names of generated tokens.
+Checks of values and of the options that choose them; parts of messages that name a cell. Scales of real columns: a
+column that models read as its logarithm, its square root, or a power, and the way back. Labels of items: numbered, or
+drawn at random; names of generated tokens.
 """
 
 import hashlib
@@ -280,8 +278,6 @@ class Scale:
 def titles(columns: Sequence[str], scales: "Scales | None") -> list[str]:
     """Names of columns for pictures, with their scales.
 
-    Examples
-    --------
     >>> titles(["x", "y"], (Scale("log"), None))
     ['x (log scale)', 'y']
     """

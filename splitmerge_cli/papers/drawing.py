@@ -4,9 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import pandas as pd
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, SubFigure
 
+from splitmerge_cli.analysis.plots.style import FULL
 from splitmerge_cli.papers.verdicts import Verdict
 
 
@@ -30,6 +32,15 @@ class Drawing:
     plotted: pd.DataFrame
     verdicts: Sequence[Verdict]
     notes: str = ""
+
+
+def in_parts(first: float, second: float, title: str = "as in the paper") -> tuple[Figure, SubFigure, SubFigure]:
+    """A figure in two parts of these heights in inches: what the paper shows, and below it what is added here."""
+    figure = plt.figure(figsize=(FULL, first + second))
+    paper, added = figure.subfigures(2, 1, squeeze=False, height_ratios=[first, second])[:, 0]
+    for part, words in ((paper, title), (added, "added here")):
+        part.suptitle(words, x=0.01, ha="left", fontsize=8, fontweight="bold")
+    return figure, paper, added
 
 
 def caption_of(folder: Path, name: str) -> Path:

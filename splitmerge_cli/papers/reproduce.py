@@ -10,7 +10,7 @@ import pandas as pd
 from splitmerge_cli import terminal
 from splitmerge_cli.analysis.plots.run import all_pictures, available, pictures
 from splitmerge_cli.analysis.plots.style import absent_letters, save, use_style
-from splitmerge_cli.config import ConfigError, RunSpecification, compose, specify
+from splitmerge_cli.config import ConfigError, compose, specify
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.declaration import PaperFigure
@@ -35,7 +35,7 @@ from splitmerge_cli.runs.store.manifest import MANIFEST, Manifest, write_manifes
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.store.store import STATUS
 from splitmerge_cli.runs.stored import open_run
-from splitmerge_cli.runs.sweeps.sweep import JobOutcome, find_run, interruption, read_jobs, run_jobs
+from splitmerge_cli.runs.sweeps.sweep import find_run, interruption, read_jobs, run_jobs
 from splitmerge_cli.terminal import console
 
 TABLE = "table.csv"
@@ -98,11 +98,15 @@ def reproduce(
         figure_outcomes = [outcomes[job] for job in wanted[name]]
         incomplete = [o for o in figure_outcomes if not o.complete]
         if incomplete:
-            _explain(name, incomplete, len(figure_outcomes))
+            failed = f"{len(incomplete)} of {len(figure_outcomes)} runs failed: {' '.join(incomplete[0].overrides)}"
+            others = "" if len(incomplete) == 1 else f" (the first of {len(incomplete)} that failed)"
+            print(f"smcmc: {name}: {failed}: {incomplete[0].error}{others}", file=sys.stderr)
             status = 1
             continue
-        if name in specs:
-            _compute(known[name], specs[name], tables)
+        if compute := known[name].compute:
+            (tables / name).mkdir(parents=True, exist_ok=True)
+            _write_csv(function_of(known[name], compute)(specs[name]), tables / name / TABLE)
+            write_manifest(tables / name / MANIFEST, [TABLE])
         _draw(
             known[name],
             [o.path for o in figure_outcomes if o.path],
@@ -135,23 +139,6 @@ def _plan(
         # an override may make runs equal
         wanted[name] = list(dict.fromkeys(new))
     return wanted, timed
-
-
-def _explain(name: str, incomplete: Sequence[JobOutcome], runs: int) -> None:
-    """One line on the runs that a figure lacks."""
-    first = incomplete[0]
-    where = " ".join(first.overrides)
-    others = "" if len(incomplete) == 1 else f" (the first of {len(incomplete)} that failed)"
-    print(f"smcmc: {name}: {len(incomplete)} of {runs} runs failed: {where}: {first.error}{others}", file=sys.stderr)
-
-
-def _compute(entry: PaperFigure, spec: RunSpecification, out: Path) -> None:
-    """Write the table of an exact figure to a folder of its name."""
-    assert entry.compute is not None
-    table = function_of(entry, entry.compute)(spec)
-    (out / entry.id).mkdir(parents=True, exist_ok=True)
-    _write_csv(table, out / entry.id / TABLE)
-    write_manifest(out / entry.id / MANIFEST, [TABLE])
 
 
 def _write_csv(frame: pd.DataFrame, path: Path) -> None:

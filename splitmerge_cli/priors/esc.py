@@ -33,10 +33,8 @@ most where these have too few digits."""
 
 
 def invert_series(a: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Coefficients of 1 / (a[0] + a[1] x + ...), a[0] = 1, as many as `a` has, by Newton's method.
-
-    Their errors are some 1e-16 of the largest coefficient, not each of its own.
-    """
+    """Coefficients of 1 / (a[0] + a[1] x + ...), a[0] = 1, as many as `a` has, by Newton's method, with errors of some
+    1e-16 of the largest, not each of its own."""
     inverse = np.ones(1)
     while len(inverse) < len(a):
         n = 2 * len(inverse)

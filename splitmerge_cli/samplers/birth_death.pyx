@@ -1,7 +1,7 @@
 """Birth and death of a cluster (Wang & Russell 2015, section 3.3: "they lead to very slow mixing").
 
-With empty clusters kept (EMM): a birth appends an empty cluster, a death removes one of the E empty ones. Exact ratio of
-a birth K -> K+1, E counted before it:
+With empty clusters kept (EMM): a birth appends an empty cluster, a death removes one of the E empty ones. Exact ratio
+of a birth K -> K+1, E counted before it:
 
     Delta (K+1) / (E+1)
 
@@ -17,7 +17,7 @@ from libc.math cimport log
 
 from splitmerge_cli.samplers.split_merge cimport ANCHORS, ORDERS, PRINTED, TARGET, SplitMerge
 
-from splitmerge_cli.core.sampler import EMPTY, PARTITION
+from splitmerge_cli.core.sampler import PARTITION
 
 cdef enum:
     BIRTH, DEATH                        # MOVES
@@ -27,11 +27,7 @@ cdef class BirthDeath(SplitMerge):
     """Birth-death sampler. Term `anchors`: the choice of the cluster, or of the item and its new cluster."""
 
     MOVES = ("birth", "death")
-
-    @classmethod
-    def invariants(cls, model, **options):
-        """Where empty clusters are kept, they alone are born and die: frozenset of str."""
-        return super().invariants(model) - {EMPTY} | ({PARTITION} if model.allows_empty else set())
+    STAYS = (PARTITION,)                # empty clusters alone are born and die
 
     cdef int make_step(self) except -1 nogil:
         cdef bint death = self.rng.draw_index(2) == 1

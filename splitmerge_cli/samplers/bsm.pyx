@@ -25,16 +25,11 @@ from libc.stdint cimport int32_t
 
 from splitmerge_cli.core.history cimport History, AdaptiveProposal
 from splitmerge_cli.core.memory cimport Memory
-from splitmerge_cli.samplers.allocations cimport RestrictedGibbs, Sequential
-from splitmerge_cli.samplers.anchors cimport HistoryPair
-from splitmerge_cli.samplers.split_merge cimport Allocation, Sides, SplitMerge
+from splitmerge_cli.samplers.split_merge cimport Allocation, HistoryPair, RestrictedGibbs, Sequential, Sides, SplitMerge
 
 from splitmerge_cli.core.history import ADAPTATION
 from splitmerge_cli.core.options import Choice
-from splitmerge_cli.samplers.allocations import SCANS
-
-cdef enum:
-    SPLIT, MERGE                        # MOVES
+from splitmerge_cli.samplers.split_merge import SCANS
 
 
 cdef class InformedLaunch(RestrictedGibbs):
@@ -135,11 +130,11 @@ cdef class BSM(SplitMerge):
                "Newcomb 2022)", choices=("gibbs", "sams", "similarity"), later=True),
         *ADAPTATION, *SplitMerge.OPTIONS,
     )
-    MOVES = ("split", "merge")
     PRINTED_TERM = None
+    NOT_WITH_EMPTY = "; the chain history compares partitions"
+    SMALL = {"t": 1}
 
     cdef readonly AdaptiveProposal adaptive
-    cdef HistoryPair anchors
 
     def __init__(self, model, rng, **options):
         super().__init__(model, rng, **options)
@@ -147,22 +142,12 @@ cdef class BSM(SplitMerge):
         self.omit("printed")
         self.adaptive = AdaptiveProposal(self.model.N, self.options["adaptation"], self.options["freeze"])
         self.anchors = HistoryPair(self.adaptive)
-        self.allocation = self.allocation_of(self.options["allocation"])
-
-    def allocation_of(self, name):
-        """The Allocation of this name."""
-        if name == "sams":
-            return Sequential()
-        if name == "similarity":
-            return BySimilarity(self.adaptive)
-        return InformedLaunch(self.options["t"], self.adaptive, self.as_printed)
-
-    @classmethod
-    def supports(cls, model):
-        """Whether clusters open and close with their items, and parameters are integrated out: (bool, reason)."""
-        if model.allows_empty:
-            return False, "the model keeps its empty clusters; the chain history compares partitions"
-        return super().supports(model)
+        if self.options["allocation"] == "sams":
+            self.allocation = Sequential()
+        elif self.options["allocation"] == "similarity":
+            self.allocation = BySimilarity(self.adaptive)
+        else:
+            self.allocation = InformedLaunch(self.options["t"], self.adaptive, self.as_printed)
 
     def adapt_to(self, History history, Py_ssize_t chain):
         """Learn from this history, as the chain of this number."""
@@ -171,11 +156,3 @@ cdef class BSM(SplitMerge):
     def fix(self, za=None, zb=None, Py_ssize_t i=-1, Py_ssize_t j=-1):
         """Use these partitions, and this pair unless i is -1, in place of drawn ones; with no arguments draw again."""
         self.adaptive.fix(za, zb, i, j)
-
-    @classmethod
-    def small_options(cls, model):
-        """One restricted scan: dict."""
-        return {"t": 1}
-
-    cdef int make_step(self) except -1 nogil:
-        return self.split_or_merge(self.anchors, SPLIT, MERGE)

@@ -25,18 +25,13 @@ from splitmerge_cli.samplers.hash_tables cimport HashTables
 
 from splitmerge_cli.core.near_pairs import NoNearPairs
 from splitmerge_cli.core.options import Choice, Count
-from splitmerge_cli.core.sampler import CLUSTERS, EMPTY
+from splitmerge_cli.core.sampler import CLUSTERS
 from splitmerge_cli.samplers.hash_tables import BITS, SEED, TABLES, tables_of
 
 
 cdef class Chaperones(Sampler):
-    """The chaperones algorithm.
-
-    Notes
-    -----
-    The move `chaperones` counts updates of an item that had a choice as proposed, those that moved it as accepted, and
-    steps without any choice as null.
-    """
+    """The chaperones algorithm. The move `chaperones` counts updates of an item that had a choice as proposed, those
+    that moved it as accepted, and steps without any choice as null."""
 
     OPTIONS = (
         Choice("pairs", "auto", "how the two items are drawn: uniform, hashed (every second pair from one bucket of a "
@@ -47,6 +42,8 @@ cdef class Chaperones(Sampler):
         *Sampler.OPTIONS,
     )
     MOVES = ("chaperones",)
+    SMALL = {"scans": 1, "bits": 1, "tables": 2}
+    STAYS = (CLUSTERS,)
     FORMS = {"exact": ({"pairs": "uniform"}, {"pairs": "hashed"}, {"pairs": "near"})}
 
     cdef readonly HashTables tables     # pairs=hashed; else None
@@ -65,23 +62,14 @@ cdef class Chaperones(Sampler):
         if options["pairs"] in ("auto", "near"):
             self.near = model.near_pairs
         if options["pairs"] == "near" and self.near is None:
-            raise NoNearPairs("sampler.pairs=near: expected a model with near pairs; sampler.pairs=uniform asks for none")
+            raise NoNearPairs("sampler.pairs=near: expected a model with near pairs; "
+                              "sampler.pairs=uniform asks for none")
         if options["pairs"] == "hashed":
             if model.vectors is None:
                 raise ValueError("sampler.pairs=hashed: expected items that are vectors without missing cells, which "
                                  "can be hashed; sampler.pairs=uniform asks for none")
             self.tables = tables_of(model.vectors, options["bits"], options["tables"], True, options["tables_seed"])
         self.items = self.memory.ints(self.model.N)
-
-    @classmethod
-    def small_options(cls, model):
-        """One scan, and few hash tables of few bits: dict."""
-        return {"scans": 1, "bits": 1, "tables": 2}
-
-    @classmethod
-    def invariants(cls, model, **options):
-        """Where empty clusters are kept, items move among those that there are: frozenset of str."""
-        return super().invariants(model) - {EMPTY} | ({CLUSTERS} if model.allows_empty else set())
 
     def report(self):
         """dict: what a run's summary says of the hash tables."""

@@ -5,15 +5,10 @@ parameters as often as it can, for all matched clusters together (a maximal coup
 the axis in which the two posteriors differ. Each chain alone draws from its own posteriors.
 """
 from libc.math cimport exp, expm1, fabs, lgamma, log, log1p, sqrt
-from libc.stdint cimport uint64_t
 from libc.string cimport memcpy, memset
 
-from splitmerge_cli.core.capabilities cimport DrawnParameters
-from splitmerge_cli.core.memory cimport Memory
-from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.recording cimport BLOCK, draw_t
 from splitmerge_cli.core.rng cimport LEAD, Rng
-from splitmerge_cli.core.streams cimport Stream
 
 cdef enum:
     OF_SHARE = 6                        # purpose of the stream; the others: subcluster_items.pxd

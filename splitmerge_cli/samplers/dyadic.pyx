@@ -19,16 +19,12 @@ Cost of a step, n items in the selected clusters: `random` O(n), `sams` n pairs 
 """
 from libc.math cimport log
 
-from splitmerge_cli.samplers.anchors cimport UniformPair
 from splitmerge_cli.samplers.split_merge cimport SplitMerge
 
 from splitmerge_cli.core.options import Choice
-from splitmerge_cli.samplers.allocations import SCANS, allocation_of, allocation_option
+from splitmerge_cli.samplers.split_merge import SCANS, allocation_of, allocation_option
 
 cdef double LOG_2 = log(2.0)
-
-cdef enum:
-    SPLIT, MERGE                        # MOVES
 
 Q_RATIO = Choice("q_ratio", "formula", "mode=as_printed: the printed ratio of allocation probabilities: formula (as "
                  "for coins, whatever the allocation) or one", choices=("formula", "one"))
@@ -38,22 +34,15 @@ cdef class Dyadic(SplitMerge):
     """Dyadic split-merge: any two items, an allocation of choice."""
 
     OPTIONS = (allocation_option("random"), SCANS, Q_RATIO, *SplitMerge.OPTIONS)
-    MOVES = ("split", "merge")
     NEEDS_CONJUGATE = False
     DIVIDES_WEIGHTS = True
 
-    cdef UniformPair anchors
     cdef bint formula
 
     def __init__(self, model, rng, **options):
         super().__init__(model, rng, **options)
-        self.anchors = UniformPair()
         self.allocation = allocation_of(self.options["allocation"], self.options["t"])
         self.formula = self.options["q_ratio"] == "formula"
-
-    cdef int make_step(self) except -1 nogil:
-        """Steps (1) to (6) of section 2.1."""
-        return self.split_or_merge(self.anchors, SPLIT, MERGE)
 
     cdef double log_printed(self, Py_ssize_t K, double log_q) noexcept nogil:
         return log_q + (self.sides.n * LOG_2 if self.formula else 0.0)

@@ -28,6 +28,7 @@ cdef class Exchange(Sampler):
     """Exchange of two items."""
 
     MOVES = ("exchange",)
+    NOT_WITH_EMPTY = "; the move exchanges items of two clusters that have some"
     TERMS = ("target", "anchors")
 
     cdef NearPairs near                 # of the model; None
@@ -40,13 +41,6 @@ cdef class Exchange(Sampler):
         self.near = model.near_pairs
         self.coupled = isinstance(model, Coupled)
         self.items = self.memory.ints(self.model.N)
-
-    @classmethod
-    def supports(cls, model):
-        """Whether clusters open and close with their items, and parameters are integrated out: (bool, reason)."""
-        if model.allows_empty:
-            return False, "the model keeps its empty clusters; the move exchanges items of two clusters that have some"
-        return super().supports(model)
 
     @classmethod
     def invariants(cls, model, **options):

@@ -25,9 +25,7 @@ from libc.string cimport memcpy, memset
 import numpy as np
 import scipy.sparse
 
-from splitmerge_cli.core.capabilities cimport PlugIn
 from splitmerge_cli.core.memory cimport Memory, doubles
-from splitmerge_cli.core.rng cimport Rng
 
 from splitmerge_cli.core.options import Choice, Count, Flag
 

@@ -24,9 +24,7 @@ from libc.math cimport lgamma, log
 from libc.stdint cimport int32_t
 
 from splitmerge_cli.core.capabilities cimport Coupled
-from splitmerge_cli.samplers.allocations cimport Sequential
-from splitmerge_cli.samplers.anchors cimport UniformPair
-from splitmerge_cli.samplers.split_merge cimport ALLOCATION, PRINTED, TARGET, SplitMerge
+from splitmerge_cli.samplers.split_merge cimport ALLOCATION, PRINTED, TARGET, Sequential, SplitMerge
 
 from splitmerge_cli.core.options import Number
 from splitmerge_cli.core.sampler import EMPTY
@@ -36,7 +34,7 @@ cdef double LOG_2 = log(2.0)
 cdef double TINY = 1e-200
 
 cdef enum:
-    SPLIT, MERGE, ALL                   # MOVES
+    ALL = 2                             # MOVES, after the frame's
 
 cdef enum:
     NUMBER = 5                          # TERMS, after the frame's
@@ -51,23 +49,18 @@ def _most(model):
 
 
 cdef class Independence(SplitMerge):
-    """Independence proposals of all clusters and their number, between split-merge moves of two items.
-
-    Notes
-    -----
-    Memory: 8 bytes an item and 16 a cluster, and columns for the present clusters and the proposed ones.
-    """
+    """Independence proposals of all clusters and their number, between split-merge moves of two items. Memory: 8 bytes
+    an item and 16 a cluster, and columns for the present clusters and the proposed ones."""
 
     OPTIONS = (
         Number("share", 0.2, "share of steps that propose all clusters from scratch; the others are sams moves",
                least=0.0, most=1.0),
         *SplitMerge.OPTIONS,
     )
-    MOVES = ("split", "merge", "all")
+    MOVES = (*SplitMerge.MOVES, "all")
     TERMS = (*SplitMerge.TERMS, "number")
     FORMS = {"exact": ({"share": 0.2}, {"share": 1.0})}
 
-    cdef UniformPair anchors
     cdef double share
     cdef Py_ssize_t most                # D
     cdef double *number                 # [most] 1, 1/2, 1/3, ...
@@ -77,7 +70,7 @@ cdef class Independence(SplitMerge):
     def __init__(self, model, rng, **options):
         super().__init__(model, rng, **options)
         cdef Py_ssize_t k
-        self.anchors, self.allocation = UniformPair(), Sequential()
+        self.allocation = Sequential()
         self.share, self.most = self.options["share"], _most(model)
         self.number, self.w = self.memory.doubles(self.most), self.memory.doubles(self.most)
         self.label = self.memory.ints(model.N)
@@ -104,7 +97,7 @@ cdef class Independence(SplitMerge):
     cdef int make_step(self) except -1 nogil:
         if self.rng.draw_coin(self.share):
             return self.propose_all()
-        return self.split_or_merge(self.anchors, SPLIT, MERGE)
+        return self.split_or_merge()
 
     cdef int propose_all(self) except -1 nogil:
         """Propose a number of clusters and all of them."""

@@ -27,7 +27,7 @@ from splitmerge_cli._kernels cimport draw_label
 from splitmerge_cli.core.sampler cimport Sampler
 
 from splitmerge_cli.core.options import Choice, Count
-from splitmerge_cli.core.sampler import CLUSTERS, EMPTY
+from splitmerge_cli.core.sampler import CLUSTERS
 
 cdef enum:
     MOVE                                # MOVES
@@ -54,13 +54,8 @@ cdef double balance(int how, double t) noexcept nogil:
 
 
 cdef class LocallyInformed(Sampler):
-    """Locally informed moves of one item.
-
-    Notes
-    -----
-    Term `normalisers`: the sum over the moves from here, over the one from there. An item that is drawn into the block
-    twice counts twice in both.
-    """
+    """Locally informed moves of one item. Term `normalisers`: the sum over the moves from here, over the one from
+    there. An item that is drawn into the block twice counts twice in both."""
 
     OPTIONS = (
         Count("items", 32, "items of a block, drawn with replacement; all items if there are no more", least=1),
@@ -71,6 +66,8 @@ cdef class LocallyInformed(Sampler):
     )
     MOVES = ("move",)
     TERMS = ("normalisers",)
+    SMALL = {"items": 2, "moves": 1}
+    STAYS = (CLUSTERS,)
     FORMS = {
         "exact": (
             {"balancing": "sqrt", "moves": 1},
@@ -95,16 +92,6 @@ cdef class LocallyInformed(Sampler):
         self.items = self.memory.ints(max(self.n, 1))
         for s in range(2):
             self.sums[s] = self.memory.doubles(max(self.n, 1))
-
-    @classmethod
-    def small_options(cls, model):
-        """Two items, one move: dict."""
-        return {"items": 2, "moves": 1}
-
-    @classmethod
-    def invariants(cls, model, **options):
-        """Where empty clusters are kept, items move among those that there are: frozenset of str."""
-        return super().invariants(model) - {EMPTY} | ({CLUSTERS} if model.allows_empty else set())
 
     cdef int make_step(self) except -1 nogil:
         cdef Py_ssize_t t

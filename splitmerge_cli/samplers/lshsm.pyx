@@ -43,8 +43,8 @@ from splitmerge_cli.samplers.split_merge cimport SplitMerge
 
 from splitmerge_cli.core.checks import MOST_COUNT, check_count
 from splitmerge_cli.core.options import Choice
-from splitmerge_cli.samplers.allocations import allocation_of
 from splitmerge_cli.samplers.hash_tables import BITS, CACHE, CENTRE, READING, SEED, TABLES, tables_of
+from splitmerge_cli.samplers.split_merge import allocation_of
 
 cdef double LOG_2 = log(2.0)
 
@@ -80,6 +80,7 @@ cdef class LSHSM(SplitMerge):
     TERMS = (*SplitMerge.TERMS, "pair", "dumb", "estimate")
     PRINTED_TERM = None
     NEEDS_CONJUGATE = False
+    SMALL = {"bits": 1, "tables": 2}
     FORMS = {
         "exact": (
             {"proposal": "paired", "reading": "table"},
@@ -150,11 +151,6 @@ cdef class LSHSM(SplitMerge):
         if model.vectors is None:
             return False, "its items are no vectors, or have missing cells, and there is nothing to hash"
         return super().supports(model)
-
-    @classmethod
-    def small_options(cls, model):
-        """Few hash tables of few bits: dict."""
-        return {"bits": 1, "tables": 2}
 
     def report(self):
         """dict: what a run's summary says of the hash tables."""

@@ -13,82 +13,45 @@ then Gibbs sampling. The acceptance probability is 1. Cost: an item O(K + m) pre
 """
 from splitmerge_cli._kernels cimport draw_label
 from splitmerge_cli.core.capabilities cimport Uncollapsed
-from splitmerge_cli.core.sampler cimport Sampler
+from splitmerge_cli.core.sampler cimport ItemUpdates
 
-from splitmerge_cli.core.options import Choice, Count
+from splitmerge_cli.core.options import Count
 
 
-cdef class Neal8(Sampler):
-    """Gibbs sampling with auxiliary components.
+cdef class Neal8(ItemUpdates):
+    """Gibbs sampling with auxiliary components. The move `neal8` counts updates of an item as proposed and those that
+    moved it as accepted."""
 
-    Notes
-    -----
-    The move `neal8` counts updates of an item as proposed and those that moved it as accepted.
-    """
-
-    OPTIONS = (
-        Count("m", 3, "number of auxiliary components", least=1),
-        Choice("scan", "full", "full: a step updates every item in turn; site: one item, drawn uniformly",
-               choices=("full", "site")),
-        *Sampler.OPTIONS,
-    )
+    OPTIONS = (Count("m", 3, "number of auxiliary components", least=1), *ItemUpdates.OPTIONS)
     MOVES = ("neal8",)
     NEEDS_CONJUGATE = False
+    NOT_WITH_EMPTY = ": no component is auxiliary"
 
-    cdef readonly bint full
     cdef readonly int m
     cdef Uncollapsed uncollapsed        # the model, where it keeps parameters; else None
 
     def __init__(self, model, rng, **options):
         super().__init__(model, rng, **options)
-        self.full = self.options["scan"] == "full"
         self.m = self.options["m"]
         self.uncollapsed = model if isinstance(model, Uncollapsed) and not model.conjugate else None
-        self.scans = 0
-
-    @classmethod
-    def supports(cls, model):
-        """Whether new clusters are drawn from a base measure: (bool, reason)."""
-        if model.allows_empty:
-            return False, "the model keeps its empty clusters: no component is auxiliary"
-        return super().supports(model)
 
     @classmethod
     def small_options(cls, model):
         """Two auxiliary components, one item; where parameters are integrated out, the defaults: dict."""
         return {} if model.conjugate else {"m": 2, "scan": "site"}
 
-    cdef int make_step(self) except -1 nogil:
-        if self.full:
-            return self.update_items(0, self.model.N)
-        return self.update_items(self.rng.draw_index(self.model.N), 1)
-
-    cdef Py_ssize_t parts(self) noexcept nogil:
-        return 1 + (self.model.N - 1) // self.rng.part() if self.full else 1
-
-    cdef int make_part(self, Py_ssize_t part) except -1 nogil:
-        cdef Py_ssize_t items = self.rng.part()
-        if not self.full:
-            return self.make_step()
-        return self.update_items(part * items, min(items, self.model.N - part * items))
-
-    cdef int update_items(self, Py_ssize_t first, Py_ssize_t n) except -1 nogil:
-        """Items first, ..., first + n - 1."""
+    cdef Py_ssize_t update_items(self, Py_ssize_t first, Py_ssize_t n) except -1 nogil:
         cdef Py_ssize_t i, changed = 0
-        self.move = 0
-        self.last_log_ratio = 0.0
         self.model.auxiliaries = 1 if self.uncollapsed is None else self.m
         self.model.begin_scan()
         for i in range(first, first + n):
             if self.rng.is_halted:
                 break
-            changed += self.update(i)
+            changed += self.update_item(i)
         self.model.auxiliaries = 1
-        self.proposed[0] += n
-        self.accepted[0] += changed
-        return 0
+        return changed
 
-    cdef int update(self, Py_ssize_t i) except -1 nogil:
+    cdef int update_item(self, Py_ssize_t i) except -1 nogil:
         """Choose the component of item i; returns whether it moved."""
         cdef Py_ssize_t k, t, K = self.model.K, drawn = self.m - (self.model.size[self.model.z[i]] == 1)
         if self.uncollapsed is not None:

@@ -31,7 +31,7 @@ import numpy as np
 from splitmerge_cli.core.sampler cimport Sampler
 
 from splitmerge_cli.core.options import Count
-from splitmerge_cli.core.sampler import CLUSTERS, EMPTY
+from splitmerge_cli.core.sampler import CLUSTERS
 
 cdef enum:
     MOVE                                # MOVES
@@ -48,13 +48,8 @@ cdef uint64_t mix(uint64_t x) noexcept nogil:
 
 
 cdef class Nonreversible(Sampler):
-    """Lifted moves between two clusters.
-
-    Notes
-    -----
-    Term `sizes`: the choice of the item within its cluster, there and back. A lifted move without an item to
-    move counts as null.
-    """
+    """Lifted moves between two clusters. Term `sizes`: the choice of the item within its cluster, there and back. A
+    lifted move without an item to move counts as null."""
 
     OPTIONS = (
         Count("moves", 0, "largest number of lifted moves of a step, drawn uniformly; 0: twice the items of the two "
@@ -65,6 +60,8 @@ cdef class Nonreversible(Sampler):
     )
     MOVES = ("move",)
     TERMS = ("target", "sizes")
+    SMALL = {"moves": 1}
+    STAYS = (CLUSTERS,)
     FORMS = {"exact": ({"moves": 1}, {"moves": 3})}
 
     cdef int most
@@ -82,16 +79,6 @@ cdef class Nonreversible(Sampler):
         self.kept = np.zeros(self.options["directions"], dtype=np.uint8)
         for t in range(self.kept.shape[0]):
             self.kept[t] = mix(t) & 1
-
-    @classmethod
-    def small_options(cls, model):
-        """One lifted move: dict."""
-        return {"moves": 1}
-
-    @classmethod
-    def invariants(cls, model, **options):
-        """Where empty clusters are kept, items move among those that there are: frozenset of str."""
-        return super().invariants(model) - {EMPTY} | ({CLUSTERS} if model.allows_empty else set())
 
     def couples(self):
         """Not where directions are kept: (bool, reason)."""

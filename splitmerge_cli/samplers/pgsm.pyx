@@ -33,13 +33,12 @@ from libc.string cimport memset
 from splitmerge_cli.core.capabilities cimport Coupled
 from splitmerge_cli.core.log_scale cimport exp_weights, log_sum_exp
 from splitmerge_cli.core.rng cimport ALONE
-from splitmerge_cli.samplers.anchors cimport UniformPair
-from splitmerge_cli.samplers.split_merge cimport SplitMerge
+from splitmerge_cli.samplers.split_merge cimport MERGE, SPLIT, SplitMerge
 
 from splitmerge_cli.core.options import Choice, Count, Number
 
 cdef enum:
-    SPLIT, MERGE, REALLOCATE            # MOVES
+    REALLOCATE = 2                      # MOVES, after the frame's
 
 cdef enum:
     SELECTION, START, STEPS             # TERMS
@@ -54,13 +53,6 @@ cdef double TINY = 1e-280
 cdef class PGSM(SplitMerge):
     """Particle Gibbs split-merge: any two items, conditional sequential Monte Carlo over one side or two.
 
-    Raises
-    ------
-    ValueError
-        For a single particle with merged=drawn, which has no other path to take.
-
-    Notes
-    -----
     The terms `start` and `steps` are of the weights: what the two anchors give, and what each further item gives.
     Memory: 2 P bytes an item, and 2 P + 1 clusters.
     """
@@ -77,15 +69,15 @@ cdef class PGSM(SplitMerge):
                choices=("metropolis", "forced", "gibbs")),
         *SplitMerge.OPTIONS,
     )
-    MOVES = ("split", "merge", "reallocate")
+    MOVES = (*SplitMerge.MOVES, "reallocate")
     TERMS = ("selection", "start", "steps")
     PRINTED_TERM = None
+    SMALL = {"particles": 2, "threshold": 0.99}  # ancestors on some paths
     FORMS = {"exact": (
         {"merged": "counted", "selection": "metropolis"}, {"merged": "counted", "selection": "forced"},
         {"merged": "counted", "selection": "gibbs"}, {"merged": "drawn", "selection": "gibbs"},
     )}
 
-    cdef UniformPair anchors
     cdef Py_ssize_t P                   # particles
     cdef double threshold
     cdef bint counted
@@ -120,8 +112,8 @@ cdef class PGSM(SplitMerge):
         # two particles are effectively one at the least
         self.is_bounded = self.selection == METROPOLIS and self.counted and self.threshold * self.P <= 1.0
         if self.P < 2 and not self.counted:
+            # it has no other path to take
             raise ValueError("sampler.particles=1: expected 2 or more with sampler.merged=drawn")
-        self.anchors = UniformPair()
         self.splits = self.memory.flags(self.P)
         self.lw, self.w = self.memory.doubles(self.P), self.memory.doubles(2 * self.P + 1)
         self.option = self.memory.doubles(self.P + 1)
@@ -139,11 +131,6 @@ cdef class PGSM(SplitMerge):
             return False, ("clusters' likelihoods depend on each other: an item's predictive on a side of one particle "
                            "would have to leave out the sides of all others")
         return super().supports(model)
-
-    @classmethod
-    def small_options(cls, model):
-        """Two particles, and ancestors on some paths: dict."""
-        return {"particles": 2, "threshold": 0.99}
 
     cdef int make_step(self) except -1 nogil:
         cdef Py_ssize_t i = -1, j = -1, ci, cj, K = self.model.K

@@ -29,10 +29,10 @@ from splitmerge_cli.samplers.split_merge cimport SplitMerge
 
 from splitmerge_cli.core.checks import check_count, check_range
 from splitmerge_cli.core.options import Count, Flag, Number
-from splitmerge_cli.samplers.allocations import SCANS
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.rgsm import RGSM
 from splitmerge_cli.samplers.sdds import SDDS
+from splitmerge_cli.samplers.split_merge import SCANS
 from splitmerge_cli.samplers.srm import SRM
 
 cdef enum:
@@ -92,12 +92,8 @@ finds on generated data, within a factor of two or three."""
 
 
 cdef class Portfolio(Sampler):
-    """Split-merge samplers drawn by weights that are learned, then frozen.
-
-    Notes
-    -----
-    The counted moves are named after the samplers; the seconds of a step belong to its last one.
-    """
+    """Split-merge samplers drawn by weights that are learned, then frozen. The counted moves are named after the
+    samplers; the seconds of a step belong to its last one."""
 
     OPTIONS = (
         Count("learning", 200, "number of steps in which the weights and the number of moves are learned",

@@ -24,11 +24,9 @@ What is forced draws nothing, and log T falls with every step: once the acceptan
 ratio the walk ends.
 """
 from libc.math cimport INFINITY, log
-from libc.stdint cimport int32_t
 from libc.string cimport memcpy, memset
 
 from splitmerge_cli.core.log_scale cimport exp_weights
-from splitmerge_cli.core.sampler cimport Sampler
 
 from splitmerge_cli.core.options import Flag
 
@@ -44,6 +42,7 @@ cdef class Reconfiguration(Sampler):
         *Sampler.OPTIONS,
     )
     MOVES = ("split", "merge")
+    NOT_WITH_EMPTY = "; the move opens and closes clusters with their items"
     TERMS = ("target", "forward", "reverse")
 
     def __init__(self, model, rng, **options):
@@ -67,13 +66,6 @@ cdef class Reconfiguration(Sampler):
     def small_options(cls, model):
         """Items in their own order where their relabellings are many: dict."""
         return {"relabel": False} if model.N > 4 else {}
-
-    @classmethod
-    def supports(cls, model):
-        """Whether clusters open and close with their items, and parameters are integrated out: (bool, reason)."""
-        if model.allows_empty:
-            return False, "the model keeps its empty clusters; the move opens and closes clusters with their items"
-        return super().supports(model)
 
     @property
     def pair(self):

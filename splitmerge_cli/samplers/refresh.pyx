@@ -22,12 +22,8 @@ cdef enum:
 
 
 cdef class Refresh(Sampler):
-    """Update the parameters, or the scales of their prior, and the prior's hyper-parameters.
-
-    Notes
-    -----
-    The move `parameters` counts clusters as proposed, and those that changed theirs as accepted.
-    """
+    """Update the parameters, or the scales of their prior, and the prior's hyper-parameters. The move `parameters`
+    counts clusters as proposed, and those that changed theirs as accepted."""
 
     MOVES = ("parameters", "concentration")
     NEEDS_CONJUGATE = False

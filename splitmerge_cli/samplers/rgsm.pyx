@@ -12,15 +12,10 @@ scores the scan that would lead back to the present split. Exact ratio of a spli
 r tries are made in a step; g is the number of full Gibbs scans that the schedule `full_scan` adds.
 Cost of a try: (t + 1) n predictives.
 """
-from splitmerge_cli.samplers.allocations cimport RestrictedGibbs
-from splitmerge_cli.samplers.anchors cimport UniformPair
-from splitmerge_cli.samplers.split_merge cimport SplitMerge
+from splitmerge_cli.samplers.split_merge cimport RestrictedGibbs, SplitMerge
 
 from splitmerge_cli.core.options import Count
-from splitmerge_cli.samplers.allocations import SCANS
-
-cdef enum:
-    SPLIT, MERGE                        # MOVES
+from splitmerge_cli.samplers.split_merge import SCANS
 
 
 cdef class RGSM(SplitMerge):
@@ -32,26 +27,19 @@ cdef class RGSM(SplitMerge):
         Count("g", 1, "full Gibbs scans after a step, with schedule=full_scan"),
         *SplitMerge.OPTIONS,
     )
-    MOVES = ("split", "merge")
     DIVIDES_WEIGHTS = True
+    SMALL = {"t": 1}
 
     cdef readonly int t, r, g
-    cdef UniformPair anchors
 
     def __init__(self, model, rng, **options):
         super().__init__(model, rng, **options)
         self.t, self.r, self.g = (self.options[name] for name in "trg")
         self.scans = self.g
-        self.anchors = UniformPair()
         self.allocation = RestrictedGibbs(self.t)
-
-    @classmethod
-    def small_options(cls, model):
-        """One restricted scan: dict."""
-        return {"t": 1}
 
     cdef int make_step(self) except -1 nogil:
         cdef int _try
         for _try in range(self.r):
-            self.split_or_merge(self.anchors, SPLIT, MERGE)
+            self.split_or_merge()
         return 0

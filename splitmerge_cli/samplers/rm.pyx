@@ -15,14 +15,14 @@ hold items. Cost: O(n) statistics.
 from libc.math cimport lgamma, log
 from libc.stdint cimport int32_t
 
-from splitmerge_cli.samplers.split_merge cimport ALLOCATION, ANCHORS, ORDERS, PRINTED, TARGET, SplitMerge
+from splitmerge_cli.samplers.split_merge cimport ALLOCATION, ANCHORS, MERGE, ORDERS, PRINTED, SPLIT, TARGET, SplitMerge
 
 from splitmerge_cli.core.options import Choice
 
 cdef double LOG_2 = log(2.0)
 
 cdef enum:
-    SPLIT, MERGE, REMIX                 # MOVES
+    REMIX = 2                           # MOVES, after the frame's
 
 
 cdef class RM(SplitMerge):
@@ -33,7 +33,7 @@ cdef class RM(SplitMerge):
                choices=("cut", "coin")),
         *SplitMerge.OPTIONS,
     )
-    MOVES = ("split", "merge", "remix")
+    MOVES = (*SplitMerge.MOVES, "remix")
 
     cdef bint cut
 
@@ -117,7 +117,10 @@ cdef class RM(SplitMerge):
     cdef int decide_remix(self, Py_ssize_t i, Py_ssize_t j, Py_ssize_t na, Py_ssize_t n) except -1 nogil:
         cdef int32_t both[2]
         cdef Py_ssize_t t
-        if self.decide(self.term(TARGET, self.log_remix_ratio(i, j))
+        cdef int32_t[4] ks
+        cdef Py_ssize_t K = self.model.K
+        ks[0], ks[1], ks[2], ks[3] = <int32_t> K, <int32_t> (K + 1), <int32_t> i, <int32_t> j
+        if self.decide(self.term(TARGET, self.log_ratio_of(ks, 2, 2))
                        + self.term(ALLOCATION, self.log_r(self.model.size[i], self.model.size[j])
                                    - self.log_r(na, n - na))):
             both[0], both[1] = <int32_t> min(i, j), <int32_t> max(i, j)
@@ -125,15 +128,3 @@ cdef class RM(SplitMerge):
                 self.sides.in_a[t] = not self.sides.in_a[t]
             self.model.commit_sides(both, 2, self.sides.items, self.sides.in_a, n)
         return 0
-
-    cdef double log_remix_ratio(self, Py_ssize_t i, Py_ssize_t j) noexcept nogil:
-        """log pi'/pi of putting the sides in the place of clusters i, j."""
-        cdef int32_t ks[4]
-        cdef int32_t sizes[4]
-        cdef int t
-        cdef Py_ssize_t K = self.model.K
-        ks[0], ks[1], ks[2], ks[3] = <int32_t> K, <int32_t> (K + 1), <int32_t> i, <int32_t> j
-        for t in range(4):
-            sizes[t] = self.model.size[ks[t]]
-        return (self.model.log_lik(ks, 2) - self.model.log_lik(ks + 2, 2)
-                + self.model.log_prior(sizes, 2, K) - self.model.log_prior(sizes + 2, 2, K))

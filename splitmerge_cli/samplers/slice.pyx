@@ -31,13 +31,11 @@ component whose weight is known its drawn parameters and 350 bytes. Their number
 log(rest / u) for the lowest threshold u.
 """
 from libc.math cimport INFINITY, expm1, log, log1p
-from libc.stdint cimport int32_t
 from libc.stdlib cimport qsort
 from libc.string cimport memmove
 
 from splitmerge_cli.core.capabilities cimport TILE_ITEMS, DrawnParameters
 from splitmerge_cli.core.model cimport Model
-from splitmerge_cli.core.sampler cimport Sampler
 
 cdef extern from "tiles.h":
     bint tile_is_far(const double *row) noexcept nogil
@@ -62,12 +60,8 @@ cdef int compare_weights(const void *one, const void *other) noexcept nogil:
 
 
 cdef class Slice(Sampler):
-    """All labels at once, among the components whose weight is above the threshold of an item.
-
-    Notes
-    -----
-    The move `scan` counts items as proposed and those whose component changed as accepted.
-    """
+    """All labels at once, among the components whose weight is above the threshold of an item. The move `scan` counts
+    items as proposed and those whose component changed as accepted."""
 
     MOVES = ("scan",)
     DRAWS_FROM_CONTINUUM = True

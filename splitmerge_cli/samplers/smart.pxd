@@ -4,8 +4,7 @@ from libc.stdint cimport int8_t, int32_t
 
 from splitmerge_cli.core.capabilities cimport Coupled
 from splitmerge_cli.core.near_pairs cimport NearPairs
-from splitmerge_cli.samplers.allocations cimport Coins, Sequential
-from splitmerge_cli.samplers.split_merge cimport Allocation, Sides, SplitMerge
+from splitmerge_cli.samplers.split_merge cimport Allocation, Coins, Sequential, Sides, SplitMerge
 
 
 cdef class SmartAllocation(Allocation):

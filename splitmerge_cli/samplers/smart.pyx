@@ -25,17 +25,12 @@ r(B|A) is proportional to g(A u B)/g(B) among the clusters that share a near pai
 clusters possible.
 """
 from libc.math cimport exp, fabs, log, log1p
-from libc.stdint cimport int32_t
 
-from splitmerge_cli.core.capabilities cimport Coupled
 from splitmerge_cli.core.log_scale cimport exp_weights, log_sum_exp
 from splitmerge_cli.core.recording cimport NAMED
-from splitmerge_cli.samplers.allocations cimport Coins, Sequential
-from splitmerge_cli.samplers.split_merge cimport Sides, SplitMerge
 
 from splitmerge_cli.core.near_pairs import NoNearPairs
 from splitmerge_cli.core.options import Choice
-from splitmerge_cli.core.sampler import EMPTY
 
 cdef double LOG_2 = log(2.0)
 
@@ -63,6 +58,7 @@ cdef class SmartMoves(SplitMerge):
         *SplitMerge.OPTIONS,
     )
     DIVIDES_WEIGHTS = True
+    STAYS = ()                          # clusters are split and merged whether or not they are empty
 
     def __init__(self, model, rng, **options):
         super().__init__(model, rng, **options)
@@ -76,11 +72,6 @@ cdef class SmartMoves(SplitMerge):
         self.allocation = self.sides_by = SmartAllocation()
         self.coupled = model if isinstance(model, Coupled) else None
         self.need(8)
-
-    @classmethod
-    def invariants(cls, model, **options):
-        """Clusters are split and merged whether or not they are empty: frozenset of str."""
-        return super().invariants(model) - {EMPTY}
 
     cdef void use(self, bint smart_split, bint smart_merge) noexcept nogil:
         """Say which kernel the next move is of."""

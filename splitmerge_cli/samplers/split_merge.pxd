@@ -1,7 +1,8 @@
-# The frame of split-merge moves: anchors x allocation. See split_merge.pyx.
+# Split-merge moves: anchors x allocation, and their frame. See split_merge.pyx.
 from libc.stdint cimport int8_t, int32_t
 
 from splitmerge_cli.core.capabilities cimport Uncollapsed, Weighted
+from splitmerge_cli.core.history cimport AdaptiveProposal
 from splitmerge_cli.core.memory cimport Memory
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.rng cimport Rng
@@ -9,7 +10,8 @@ from splitmerge_cli.core.sampler cimport Sampler
 
 
 cdef enum:
-    TARGET, ORDERS, ANCHORS, ALLOCATION, PRINTED    # the first TERMS of every split-merge sampler
+    SPLIT, MERGE                        # MOVES of the frame
+    TARGET = 0, ORDERS, ANCHORS, ALLOCATION, PRINTED    # the first TERMS of every split-merge sampler
 
 
 cdef class Sides:
@@ -40,21 +42,45 @@ cdef class Anchors:
     cdef bint draw(self, Rng rng, Model model, Py_ssize_t *i, Py_ssize_t *j) except -1 nogil
 
 
+cdef class UniformPair(Anchors):
+    pass
+
+
+cdef class HistoryPair(Anchors):
+    cdef readonly AdaptiveProposal adaptive
+
+
 cdef class Allocation:
     cdef double draw(self, Sides s) noexcept nogil
     cdef void prepare(self, Sides s) noexcept nogil
     cdef double score(self, Sides s) noexcept nogil
 
 
+cdef class Coins(Allocation):
+    pass
+
+
+cdef class Sequential(Allocation):
+    cdef bint shuffled                  # in a uniform order, not in item order
+    cdef bint sized                     # the prior's weights count
+
+
+cdef class RestrictedGibbs(Allocation):
+    cdef readonly int t                 # scans of the launch state
+
+    cdef void launch(self, Sides s) noexcept nogil
+
+
 cdef class SplitMerge(Sampler):
     cdef Sides sides
+    cdef Anchors anchors
     cdef Allocation allocation
     cdef Uncollapsed uncollapsed        # the model, where it keeps parameters; else None
     cdef Weighted weighted              # the model, where its clusters have weights; else None
 
     cdef int split(self, Py_ssize_t c, Py_ssize_t i, Py_ssize_t j) except -1 nogil
     cdef int merge(self, Py_ssize_t ci, Py_ssize_t cj, Py_ssize_t i, Py_ssize_t j) except -1 nogil
-    cdef int split_or_merge(self, Anchors anchors, int split, int merge) except -1 nogil
+    cdef int split_or_merge(self) except -1 nogil
     # -- what an algorithm defines in addition to its anchors and its allocation
     cdef double log_anchors(self, bint merging) except? -1 nogil
     cdef double log_own(self, bint merging) noexcept nogil

@@ -1,9 +1,20 @@
 """Split-merge moves: anchors x allocation, in one frame.
 
-*Anchors* say what the move is about: two items, of one cluster (a split) or of two (a merge), or clusters
-(``anchors.pyx``). An *allocation* puts the other items on two sides, A and B, or scores the present sides
-(``allocations.pyx``). The frame, `SplitMerge`, does the rest. Log ratio of a split from K clusters to K + 1, a sum of
-named terms; a merge is the inverse of the split that would undo it, evaluated from the merged state:
+*Anchors* say what the move is about: two items, of one cluster (a split) or of two (a merge): any two, or two about
+which partitions of the chain history differ (hashed pairs stand in ``lshsm.pyx``); or clusters (``smart.pyx``). An
+*allocation* puts the other items on two sides, A and B, or scores the present sides:
+
+    Coins             fair coins                                                                     q = 2^-n
+    Sequential        one after the other, each with probability proportional to the side's predictive of it
+                      (times the prior's weight)                                        q = product of the steps
+    RestrictedGibbs   t restricted Gibbs scans from a launch state of coins, and a last one       q of the last scan
+
+Sources: Wang & Russell 2015, Algorithms 2 and 3 (coins; sequential, in item order, from two empty sides); Dahl 2003 and
+van Rossum et al. 2018, section 2.2 (sequential, in a uniform order, next to the anchors); Jain and Neal 2004
+(restricted Gibbs).
+
+The frame, `SplitMerge`, does the rest. Log ratio of a split from K clusters to K + 1, a sum of named terms; a merge is
+the inverse of the split that would undo it, evaluated from the merged state:
 
     target      log pi'/pi: likelihood and prior
     orders      log (K + 1) where empty clusters are kept: labellings of the split state over labellings of the merged
@@ -19,9 +30,30 @@ sides draws is drawn first; then the decision is made in two stages, against the
 (``Sampler.survives``, ``Sampler.decide``). Chains do not depend on it.
 """
 from libc.math cimport INFINITY, NAN, isnan, log
-from libc.stdint cimport int32_t
 
-from splitmerge_cli.core.memory cimport Memory
+from splitmerge_cli._kernels cimport coin_allocation, draw_sides, restricted_scan, sequential_allocation
+from splitmerge_cli.core.rng cimport ALONE
+
+from splitmerge_cli.core.options import Choice, Count
+
+cdef double LOG_2 = log(2.0)
+
+SCANS = Count("t", 5, "restricted Gibbs scans of the launch state")
+ALLOCATIONS = ("random", "sams", "gibbs")
+
+
+def allocation_option(default, choices=ALLOCATIONS):
+    """The option ``allocation`` of a sampler."""
+    return Choice("allocation", default, "how items get to the sides: random (coins), sams (sequential, Dahl 2003) or "
+                  "gibbs (restricted scans)" if "gibbs" in choices else
+                  "how items get to the sides: random (coins) or sams (sequential, Dahl 2003)", choices=choices)
+
+
+def allocation_of(name, t=0):
+    """The Allocation of this name."""
+    if name == "random":
+        return Coins()
+    return Sequential() if name == "sams" else RestrictedGibbs(t)
 
 
 cdef class Sides:
@@ -103,6 +135,29 @@ cdef class Anchors:
         return False
 
 
+cdef class UniformPair(Anchors):
+    """Any two items; where the model has near pairs (``core/near_pairs.pyx``), mostly one of these."""
+
+    cdef bint draw(self, Rng rng, Model model, Py_ssize_t *i, Py_ssize_t *j) except -1 nogil:
+        if model.N < 2:
+            return False
+        if model.near_pairs is not None:
+            model.near_pairs.draw(rng, i, j)
+        else:
+            rng.draw_two(model.N, i, j)
+        return True
+
+
+cdef class HistoryPair(Anchors):
+    """Two items that one partition of the chain history joins and another parts."""
+
+    def __init__(self, AdaptiveProposal adaptive not None):
+        self.adaptive = adaptive
+
+    cdef bint draw(self, Rng rng, Model model, Py_ssize_t *i, Py_ssize_t *j) except -1 nogil:
+        return self.adaptive.draw(rng, i, j)
+
+
 cdef class Allocation:
     """Puts items on two sides; an abstract class.
 
@@ -124,33 +179,118 @@ cdef class Allocation:
         return 0.0
 
 
+cdef class Coins(Allocation):
+    """Fair coins."""
+
+    cdef double draw(self, Sides s) noexcept nogil:
+        s.gather()
+        s.stage()
+        coin_allocation(s.model, s.rng, s.items, s.n, s.a, s.a + 1, s.in_a)
+        return NAN if s.side_empty() else self.score(s)
+
+    cdef double score(self, Sides s) noexcept nogil:
+        """log q, equal for all sides; without anchors, in either order."""
+        return -s.n * LOG_2 if s.i >= 0 else -(s.n - 1) * LOG_2
+
+
+cdef class Sequential(Allocation):
+    """One item after the other. `shuffled`: in a uniform order, else in item order; `sized`: the prior's weights count.
+    """
+
+    def __init__(self, bint shuffled=True, bint sized=True):
+        self.shuffled, self.sized = shuffled, sized
+
+    cdef double draw(self, Sides s) noexcept nogil:
+        cdef double log_q
+        s.gather()
+        s.stage()
+        if self.shuffled:
+            s.draw_order()
+            s.put_in_order()
+        log_q = sequential_allocation(s.model, s.rng, s.items, s.n, s.a, s.a + 1, s.in_a, False, self.sized)
+        if s.side_empty():
+            return NAN
+        return log_q if s.i >= 0 else log_q + LOG_2
+
+    cdef void prepare(self, Sides s) noexcept nogil:
+        if self.shuffled:
+            if s.rng.role != ALONE:
+                s.gather()
+            s.draw_order()
+
+    cdef double score(self, Sides s) noexcept nogil:
+        cdef double log_q
+        s.gather()
+        s.stage()
+        if self.shuffled:
+            s.put_in_order()
+        s.take_present()
+        log_q = sequential_allocation(s.model, s.rng, s.items, s.n, s.a, s.a + 1, s.in_a, True, self.sized)
+        return log_q if s.i >= 0 else log_q + LOG_2
+
+
+cdef class RestrictedGibbs(Allocation):
+    """Restricted Gibbs scans. `t`: scans of the launch state."""
+
+    def __init__(self, int t):
+        self.t = t
+
+    cdef double draw(self, Sides s) noexcept nogil:
+        self.prepare(s)
+        return restricted_scan(s.model, s.rng, s.items, s.n, s.a, s.a + 1, s.in_a, NULL, True)
+
+    cdef void prepare(self, Sides s) noexcept nogil:
+        cdef Py_ssize_t t
+        s.gather()
+        s.stage()
+        self.launch(s)
+        for t in range(s.n):
+            s.model.join(s.items[t], s.a if s.in_a[t] else s.a + 1)
+        for _scan in range(self.t):
+            restricted_scan(s.model, s.rng, s.items, s.n, s.a, s.a + 1, s.in_a, NULL, False)
+
+    cdef void launch(self, Sides s) noexcept nogil:
+        """in_a: the launch state, by fair coins."""
+        draw_sides(s.rng, s.items, s.n, s.in_a)
+
+    cdef double score(self, Sides s) noexcept nogil:
+        cdef Py_ssize_t t
+        for t in range(s.n):
+            s.present[t] = not s.present[t]
+        return restricted_scan(s.model, s.rng, s.items, s.n, s.a, s.a + 1, s.in_a, s.present, True)
+
+
 cdef class SplitMerge(Sampler):
     """The frame of split-merge moves; an abstract class.
 
-    A sampler sets ``allocation``, and calls ``split_or_merge`` with its anchors, or ``split`` and ``merge`` with
-    clusters. It overrides ``log_anchors`` where the choice of anchors depends on the state, ``log_own`` for terms of
-    its own, and ``log_printed``.
+    A sampler sets ``allocation``, and ``anchors`` where these are not any two items. A step that is not a move by these
+    calls ``split`` and ``merge`` with clusters. It overrides ``log_anchors`` where the choice of anchors depends on the
+    state, ``log_own`` for terms of its own, and ``log_printed``.
     """
 
+    MOVES = ("split", "merge")
     TERMS = ("target", "orders", "anchors", "allocation", "printed")
     PRINTED_TERM = "printed"
 
     def __init__(self, Model model not None, Rng rng not None, **options):
         super().__init__(model, rng, **options)
-        self.sides = Sides(model, rng)
+        self.sides, self.anchors = Sides(model, rng), UniformPair()
         self.weighted = model if isinstance(model, Weighted) else None
         self.uncollapsed = model if isinstance(model, Uncollapsed) and not model.conjugate else None
 
     # -- the frame
-    cdef int split_or_merge(self, Anchors anchors, int split, int merge) except -1 nogil:
-        """Draw two items and split their cluster, a move of kind `split`, or merge their clusters, of kind `merge`."""
+    cdef int make_step(self) except -1 nogil:
+        return self.split_or_merge()
+
+    cdef int split_or_merge(self) except -1 nogil:
+        """Draw two items and split their cluster, or merge their clusters: the first two of MOVES."""
         cdef Py_ssize_t i = -1, j = -1
-        self.propose(split)
-        if not anchors.draw(self.rng, self.model, &i, &j):
+        self.propose(SPLIT)
+        if not self.anchors.draw(self.rng, self.model, &i, &j):
             return self.null()
         if self.model.z[i] == self.model.z[j]:
             return self.split(self.model.z[i], i, j)
-        self.turn_to(merge)
+        self.turn_to(MERGE)
         return self.merge(self.model.z[i], self.model.z[j], i, j)
 
     cdef int split(self, Py_ssize_t c, Py_ssize_t i, Py_ssize_t j) except -1 nogil:

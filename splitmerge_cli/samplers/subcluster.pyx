@@ -78,13 +78,9 @@ cdef double LOG_2 = log(2.0)
 
 
 cdef class Subcluster(Sampler):
-    """Labels of all items given drawn parameters, then splits and merges by sub-clusters.
-
-    Notes
-    -----
-    The move `scan` counts items as proposed and those that changed their cluster as accepted. What a step does depends
-    neither on ``threads`` nor on which thread does what.
-    """
+    """Labels of all items given drawn parameters, then splits and merges by sub-clusters. The move `scan` counts items
+    as proposed and those that changed their cluster as accepted. What a step does depends neither on ``threads`` nor on
+    which thread does what."""
 
     OPTIONS = (
         Flag("scan", True, "whether a step begins with a draw of all labels"),

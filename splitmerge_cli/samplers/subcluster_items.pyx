@@ -6,12 +6,8 @@ them (``splitmerge_cli/runs/shards``): what goes between them are parameters, on
 other. So nothing here may depend on which items are neighbours, or on the order in which anything is summed.
 """
 from libc.math cimport INFINITY, exp, fabs, log1p
-from libc.stdint cimport int8_t, int32_t, uint64_t
 from libc.string cimport memcpy, memset
 
-from splitmerge_cli.core.capabilities cimport TILE_ITEMS, DrawnParameters
-from splitmerge_cli.core.memory cimport Memory
-from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.recording cimport OF_ITEM as FOR_ITEM
 from splitmerge_cli.core.rng cimport ALONE, Rng
 from splitmerge_cli.core.streams cimport Stream, philox, philox_double

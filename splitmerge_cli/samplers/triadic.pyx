@@ -33,7 +33,7 @@ from splitmerge_cli._kernels cimport sequential_allocation, sequential_allocatio
 from splitmerge_cli.samplers.split_merge cimport ALLOCATION, ORDERS, PRINTED, TARGET, SplitMerge
 
 from splitmerge_cli.core.options import Choice, Flag, Number
-from splitmerge_cli.samplers.allocations import allocation_of, allocation_option
+from splitmerge_cli.samplers.split_merge import allocation_of, allocation_option
 
 cdef enum:
     SPLIT_1_2, MERGE_2_1, SPLIT_2_3, MERGE_3_2  # MOVES
@@ -156,6 +156,7 @@ cdef class Triadic(SplitMerge):
         """Lines 14 to 22: k founds a third cluster."""
         cdef Py_ssize_t K = self.model.K, ci = self.model.z[i], cj = self.model.z[j], n, t
         cdef int32_t[3] new
+        cdef int32_t[5] ks
         cdef double log_q2, log_q3, log_r
         self.turn_to(SPLIT_2_3)
         if K == self.model.kmax:
@@ -171,7 +172,10 @@ cdef class Triadic(SplitMerge):
         n = self.sides.n
         self.shuffle()
         log_q3 = self.three_sides(k, K, False)
-        log_r = self.term(TARGET, self.log_spread_ratio(ci, cj)) + self.term(ORDERS, self.log_orders(K + 1))
+        ks[0], ks[1], ks[2] = <int32_t> K, <int32_t> (K + 1), <int32_t> (K + 2)
+        ks[3], ks[4] = <int32_t> ci, <int32_t> cj
+        # equations 16, 17
+        log_r = self.term(TARGET, self.log_ratio_of(ks, 3, 2)) + self.term(ORDERS, self.log_orders(K + 1))
         if not self.survives_without_q(log_r + self.log_two_three(n, 0.0, log_q3, 1.0)):
             return 0
         memcpy(self.chosen, self.sides.in_a, n)
@@ -186,6 +190,7 @@ cdef class Triadic(SplitMerge):
         """Lines 23 to 30: k's cluster is shared out to the clusters of i and j."""
         cdef Py_ssize_t K = self.model.K, ci = self.model.z[i], cj = self.model.z[j], ck = self.model.z[k], n, t
         cdef int32_t[2] new
+        cdef int32_t[5] ks
         cdef double log_q2, log_q3, log_r
         self.turn_to(MERGE_3_2)
         self.model.reserve(K + 3)
@@ -199,7 +204,9 @@ cdef class Triadic(SplitMerge):
         n = self.sides.n
         self.shuffle()
         log_q2 = self.two_sides(k, K, False)
-        log_r = self.term(TARGET, self.log_gather_ratio(ci, cj, ck)) + self.term(ORDERS, -self.log_orders(K))
+        ks[0], ks[1] = <int32_t> K, <int32_t> (K + 1)
+        ks[2], ks[3], ks[4] = <int32_t> ci, <int32_t> cj, <int32_t> ck
+        log_r = self.term(TARGET, self.log_ratio_of(ks, 2, 3)) + self.term(ORDERS, -self.log_orders(K))
         if not self.survives_without_q(log_r + self.log_two_three(n, log_q2, 0.0, -1.0)):
             return 0
         memcpy(self.chosen, self.sides.in_a, n)
@@ -286,27 +293,3 @@ cdef class Triadic(SplitMerge):
                 self.sides.in_a[t] = <int8_t> self.rng.draw_index(3)
                 self.model.join(m, a + self.sides.in_a[t])
         return -(n - 1) * LOG_3
-
-    cdef double log_spread_ratio(self, Py_ssize_t ci, Py_ssize_t cj) noexcept nogil:
-        """log R_P R_L of putting scratch columns K, K + 1, K + 2 in the place of two clusters (equations 16, 17)."""
-        cdef int32_t[5] ks
-        cdef int32_t[5] sizes
-        cdef Py_ssize_t s, K = self.model.K
-        ks[0], ks[1], ks[2] = <int32_t> K, <int32_t> (K + 1), <int32_t> (K + 2)
-        ks[3], ks[4] = <int32_t> ci, <int32_t> cj
-        for s in range(5):
-            sizes[s] = self.model.size[ks[s]]
-        return (self.model.log_lik(ks, 3) - self.model.log_lik(ks + 3, 2)
-                + self.model.log_prior(sizes, 3, K + 1) - self.model.log_prior(sizes + 3, 2, K))
-
-    cdef double log_gather_ratio(self, Py_ssize_t ci, Py_ssize_t cj, Py_ssize_t ck) noexcept nogil:
-        """log R_P R_L of putting scratch columns K, K + 1 in the place of three clusters."""
-        cdef int32_t[5] ks
-        cdef int32_t[5] sizes
-        cdef Py_ssize_t s, K = self.model.K
-        ks[0], ks[1] = <int32_t> K, <int32_t> (K + 1)
-        ks[2], ks[3], ks[4] = <int32_t> ci, <int32_t> cj, <int32_t> ck
-        for s in range(5):
-            sizes[s] = self.model.size[ks[s]]
-        return (self.model.log_lik(ks, 2) - self.model.log_lik(ks + 2, 3)
-                + self.model.log_prior(sizes, 2, K - 1) - self.model.log_prior(sizes + 2, 3, K))

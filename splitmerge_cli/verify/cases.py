@@ -1,9 +1,5 @@
-"""What ``smcmc verify`` checks: small cases with a known posterior, forms of a sampler, options.
-
-Forms of a sampler that ``smcmc verify`` checks, and their options on small data.
-
-Small cases with a known posterior: a model on a few items, all its states, and their exact probabilities. Options of
-``smcmc verify``, read once: names become code here.
+"""What ``smcmc verify`` checks: small cases with a known posterior (a model on a few items, all its states, and their
+exact probabilities), forms of a sampler, and its options, read once: names become code here.
 """
 
 from __future__ import annotations

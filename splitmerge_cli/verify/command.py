@@ -14,9 +14,8 @@ from rich.text import Text
 
 from splitmerge_cli.config import ConfigError, component, import_beside, places
 from splitmerge_cli.core.capabilities import Weighted
-from splitmerge_cli.verify import transitions
+from splitmerge_cli.verify import export, transitions
 from splitmerge_cli.verify.cases import Case, Form, Request, list_forms, read_request, small_case, variants_of
-from splitmerge_cli.verify.export import Worst, worst_transition
 from splitmerge_cli.verify.kernel import (
     EXACT,
     Kernel,
@@ -81,26 +80,14 @@ class Checked:
     """Whether it is not, as printed."""
     judged: bool
     """Whether anything was compared: choices that cannot be listed are, where a chain is sampled."""
-    worst: Worst | None
+    worst: export.Worst | None
     """Where it leaves balance most, if it does."""
 
 
 def verify(args: Mapping[str, str], config_dir: str | Path | None = None, everything: bool = False) -> int:
-    """Check samplers on small data; print a line for each model and a summary, or all tables. 0 when every exact
-    sampler is exact, else 1; 1, too, where nothing was compared.
-
-    Parameters
-    ----------
-    args : mapping of str to str
-        See `splitmerge_cli.verify.cases.KEYS`. ``sampler`` and ``model`` take a name, several separated by commas, or
-        all; ``mode`` exact, as_printed or both; ``size`` the number of items; ``iterations`` the length of the sampled
-        check (0: none); ``schedule`` what `smcmc run` takes: it is checked instead of the samplers alone. A
-        `ConfigError` names an unknown key or choice, or a value out of range.
-    config_dir : str or Path, optional
-        A folder with the user's own groups.
-    everything : bool
-        Print a table for each small case.
-    """
+    """Check samplers on small data, or a schedule, by the `KEYS` of `splitmerge_cli.verify.cases`; print a line for
+    each model and a summary, or all tables (`everything`). 0 when every exact sampler is exact, else 1; 1, too, where
+    nothing was compared. `config_dir`: a folder with the user's own groups."""
     own_places = places(config_dir)
     import_beside(own_places)
     request = read_request(args, own_places, everything)
@@ -265,7 +252,7 @@ def _check_form(case: Case, form: Form, gibbs: list[NDArray[np.float64]], reques
     kernel = kernel_of(case, sampler, sampler_options)
     exact, cells = _judge_matrices(case, kernel, gibbs, is_adaptive)
     defect = max((transitions.stationarity_defect(P, case.pi) for P in kernel.matrices), default=np.nan)
-    worst = worst_transition(case, sampler) if not exact and (mode == "exact" or request.everything) else None
+    worst = export.worst_transition(case, sampler) if not exact and (mode == "exact" or request.everything) else None
     ways: tuple[str, ...] = ("",)
     if is_adaptive and "adaptation" not in sampler_options:
         ways = ADAPTATIONS if mode == "exact" else ADAPTATIONS[:1]

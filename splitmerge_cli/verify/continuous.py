@@ -23,10 +23,9 @@ DEGREES = 2.0 ** (0.5 * np.arange(15))
 def lines_log_weight(
     x: ArrayLike, concentration: Concentration, sigma0: float, sigma1: float, noise: str, a0: float, prior: str
 ) -> Callable[[State], float]:
-    """Log weight of partitioned points ``[N, 2]`` on lines, each line's parameters integrated out.
-
-    sigma0 and sigma1 are standard deviations of intercept and slope, and of the noise. With ``noise=nig`` the noise has
-    variance InvGamma(a0, sigma1^2 (a0 - 1)), and sigma0 grows with it in proportion.
+    """Log weight of partitioned points ``[N, 2]`` on lines, each line's parameters integrated out. sigma0 and sigma1
+    are standard deviations of intercept and slope, and of the noise. With ``noise=nig`` the noise has variance
+    InvGamma(a0, sigma1^2 (a0 - 1)), and sigma0 grows with it in proportion.
 
     Source: the ordinates of a cluster are multivariate normal, with covariance sigma1^2 I + sigma0^2 X X', X = [1,
     abscissa]; unknown noise: multivariate t.
@@ -79,28 +78,17 @@ def gaussian_log_weight(
     resolution: ArrayLike = 0.0,
     power: float = 1.0,
 ) -> Callable[[State], float]:
-    """Log weight of a partition under a Gaussian mixture, means and covariances integrated out.
+    """Log weight of a partition of points ``[N, D]`` (NaN where a cell is missing: diag has no factor for it, full
+    integrates it out, which takes power=1) under a Gaussian mixture, means and covariances integrated out. diag: a
+    variance InvGamma(a0, b0) of each dimension; iso: one for all; full: Sigma ~ InvWishart(2 a0 + D - 1, 2 diag(b0)).
+    The mean has covariance 1/kappa0 times the points' covariance, and is m0; m0, b0 and resolution may be one for each
+    column, b0 and kappa0 pairs (shape, rate), the rate of b0 one for each column, too. A point has its mean log density
+    over x - r / 2 to x + r / 2, raised to the power.
 
-    Parameters
-    ----------
-    x : array of float, shape (N, D)
-        NaN where a cell is missing. diag: it has no factor; full: it is integrated out, which takes power=1.
-    covariance : {'diag', 'iso', 'full'}
-        diag: a variance InvGamma(a0, b0) of each dimension; iso: one for all; full: Sigma ~ InvWishart(2 a0 + D - 1,
-        2 diag(b0)). The mean has covariance 1/kappa0 times the points' covariance, and is m0 (or one for each column).
-    b0 : float or array of float, shape (D,), or (shape, rate)
-        The rate a number or one for each column. iso: one number.
-    resolution : float or array of float, shape (D,)
-        r: a point has its mean log density over x - r / 2 to x + r / 2.
-    power : float
-        zeta: the density of every point is raised to it.
-
-    Notes
-    -----
-    Source: Gelman et al. 2013, section 3.3 (the numbers of each column: diag; of all columns: iso); Murphy,
-    Conjugate Bayesian analysis of the Gaussian distribution (2007), equation 266 (full). A resolution: the factor
-    exp(-r^2 / (24 v)) of every point is taken into the prior of the variance v, which becomes the prior of another b0.
-    A power: as written in docs/derivations.md, "A power of the likelihood", from weighted sums.
+    Source: Gelman et al. 2013, section 3.3 (the numbers of each column: diag; of all columns: iso); Murphy, Conjugate
+    Bayesian analysis of the Gaussian distribution (2007), equation 266 (full). A resolution: the factor exp(-r^2 / (24
+    v)) of every point is taken into the prior of the variance v, which becomes the prior of another b0. A power: as
+    written in docs/derivations.md, "A power of the likelihood", from weighted sums.
     """
     points = np.asarray(x, dtype=float)
     grain = np.broadcast_to(np.asarray(resolution, dtype=float), points.shape[1]) ** 2 / 12
@@ -123,12 +111,9 @@ def tailed_log_weight(
     resolution: ArrayLike = 0.0,
 ) -> Callable[[State], float]:
     """Log weight of a partition under a Gaussian mixture whose rows have weights: the covariance of a row is over its.
-
-    The other parameters are as in `gaussian_log_weight`. Where `weights` are None they and the degrees of freedom
-    are integrated out: in each weight the trapezoidal rule in its logarithm below 8 degrees of freedom, above them
-    Gauss-Laguerre quadrature; then the sum over the degrees of freedom.
-
-    A missing cell (NaN), which diag alone takes, has no factor; nor does another covariance take a resolution.
+    Where `weights` are None they and the degrees of freedom are integrated out: in each weight the trapezoidal rule in
+    its logarithm below 8 degrees of freedom, above them Gauss-Laguerre quadrature; then the sum over the degrees of
+    freedom. A missing cell (NaN), which diag alone takes, has no factor; nor does another covariance take a resolution.
 
     Source: Gelman et al. 2013, section 3.3, and Murphy 2007, equation 266, with weighted sums.
     """
@@ -248,13 +233,10 @@ def weighted_log_lik(
 def mixed_log_weight(
     x: ArrayLike, types: Sequence[str], levels: Sequence[int], concentration: Concentration, **options: Any
 ) -> Callable[[State], float]:
-    """Log weight of partitioned rows ``[N, D]``, NaN where a cell is missing, with columns of several types, parameters
-    integrated out.
-
-    `types` are words of ``mixed_cells.TYPES``, `levels` the levels of categorical and ordinal columns. The options are
-    the model's: prior, beta1, beta0, alpha, shape, rate (a number or one per count column), m0, b0 and resolution (a
-    number or one per real column), kappa0, a0, covariance, power; b0 and kappa0 may be pairs as in
-    `gaussian_log_weight`. With tails=t the rows have `weights`, as in `tailed_log_weight`.
+    """Log weight of partitioned rows ``[N, D]``, NaN where a cell is missing, with columns of several `types` (words of
+    ``mixed_cells.TYPES``; `levels` of categorical and ordinal ones), parameters integrated out. The options are the
+    model's, a number or one per column of their type; b0 and kappa0 may be pairs as in `gaussian_log_weight`. With
+    tails=t the rows have `weights`, as in `tailed_log_weight`.
 
     Source: Gelman et al. 2013, section 2.4 to 2.6, of the observed cells of a column and cluster, sums weighted by the
     power; real cells as in `gaussian_log_weight`.
@@ -364,13 +346,6 @@ def scattered_counts_log_weight(
     return mixture_log_weight(log_lik, concentration, prior)
 
 
-def _cell_grid(nodes: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Places of a missing cell, from the prior mean of its column, and logs of their steps: the tails of a t
-    distribution end there. Fewer where the scales have a grid of many nodes, over which the integrand is smooth."""
-    t = np.linspace(-6.0, 6.0, 481 if nodes < 100 else 161)
-    return np.sinh(t), np.log(np.cosh(t) * (t[1] - t[0]))
-
-
 def _log_lik_with_missing(
     y: NDArray[np.float64], kappa0: float, a0: float, b0: NDArray[np.float64], grain: NDArray[np.float64]
 ) -> NDArray[np.float64]:
@@ -385,7 +360,10 @@ def _log_lik_with_missing(
     are summed over a grid.
     """
     n, D = y.shape
-    grid, log_steps = _cell_grid(len(b0))
+    # places of a missing cell, from the prior mean of its column, and logs of their steps: the tails of a t
+    # distribution end there. Fewer where the scales have a grid of many nodes, over which the integrand is smooth
+    t = np.linspace(-6.0, 6.0, 481 if len(b0) < 100 else 161)
+    grid, log_steps = np.sinh(t), np.log(np.cosh(t) * (t[1] - t[0]))
     lacks = np.isnan(y)
     c = int(lacks.sum(axis=0).argmax())
     rest = [d for d in range(D) if d != c]

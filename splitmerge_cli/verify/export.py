@@ -1,8 +1,5 @@
-"""What a check says of a kernel that is not exact, and posteriors written for other programs.
-
-Where a kernel that is not exact leaves balance most, and what in its ratio would explain it.
-
-Posteriors written as data of their own, which any program can be tested against: `smcmc posteriors export`.
+"""Where a kernel that is not exact leaves balance most, and what in its ratio would explain it; posteriors written as
+data of their own, which any program can be tested against: `smcmc posteriors export`.
 
 The posteriors of `small_posteriors` have the probability of every state, the ones of `large_posteriors` have means that
 were made before. ``exported/README.md`` describes the files, and is one of them.
@@ -27,14 +24,12 @@ from splitmerge_cli.priors import priors, specification
 from splitmerge_cli.runs.initial import build_sampler
 from splitmerge_cli.runs.store.manifest import sha256_of
 from splitmerge_cli.runs.store.schema import SealedFolder
-from splitmerge_cli.verify import large_posteriors, small_posteriors, transitions
-from splitmerge_cli.verify.cases import Case
+from splitmerge_cli.verify import cases, kernel, large_posteriors, small_posteriors, transitions
 from splitmerge_cli.verify.enumerate import State
-from splitmerge_cli.verify.kernel import EXACT
 from splitmerge_cli.verify.large_posteriors import LARGEST, LargePosterior
 from splitmerge_cli.verify.paths import TooManyPaths
-from splitmerge_cli.verify.proposals import Proposals, SeveralProposals, proposals
 from splitmerge_cli.verify.small_posteriors import Posterior
+from splitmerge_cli.verify.transitions import Proposals, SeveralProposals, proposals
 from splitmerge_cli.version import __version__
 
 DENSITIES = "the ratio of the posterior densities"
@@ -77,7 +72,7 @@ def format_state(state: State) -> str:
     return "".join(f"{{{items}}}" for items in clusters) + (f" and {empty} empty" if empty > 0 else "")
 
 
-def worst_transition(case: Case, sampler: Component) -> Worst | None:
+def worst_transition(case: cases.Case, sampler: Component) -> Worst | None:
     """Find where a sampler leaves balance most on a case; None if the choices cannot be listed, and where the kernel
     is in balance."""
     rng = Rng(0)
@@ -89,7 +84,7 @@ def worst_transition(case: Case, sampler: Component) -> Worst | None:
     flow = case.pi[:, None] * P
     a, b = (int(t) for t in np.unravel_index(int((flow - flow.T).argmax()), P.shape))
     # nan: it leaves the states that the prior allows
-    if not flow[a, b] - flow[b, a] >= EXACT:
+    if not flow[a, b] - flow[b, a] >= kernel.EXACT:
         return None
     start, back = case.states[a], case.states[b]
     by_move: dict[str, float] = {}
@@ -100,11 +95,9 @@ def worst_transition(case: Case, sampler: Component) -> Worst | None:
     return Worst(start, back, move, float(flow[a, b]), float(flow[b, a]), _explain(case, rng, built, (a, b)))
 
 
-def _least_balanced(case: Case, rng: Rng, built: Any) -> NDArray[np.float64]:
-    """Return the transition matrix; of an adaptive sampler the one that is furthest from balance.
-
-    The sampler is then fixed to the pair of items and the partitions of that matrix.
-    """
+def _least_balanced(case: cases.Case, rng: Rng, built: Any) -> NDArray[np.float64]:
+    """The transition matrix; of an adaptive sampler the one that is furthest from balance, whose pair of items and
+    partitions the sampler is then fixed to."""
     if not hasattr(built, "fix"):
         return transitions.transition_matrix(case.model, rng, built, case.states)
     worst, least = None, -1.0
@@ -119,7 +112,7 @@ def _least_balanced(case: Case, rng: Rng, built: Any) -> NDArray[np.float64]:
     return least_balanced
 
 
-def _explain(case: Case, rng: Rng, built: Sampler, pair: tuple[int, int]) -> str:
+def _explain(case: cases.Case, rng: Rng, built: Sampler, pair: tuple[int, int]) -> str:
     """Find the first change of the ratio that brings the kernel into balance, and leaves a way between the pair."""
     try:
         proposals_made = proposals(case.model, rng, built, case.states)
@@ -130,7 +123,7 @@ def _explain(case: Case, rng: Rng, built: Sampler, pair: tuple[int, int]) -> str
     for text, change in (*_changes_by_term(proposals_made), *_changes_by_density(case, proposals_made)):
         with np.errstate(invalid="ignore"):
             P = proposals_made.with_ratio(proposals_made.log_ratio + change)
-        if P[pair] > 0.0 and transitions.balance_defect(P, case.pi) < EXACT:
+        if P[pair] > 0.0 and transitions.balance_defect(P, case.pi) < kernel.EXACT:
             return text
     return _explain_by_moves(case, proposals_made, built.moves)
 
@@ -150,7 +143,7 @@ def _changes_by_term(proposals_made: Proposals) -> Iterator[tuple[str, NDArray[n
         yield f"its term {term!r} should count twice", value
 
 
-def _changes_by_density(case: Case, proposals_made: Proposals) -> Iterator[tuple[str, NDArray[np.float64]]]:
+def _changes_by_density(case: cases.Case, proposals_made: Proposals) -> Iterator[tuple[str, NDArray[np.float64]]]:
     """Changes by the ratio of the posterior densities."""
     target = np.log(case.pi[proposals_made.target]) - np.log(case.pi[proposals_made.origin])
     yield f"{DENSITIES} is left out", target
@@ -158,11 +151,9 @@ def _changes_by_density(case: Case, proposals_made: Proposals) -> Iterator[tuple
     yield f"{DENSITIES} should count once, not twice", -target
 
 
-def _explain_by_moves(case: Case, proposals_made: Proposals, moves: Sequence[str]) -> str:
-    """Find what the ratio lacks compared with posterior densities and proposal probabilities.
-
-    It may be right up to a factor for each move.
-    """
+def _explain_by_moves(case: cases.Case, proposals_made: Proposals, moves: Sequence[str]) -> str:
+    """Find what the ratio lacks compared with posterior densities and proposal probabilities, right up to a factor for
+    each move."""
     chosen = (proposals_made.origin != proposals_made.target) & np.isfinite(proposals_made.log_ratio)
     n = proposals_made.states
     q = np.bincount(proposals_made.origin * n + proposals_made.target, proposals_made.probability, n * n)
@@ -190,11 +181,11 @@ def _explain_by_moves(case: Case, proposals_made: Proposals, moves: Sequence[str
     }
     for text, change in changes.items():
         left = {int(k): (lacks - change)[move == k] for k in np.unique(move)}
-        if max(np.ptp(values) for values in left.values()) < EXACT:
+        if max(np.ptp(values) for values in left.values()) < kernel.EXACT:
             factors = [
                 f"a factor {np.exp(values[0]):.4g} of {moves[k]}"
                 for k, values in left.items()
-                if abs(values[0]) > EXACT
+                if abs(values[0]) > kernel.EXACT
             ]
             lacking = f"its ratio lacks {' and '.join(factors)}" if factors else ""
             return "; ".join(filter(None, [text, lacking]))
@@ -211,10 +202,8 @@ IMPLIED = {"power": 1.0, "resolution": 0.0}
 
 
 def export(folder: Path) -> list[dict[str, Any]]:
-    """Write all posteriors to a folder, and return a line for each: id, kind, model, prior, N.
-
-    A `ConfigError` says that this version of NumPy generates other data than those that the stored means are of.
-    """
+    """Write all posteriors to a folder, and return a line for each: id, kind, model, prior, N. A `ConfigError` says
+    that this version of NumPy generates other data than those that the stored means are of."""
     entries = []
     with SealedFolder(folder) as files:
         for name in ("data", "posteriors", "reference"):

@@ -1,10 +1,6 @@
-"""Checks of a kernel: its transition matrices, its schedules, the frequencies of its chains.
-
-The sampled check: frequencies of chains against the enumerated posterior.
-
-How often chains are in each state of a small case, and the noise of these frequencies. The kernel of a sampler on a
-small case: its transition matrices, its balance, its mutants. Schedules as users write them, against the enumerated
-posterior: the weighted list or the cycle that a run makes.
+"""The kernel of a sampler on a small case: its transition matrices, its balance, its mutants; how often chains are in
+each state, against the enumerated posterior and the noise of frequencies; schedules as users write them: the weighted
+list or the cycle that a run makes.
 """
 
 from __future__ import annotations
@@ -28,11 +24,10 @@ from splitmerge_cli.core.rng import ContinuousDraw, Rng
 from splitmerge_cli.core.sampler import PARTITION, Sampler
 from splitmerge_cli.runs.initial import build_sampler
 from splitmerge_cli.runs.schedule import Schedule, build_schedule
-from splitmerge_cli.verify import transitions
+from splitmerge_cli.verify import paths, transitions
 from splitmerge_cli.verify.cases import Case, Request
 from splitmerge_cli.verify.enumerate import state_of
-from splitmerge_cli.verify.paths import TooManyPaths
-from splitmerge_cli.verify.proposals import SeveralProposals, proposals
+from splitmerge_cli.verify.transitions import SeveralProposals, proposals
 
 if TYPE_CHECKING:
     from splitmerge_cli.config import RunSpecification
@@ -52,7 +47,18 @@ def sampled_check(case: Case, sampler: Component, kernel: Kernel, request: Reque
         connected = kernel.is_connected or (
             kernel.why == "continuous" and PARTITION not in sampler.target.invariants(case.model, **sampler.options)
         )
-    parts, sign = _chain_of(case.model, sampler, connected)
+    # return the samplers of the sampled check, and the sign for those that were added
+    parts, sign = [sampler], ""
+    if not connected:
+        sign = "*"
+        if "adaptation" in sampler.options:
+            parts.append(gibbs_update(conjugate=True, scan="site"))
+        else:
+            parts.append(gibbs_update(case.model.conjugate))
+            parts += [component("sampler", "birth_death", mode=sampler.options["mode"])] if case.model.conjugate else []
+    if case.model.refreshes and sampler.name != "refresh":
+        sign += "+"
+        parts.append(component("sampler", "refresh"))
 
     def build(model: Model, rng: Rng) -> tuple[list[Sampler], Sampler]:
         scan = gibbs_update(model.conjugate)
@@ -101,22 +107,6 @@ def sampled_check_of_weights(case: Case, sampler: Component, request: Request) -
     return [cell_by_check["alone"], "", cell_by_check["gibbs"]], [cell_by_check["refresh"], f"{largest:.4f}"], far
 
 
-def _chain_of(model: Model, sampler: Component, connected: bool) -> tuple[list[Component], str]:
-    """Return the samplers of the sampled check, and the sign for those that were added."""
-    parts, sign = [sampler], ""
-    if not connected:
-        sign = "*"
-        if "adaptation" in sampler.options:
-            parts.append(gibbs_update(conjugate=True, scan="site"))
-        else:
-            parts.append(gibbs_update(model.conjugate))
-            parts += [component("sampler", "birth_death", mode=sampler.options["mode"])] if model.conjugate else []
-    if model.refreshes and sampler.name != "refresh":
-        sign += "+"
-        parts.append(component("sampler", "refresh"))
-    return parts, sign
-
-
 CHAINS = 4
 """Chains of adaptive samplers that are sampled together."""
 BATCHES = 40
@@ -154,11 +144,8 @@ def adaptive_frequencies(
     weights: Sequence[float] | None = None,
 ) -> tuple[NDArray[np.float64], float]:
     """Run `CHAINS` chains of adaptive samplers, which share their history, and count the states of all, as
-    `sampled_frequencies` does.
-
-    `build` makes the samplers of one chain, in the order in which they step, and the Gibbs scan that warms it up.
-    Iterations count all chains together; before them each chain makes `discard` scans, which do not count.
-    """
+    `sampled_frequencies` does. `build` makes the samplers of one chain, in the order in which they step, and the Gibbs
+    scan that warms it up: `discard` scans, which do not count. Iterations count all chains together."""
     chains = []
     for number in range(CHAINS):
         model, rng = case.build(), Rng(seed, number)
@@ -252,7 +239,7 @@ def kernel_of(case: Case, sampler: Component, options_given: Container[str] = ()
         found = list(transitions.adaptive_matrices(case.model, rng, built, case.states, histories))
         built.fix(*histories[0], *transitions.disagreements(histories[0])[0])  # type: ignore[attr-defined]
         mutants = _count_mutants(case, built)
-    except TooManyPaths:
+    except paths.TooManyPaths:
         return Kernel([], why="too many paths")
     except ContinuousDraw:
         return Kernel([], why="continuous")
@@ -261,10 +248,8 @@ def kernel_of(case: Case, sampler: Component, options_given: Container[str] = ()
 
 
 def _count_mutants(case: Case, built: Sampler) -> tuple[int, int]:
-    """Count the mutants of a kernel that are found, and all.
-
-    A kernel with several proposals in a step has none, nor one whose ratio is not made of named terms.
-    """
+    """Count the mutants of a kernel that are found, and all: none where a step has several proposals, or a ratio that
+    is not made of named terms."""
     if not built.TERMS or built.mode != "exact":
         return 0, 0
     try:
@@ -292,11 +277,8 @@ def verify_schedule(
     config_dir: str | Path | None,
     console: Console,
 ) -> int:
-    """Check a schedule on small cases of models, by name, and print a line for each; 0 when it is exact in every case.
-
-    `KEYS` of the command's arguments, as typed, make the schedule; `config_dir` is a folder with the user's own groups.
-    A `ConfigError` says that it cannot be composed, or that no model supports it.
-    """
+    """Check a schedule, as the `KEYS` of the command's arguments make it, on small cases of models, by name, and print
+    a line for each; 0 when it is exact in every case. `config_dir`: a folder with the user's own groups."""
     own_words = [f"{key}={value}" for key, value in args.items() if key in KEYS or key.startswith("sampler.")]
     rejected: dict[str, ConfigError] = {}
     wrong = checked = 0
@@ -333,12 +315,9 @@ def verify_schedule(
 
 
 def iteration_matrix(case: Case, schedule: Schedule, rng: Rng) -> tuple[NDArray[np.float64] | None, str]:
-    """Compose the transition matrix of one iteration from the matrices of its samplers, each enumerated; the second is
-    why it is None.
-
-    It is given the hyper-parameters, which `refresh` resamples and which stay as they are here. None if a sampler
-    learns from other chains, keeps a state of its own, draws from a continuum, or has too many execution paths.
-    """
+    """Compose the transition matrix of one iteration, given the hyper-parameters, from the matrices of its samplers,
+    each enumerated. None, and why, if a sampler learns from other chains, keeps a state of its own, draws from a
+    continuum, or has too many execution paths."""
     n = len(schedule.weights or ())
     matrix_by_step: dict[int, NDArray[np.float64]] = {}
 
@@ -362,7 +341,7 @@ def iteration_matrix(case: Case, schedule: Schedule, rng: Rng) -> tuple[NDArray[
             cycle.insert(0, np.tensordot(share, drawn, axes=1))
     except ContinuousDraw:
         return None, "continuous"
-    except TooManyPaths:
+    except paths.TooManyPaths:
         return None, "too many paths"
     return reduce(np.matmul, cycle), ""
 

@@ -1,8 +1,5 @@
-"""Known posteriors that other programs can be tested against.
-
-Samples of any program, compared with an enumerated posterior over partitions.
-
-Posteriors too large to enumerate: generated data, a model with all numbers, and means from coupled pairs of chains.
+"""Known posteriors that samples of any program are compared with: enumerated ones, and ones too large to enumerate,
+which are generated data, a model with all numbers, and means from coupled pairs of chains.
 
 ``scripts/certify_posteriors.py`` makes the means and writes ``large_posteriors.csv`` and ``large_runs.csv`` next to
 this module: they take minutes. The data are generated again, and compared with the digest that was stored with the
@@ -55,12 +52,9 @@ class Comparison:
 
 
 def check(case: Posterior, labels: ArrayLike, K: ArrayLike | None = None) -> Comparison:
-    """Compare draws of partitions with an enumerated posterior.
-
-    `labels` ``[draws, N]`` are successive draws of a chain, or of chains one after the other, clusters numbered in any
-    way; `K` ``[draws]`` their clusters with the empty ones, by default those that hold an item. A `ConfigError` names
-    other numbers of items, too few draws, or a state of which the model has none.
-    """
+    """Compare draws of partitions with an enumerated posterior: `labels` ``[draws, N]`` of a chain, or of chains one
+    after the other, clusters numbered in any way; `K` ``[draws]`` their clusters with the empty ones, by default those
+    that hold an item."""
     draws = np.asarray(labels)
     if draws.ndim != 2 or draws.shape[1] != case.n_items:
         raise ConfigError(f"samples: shape {draws.shape}; expected [draws, {case.n_items}], the items of {case.id}")

@@ -1,8 +1,6 @@
-"""Transition matrices of compiled samplers, and single moves of them, step by step.
-
-Single moves of the compiled samplers of Herlau et al. 2014, step by step, for figures.
-
-The exact transition matrix of a compiled sampler, by enumeration of all its execution paths.
+"""The exact transition matrix of a compiled sampler, by enumeration of all its execution paths; its proposals before
+acceptance, from which the matrices of the printed form and of all mutants follow, too; and single moves of the samplers
+of Herlau et al. 2014, step by step, for figures.
 
 Every choice of a sampler passes through its ``Rng``. A script takes the place of the stream and is turned, path by
 path, through all options of positive probability; the product of their probabilities along a path is the path's
@@ -11,12 +9,13 @@ probability. So the matrix belongs to the code that runs, not to a formula about
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse.csgraph import connected_components
 
@@ -28,7 +27,7 @@ from splitmerge_cli.runs.initial import build_sampler
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.reconfiguration import Reconfiguration
 from splitmerge_cli.verify.enumerate import State, state_of
-from splitmerge_cli.verify.paths import execution_paths
+from splitmerge_cli.verify.paths import TooManyPaths, execution_paths
 
 Labels = NDArray[np.int32]
 Plate = tuple[str, Labels]
@@ -81,11 +80,9 @@ def reconfigurations(
     pair: tuple[int, int] = (-1, -1),
     seed: int = 0,
 ) -> Iterator[Move]:
-    """Make so many moves of `arm` from one state, with two partitions that it learns from, all labels ``[N]``.
-
-    Items are visited in item order (``relabel=false``), in a move and its reverse. The pair is (i, j); (-1, -1): drawn
-    by each move.
-    """
+    """Make so many moves of `arm` from one state, with two partitions that it learns from, all labels ``[N]``. Items
+    are visited in item order (``relabel=false``), in a move and its reverse. The pair is (i, j); (-1, -1): drawn by
+    each move."""
     rng = Rng(seed)
     built = build_sampler(sampler.with_options(relabel=False), model, rng)
     assert isinstance(built, Reconfiguration)
@@ -107,11 +104,8 @@ def is_same_partition(a: ArrayLike, b: ArrayLike) -> bool:
 
 
 def has_all_plates(move: Move) -> bool:
-    """Whether a move has all plates of the paper's figure.
-
-    It is an accepted split; other blocks are out and find places, then single items move in and out; the number of
-    clusters stays.
-    """
+    """Whether a move has all plates of the paper's figure: an accepted split; other blocks are out and find places,
+    then single items move in and out; the number of clusters stays."""
     state, end = move.plate("state"), move.plate("singles")
     inside = move.plate("refinement") >= 0
     i, j = move.pair
@@ -129,12 +123,9 @@ def has_all_plates(move: Move) -> bool:
 
 
 def find_example(model: Model, sampler: Component, seed: int = 0) -> tuple[Move, Move]:
-    """Find a move that shows all plates, from a state of three Gibbs chains, and the move that undoes it.
-
-    Among the moves from the states of three chains after `SCANS[1]` scans (z_a is the chain's own after `SCANS[0]`, z_b
-    another's) the one of highest acceptance ratio for which `has_all_plates` holds and whose reverse was found; a
-    RuntimeError where there is none.
-    """
+    """A move that shows all plates, and the move that undoes it: among the moves from the states of three Gibbs chains
+    after `SCANS[1]` scans (z_a is the chain's own after `SCANS[0]`, z_b another's) the one of highest acceptance ratio
+    for which `has_all_plates` holds and whose reverse was found; a RuntimeError where there is none."""
     states = gibbs_states(model, 3, SCANS, seed)
     found: list[tuple[Move, Labels, Labels]] = []
     for own_start, other in product(range(3), repeat=2):
@@ -163,11 +154,9 @@ def option_probabilities(model: Model, options: Sequence[ArrayLike]) -> NDArray[
 def proposal_probability(
     model: Model, sampler: Component, state: State, end: Sequence[int], pair: tuple[int, int]
 ) -> float:
-    """Probability with which a move of `arm`, its partitions fixed to one block and singletons, proposes `end`.
-
-    With these two partitions c is all singletons, so that `variant=sarm` is Algorithm 2 on the given pair, in item
-    order. The compiled sampler's choices are enumerated.
-    """
+    """Probability with which a move of `arm`, its partitions fixed to one block and singletons, proposes `end`, by the
+    compiled sampler's choices. With these two partitions c is all singletons, so that `variant=sarm` is Algorithm 2 on
+    the given pair, in item order."""
     rng = Rng()
     built = build_sampler(sampler.with_options(relabel=False), model, rng)
     N = model.N
@@ -206,11 +195,9 @@ class Ends:
 def paths_from(
     model: Model, rng: Rng, sampler: Sampler, state: State, always_accept: bool = False, limit: int = 2_000_000
 ) -> dict[str, Any]:
-    """Enumerate the execution paths of one step from a state by a sampler of this model and generator, at most `limit`.
-
-    With `always_accept` every proposal is accepted and no acceptance counted: the paths are proposals. `TooManyPaths`
-    and `ContinuousDraw`, a choice that has no list of options, are raised.
-    """
+    """Enumerate the execution paths of one step from a state, at most `limit` (`TooManyPaths`). With `always_accept`
+    every proposal is accepted and no acceptance counted: the paths are proposals. A choice that has no list of options
+    is a `ContinuousDraw`."""
     parameters = np.array(state[2]) if len(state) == 3 else None
     return execution_paths(model, rng, sampler, state[0], state[1], parameters, always_accept, limit)
 
@@ -230,11 +217,9 @@ def list_paths(
 def transition_matrix(
     model: Model, rng: Rng, sampler: Sampler, states: Sequence[State], limit: int = 2_000_000
 ) -> NDArray[np.float64]:
-    """Enumerate the transition matrix of one step, shape (n_states, n_states); rows sum to 1.
-
+    """Enumerate the transition matrix of one step, shape (n_states, n_states), by `limit` paths at most; rows sum to 1.
     Every decision counts as it is made, early rejection included. The row of a state from which a path leads to none of
-    the states is nan. `TooManyPaths` is raised when more than `limit` paths are needed in all.
-    """
+    the states is nan."""
     ends = Ends(states)
     P = np.zeros((len(states), len(states)))
     used = 0
@@ -252,11 +237,8 @@ History = tuple[NDArray[np.int32], NDArray[np.int32]]
 
 
 def example_histories(states: Sequence[State], number: int, seed: int = 0) -> list[History]:
-    """Pairs of different partitions to learn from, at most so many.
-
-    The first is one cluster and singletons, which disagree on every pair of items; the second one cluster and item 0
-    apart, which agree on all others; the rest are drawn.
-    """
+    """Pairs of different partitions to learn from, at most so many: one cluster and singletons, which disagree on every
+    pair of items; one cluster and item 0 apart, which agree on all others; the rest are drawn."""
     partitions = list(dict.fromkeys(state[0] for state in states))
     if len(partitions) < 2:
         return []
@@ -325,3 +307,130 @@ def balance_defect(P: NDArray[np.float64], pi: NDArray[np.float64]) -> float:
 def total_variation(p: NDArray[np.float64], q: NDArray[np.float64]) -> float:
     """Half the summed absolute difference of two distributions."""
     return float(0.5 * np.abs(p - q).sum())
+
+
+ROUNDING = 1e-9
+"""Largest difference by rounding: two sums of the same terms that agree within it count as equal."""
+
+
+class SeveralProposals(Exception):
+    """A step is more than one proposal: its matrix does not follow from the proposals of a state."""
+
+
+@dataclass(frozen=True)
+class Proposals:
+    """Every proposal of a sampler from every state of a case; P of them, T terms."""
+
+    terms: tuple[str, ...]
+    """Terms of the log ratio, by name."""
+    counted: NDArray[np.bool_]
+    """Shape (T,): which count in the sampler's own ratio."""
+    printed: int
+    """The term that the printed form adds; -1 without one."""
+    origin: NDArray[np.int64]
+    target: NDArray[np.int64]
+    """Shape (P,): numbers of the states."""
+    move: NDArray[np.int64]
+    """Shape (P,): number of the move."""
+    probability: NDArray[np.float64]
+    log_ratio: NDArray[np.float64]
+    """Shape (P,): of proposing it; of accepting it (nan: null)."""
+    values: NDArray[np.float64]
+    """Shape (P, T): what each term adds to log_ratio."""
+    states: int
+
+    def has_named_terms(self) -> bool:
+        """Whether the log ratio is the sum of the named terms that count: a sampler in Python that does not ``add``
+        them has none; a Gibbs update needs none."""
+        is_made = np.isfinite(self.log_ratio)
+        gap = np.abs(self._sum(self.counted)[is_made] - self.log_ratio[is_made])
+        return bool(self.terms) and bool((gap < ROUNDING).all())
+
+    def _sum(self, counted: NDArray[np.bool_], sign: NDArray[np.float64] | None = None) -> NDArray[np.float64]:
+        values = self.values[:, counted]
+        with np.errstate(invalid="ignore"):
+            return np.asarray((values if sign is None else values * sign[counted]).sum(axis=1))
+
+    def matrix(self, omit: Collection[str] = (), flip: Collection[str] = (), printed: bool = False) -> NDArray[Any]:
+        """The transition matrix with acceptance min(1, exp(sum of terms)). With terms left out, or of opposite sign, it
+        is a mutant's ratio; `printed` counts the printed term, too."""
+        log_ratio = self.log_ratio
+        if omit or flip or printed:
+            counted = self.counted & ~np.isin(self.terms, list(omit))
+            if printed:
+                counted[self.printed] = True
+            log_ratio = self._sum(counted, np.where(np.isin(self.terms, list(flip)), -1.0, 1.0))
+            log_ratio = np.where(np.isnan(self.log_ratio), np.nan, log_ratio)
+        return self.with_ratio(log_ratio)
+
+    def with_ratio(self, log_ratio: NDArray[np.float64]) -> NDArray[np.float64]:
+        """The transition matrix with these log acceptance ratios, shape (P,), nan where there is no proposal."""
+        # a ratio that is 1 but for rounding counts as 1, as in the generator; nan is no proposal
+        accepted = np.where(np.isnan(log_ratio), 0.0, np.exp(np.minimum(log_ratio, 0.0)))
+        accepted[log_ratio >= -1e-12] = 1.0
+        n, p = self.states, self.probability
+        flat = np.bincount(self.origin * n + self.target, p * accepted, n * n)
+        P: NDArray[Any] = flat.reshape(n, n)
+        P[np.diag_indices(n)] += np.bincount(self.origin, p * (1.0 - accepted), n)
+        return P
+
+    def is_factor(self, term: str) -> bool:
+        """Whether a term ever changes a ratio of two different states."""
+        is_made = (self.origin != self.target) & ~np.isnan(self.log_ratio)
+        return bool((np.abs(self.values[is_made, self.terms.index(term)]) > ROUNDING).any())
+
+    def mutants(self) -> dict[tuple[str, str], NDArray[np.float64]]:
+        """Matrix of every mutant that is one: a term that counts left out ("omit") or of opposite sign ("flip")."""
+        mutant_by_name = {}
+        for term, counts in zip(self.terms, self.counted, strict=True):
+            if counts and self.is_factor(term):
+                mutant_by_name["omit", term] = self.matrix(omit=(term,))
+                mutant_by_name["flip", term] = self.matrix(flip=(term,))
+        return mutant_by_name
+
+
+def proposals(model: Model, rng: Rng, sampler: Sampler, states: Sequence[State], limit: int = 2_000_000) -> Proposals:
+    """Enumerate every proposal of a sampler; `SeveralProposals` if a step makes several, each on what the last one
+    left."""
+    ends = Ends(states)
+    rows: list[dict[str, Any]] = []
+    used = 0
+    for t, state in enumerate(states):
+        rows.append(paths_from(model, rng, sampler, state, always_accept=True, limit=limit - used))
+        # a proposal of none of the states is rejected: the state stays
+        numbers = ends.numbers(rows[-1])
+        rows[-1]["target"] = np.where(numbers < 0, t, numbers)
+        used += len(rows[-1]["K"])
+        if sampler.TERMS and rows[-1]["proposals"].max() > 1:
+            raise SeveralProposals("a step makes several proposals, each on what the last one left")
+        if used >= limit:
+            raise TooManyPaths(f"more than {limit} proposals")
+    printed = sampler.PRINTED_TERM
+
+    def all_of(name: str) -> NDArray[Any]:
+        return np.concatenate([row[name] for row in rows])
+
+    return Proposals(
+        terms=tuple(sampler.TERMS),
+        counted=np.array(sampler.counted_terms, dtype=np.bool_),
+        printed=sampler.TERMS.index(printed) if printed else -1,
+        origin=np.repeat(np.arange(len(states)), [len(row["K"]) for row in rows]),
+        target=all_of("target"),
+        move=all_of("move"),
+        probability=all_of("probability"),
+        log_ratio=all_of("log_ratio"),
+        values=all_of("terms"),
+        states=len(states),
+    )
+
+
+def proposal_table(model: Model, sampler: Component, state: State) -> pd.DataFrame:
+    """Table of every proposal from a state: move, target_state, probability (of proposing it; null proposals are those
+    whose target is the state itself with log_ratio nan), log_ratio (of the acceptance, natural log). Paths of one move
+    to one state with one ratio are summed."""
+    rng = Rng()
+    paths = list_paths(model, rng, build_sampler(sampler, model, rng), state, always_accept=True)
+    table = pd.DataFrame(paths, columns=["target_state", "probability", "log_ratio", "move"])
+    table["log_ratio"] = table["log_ratio"].round(9)
+    grouped = table.groupby(["move", "target_state", "log_ratio"], dropna=False, sort=True)["probability"].sum()
+    return grouped.reset_index()[["move", "target_state", "probability", "log_ratio"]]

@@ -152,7 +152,7 @@ def test_a_choice_that_fails_leaves_no_fits(
 ) -> None:
     table.to_csv("t.csv", index=False)
     monkeypatch.setattr(candidates, "LASTING", -1.0)
-    monkeypatch.setattr(selection, "format_covariances", lambda table: 1 / 0)
+    monkeypatch.setattr(candidates, "format_covariances", lambda table: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         _settle()
     assert fits and not list(Path("results/choices").iterdir())
@@ -364,7 +364,7 @@ def test_a_run_that_is_interrupted_keeps_its_choice(
         patch.setattr("splitmerge_cli.runs.drive.await_chains", stop)
         patch.setattr(short_fits, "sample_by", lambda *given: lambda model, length: lambda data: _Stub(model, data))
         assert smcmc(*args).exit_code == 130
-    monkeypatch.setattr(selection, "covariances", None)
+    monkeypatch.setattr(candidates, "covariances", None)
     ended = smcmc(*args)
     assert ended.exit_code == 0
     said = " ".join(ended.stderr.split())

@@ -16,7 +16,7 @@ from typer.main import get_group
 from cli.calls import read_rejection
 from splitmerge_cli import __version__, runs
 from splitmerge_cli.cli import app, import_all
-from splitmerge_cli.cli.commands import COMMANDS
+from splitmerge_cli.cli.base import COMMANDS
 from splitmerge_cli.config import ConfigError, complete, compose
 from splitmerge_cli.papers import experiments, reproduce
 from splitmerge_cli.runs.sweeps import sweep

@@ -69,6 +69,14 @@ def test_noise_is_chosen_named_and_not_counted(smcmc, tmp_path: Path) -> None:
     assert f"2 clusters and {rows} noise rows of 300 rows" in summary.stdout
 
 
+def test_noise_is_asked_for_where_a_part_of_the_rows_is_compared(smcmc, tmp_path: Path) -> None:
+    frame, _ = draw(1, 2, n=choice.MOST_ROWS + 200)
+    frame.to_csv(tmp_path / "many.csv", index=False)
+    keys = "iterations=50", "progress=none", "model.covariance=diag", "model.tails=normal", "model.noise=auto"
+    result = smcmc("run", "many.csv", "model=gaussian", *keys)
+    assert "model.noise=auto: 0.01, a background of noise; none is" in " ".join(result.stderr.split())
+
+
 @pytest.fixture(scope="module")
 def noisy() -> sm.Posterior:
     """A run of few draws, whose noise is the second largest cluster."""

@@ -11,7 +11,7 @@ from matplotlib.text import Text
 from printing import problems
 
 from splitmerge_cli.analysis.plots import uncertainty
-from splitmerge_cli.analysis.plots.chains import count_ranks
+from splitmerge_cli.analysis.plots.races import count_ranks
 from splitmerge_cli.analysis.plots.run import all_pictures, pictures
 from splitmerge_cli.analysis.plots.style import HALF, SMALLEST, use_style
 from splitmerge_cli.kinds.tables.plots import columns

@@ -15,8 +15,7 @@ from splitmerge_cli.runs.initial import build_sampler
 from splitmerge_cli.verify import command, export
 from splitmerge_cli.verify.cases import small_case, variants_of
 from splitmerge_cli.verify.kernel import kernel_of
-from splitmerge_cli.verify.proposals import proposals
-from splitmerge_cli.verify.transitions import balance_defect
+from splitmerge_cli.verify.transitions import balance_defect, proposals
 
 MOVES = '''
 from splitmerge_cli.core.sampler import PythonSampler

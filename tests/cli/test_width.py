@@ -8,7 +8,7 @@ import pytest
 
 from splitmerge_cli import terminal
 from splitmerge_cli.cli import comparing
-from splitmerge_cli.cli.commands import COMMANDS
+from splitmerge_cli.cli.base import COMMANDS
 from splitmerge_cli.config.schema import all_keys
 from splitmerge_cli.fits import candidates
 

@@ -1,4 +1,6 @@
-"""Kept pictures show the readings that count: the numbers that the counted verdicts name are those drawn."""
+"""Kept pictures show the readings that count: the numbers that the counted verdicts name are those drawn.
+
+Every picture has them in the cells of its table or on the strip below it, whichever edition judged them last."""
 
 from collections.abc import Iterator
 from itertools import product
@@ -8,15 +10,20 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
+from editions.counted import LEFT, RIGHT, in_cells, scale_of, settle, strip, tolerated
 from editions.kept import picture_of
+from editions.overview import latest_figures
+from editions.pictures import counted_claims as last_claims
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from splitmerge_cli.analysis.plots.chains import probability_text
+from splitmerge_cli.analysis.plots.races import probability_text
 from splitmerge_cli.analysis.plots.style import colour_of, use_style
 from splitmerge_cli.papers import discovery
 from splitmerge_cli.papers.arm.tables import plus_minus
 from splitmerge_cli.papers.sdds.running_means import STEPS, select_counted
+from splitmerge_cli.papers.verdict_tables import number
+from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, REPRODUCED
 
 KEPT = Path(__file__).resolve().parents[2] / "docs" / "reproduction" / "edition-2"
 
@@ -36,10 +43,10 @@ def counted_claims(name: str) -> pd.DataFrame:
 def draw() -> Iterator[object]:
     """Draw a kept figure from its numbers."""
 
-    def picture(name: str) -> Figure:
+    def picture(name: str, numbers: pd.DataFrame | None = None) -> Figure:
         function = picture_of(discovery.figures()[name])
         assert function is not None
-        return function(read(name))
+        return function(read(name) if numbers is None else numbers)
 
     with use_style():
         yield picture
@@ -102,3 +109,61 @@ def test_published_rates_stand_in_the_rows_of_the_counted_start(draw):
         published = [y for y, words in texts if words == plus_minus(claim.published, np.nan)]
         above = [max((y, words) for words, y in starts.items() if y < place)[1] for place in published]
         assert claim.reading in above, (claim.data, claim.sampler)
+
+
+PAPERS = [figure.id for paper in discovery.papers() for figure in paper.figures]
+WORDS = {"arm": lambda x: plus_minus(x, np.nan), "lshsm": lambda x: f"{x:.2f}", "triadic": lambda x: f"{x:.3f}"}
+WORDS["arm-table2"] = lambda x: f"{x:,.0f}" if x >= 1_000 else f"{x:.1f}"
+"""How a table, or all tables of a paper, write a number."""
+
+
+def texts(figure: Figure) -> list[str]:
+    """All texts of a figure."""
+    return [text.get_text() for ax in figure.axes for text in ax.texts]
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_each_counted_number_is_among_those_drawn(draw, name):
+    kept = latest_figures(KEPT.parent)[name]
+    claims, units = last_claims(kept.folder, name)
+    claims = claims[claims["ours"].notna()]
+    cells = claims[in_cells(name, claims)]
+    below = strip(name, claims)
+    rows = set() if below is None else set(texts(below))
+    for claim in claims.drop(cells.index).itertuples():
+        words = f"{claim.data}, {claim.sampler}: {claim.metric.replace('_', ' ')}" + " †" * claim.other
+        assert words in rows and any(text.startswith(number(claim.ours)) for text in rows), claim
+    if cells.empty:
+        return
+    compute = discovery.figures()[name].compute
+    numbers = pd.read_csv(next(kept.folder.glob(f"{name}.csv*")), keep_default_na=compute is None)
+    numbers = settle(name, numbers, claims[claims["other"]], units)
+    drawn = {words for text in texts(draw(name, numbers)) for words in text.replace("*", "").split()}
+    words = WORDS.get(name, WORDS[name.partition("-")[0]])
+    for claim in cells.itertuples():
+        assert words(claim.ours) in drawn, (claim.data, claim.sampler, claim.metric)
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_a_line_on_the_strip_lies_within_the_band_where_it_is_reproduced(name):
+    claims, _ = last_claims(latest_figures(KEPT.parent)[name].folder, name)
+    for claim in claims[claims["ours"].notna()].itertuples():
+        ends = tolerated(claim)
+        if not np.isfinite([claim.low, claim.high]).all() or np.isnan(ends).any() or "sets of four" in claim.reason:
+            continue
+        place = scale_of(claim)
+        low, high = (np.clip(place(end), LEFT, RIGHT) for end in ends)
+        first, last = place(claim.low), place(claim.high)
+        assert LEFT <= first <= place(claim.ours) <= last <= RIGHT
+        found = REPRODUCED if low <= first and last <= high else NOT_REPRODUCED if last < low or first > high else ""
+        if claim.verdict in (REPRODUCED, NOT_REPRODUCED):
+            assert claim.verdict == found, (claim.data, claim.sampler, claim.metric)
+
+
+@pytest.mark.parametrize("name", ["arm-table2", "arm-table3", "arm-table4", "arm-table5", "lshsm-table1"])
+def test_a_cell_without_its_later_number_is_another(name):
+    kept = latest_figures(KEPT.parent)[name]
+    claims, units = last_claims(kept.folder, name)
+    numbers = pd.read_csv(next(kept.folder.glob(f"{name}.csv*")))
+    later = claims[claims["other"] & in_cells(name, claims)]
+    assert len(later) and not settle(name, numbers, later, units).equals(numbers)

@@ -25,7 +25,7 @@ LINES = {
     "cli": 2_100,
     "config": 2_940,
     "core": 9_920,
-    "data": 8_480,
+    "data": 8_580,
     "diagnostics": 4_260,
     "fits": 1_160,
     "kinds": 60,
@@ -43,8 +43,8 @@ LINES = {
     "verify": 3_560,
 }
 """Lines of .py, .pyx, .pxd and .h by room, and by slice of `kinds`."""
-ALL_LINES = 102_550
-TEST_LINES = 58_000
+ALL_LINES = 102_650
+TEST_LINES = 58_200
 FILES, IMPORT_SHARE = 311, 6.5
 """Python files, and the share of their lines that are imports, in per cent."""
 NAMED = {"records": 4, "networks": 5, "tables": 7, "documents": 5}

@@ -10,6 +10,7 @@ from typing import Any
 
 import correct_verdicts
 import edition_pages
+import judge_by_words
 import judge_edition_5
 import numpy as np
 import pandas as pd
@@ -394,3 +395,18 @@ def test_a_second_code_finds_the_classes_and_the_level_of_an_interval() -> None:
     assert recompute_verdicts.judge("positive", 1.0, np.nan, units) == REPRODUCED
     wider = units.assign(interval=units["interval"] + ", 99 %")
     assert recompute_verdicts.judge("positive", 1.0, np.nan, wider) == UNDECIDED
+
+
+@pytest.mark.parametrize("edition", [4, 5])
+def test_the_words_of_the_page_give_the_kept_verdicts(edition: int, tmp_path: Path) -> None:
+    """A third code, which reads no rule of the papers; a number that is moved gives another verdict."""
+    folder = KEPT / f"edition-{edition}"
+    found = list(judge_by_words.compare(folder))
+    assert len(found) > 500 and all(same for *_, same in found)
+    for file in folder.glob("smag-fig3-*"):
+        shutil.copy(file, tmp_path)
+    (units_file,) = tmp_path.glob("smag-fig3-units.csv*")
+    units = pd.read_csv(units_file)
+    units.loc[units["quantity"] == "shows it", "value"] = 1.0 - units["value"]
+    units.to_csv(units_file, index=False)
+    assert judge_by_words.main([str(tmp_path)]) == 1

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from editions import again, kept
+from editions import again, kept, pictures
 
 from splitmerge_cli.papers import claims, discovery, reproduce
 from splitmerge_cli.papers.verdicts import AT_EDGE, NOT_REPRODUCED, REPRODUCED, VERDICTS
@@ -97,11 +97,11 @@ def test_a_figure_made_again_is_equal_and_a_changed_digit_is_told(run_script: Ca
 
 def test_a_kept_figure_is_drawn_from_its_numbers(folder: Path) -> None:
     for name in EXACT:
-        drawn = kept.draw_kept(folder, name, Path("drawn"))
+        drawn = pictures.draw_kept(folder, name, Path("drawn"))
         assert drawn is not None and drawn.read_bytes() == (folder / f"{name}.png").read_bytes()
     flip(folder / "sdds-table1.csv")
     with pytest.raises(DamagedRun, match=r"sdds-table1\.csv"):
-        kept.draw_kept(folder, "sdds-table1", Path("drawn"))
+        pictures.draw_kept(folder, "sdds-table1", Path("drawn"))
 
 
 def test_every_figure_has_a_function_that_draws_it_from_its_numbers() -> None:
@@ -112,7 +112,7 @@ def test_every_figure_has_a_function_that_draws_it_from_its_numbers() -> None:
 @pytest.mark.parametrize("place", [OURS, OURS / "edition-2"], ids=["edition-1", "edition-2"])
 def test_the_figures_of_the_repository_are_drawn_from_their_numbers(place: Path, tmp_path: Path) -> None:
     for name in kept.read_index(place)["figures"]:
-        drawn = kept.draw_kept(place, name, tmp_path)
+        drawn = pictures.draw_kept(place, name, tmp_path)
         assert drawn is not None and 5_000 < drawn.stat().st_size < 400_000, name
 
 

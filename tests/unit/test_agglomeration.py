@@ -14,7 +14,7 @@ from splitmerge_cli.kinds.networks.agglomeration import Blocks, best_merges
 from splitmerge_cli.kinds.networks.data import COUNT, LEVELS, Relation, Relations, network_of
 from splitmerge_cli.kinds.networks.generated import generate
 from splitmerge_cli.kinds.networks.layout import prepare
-from splitmerge_cli.kinds.networks.start import Entries, NetworkStart, agglomerate, join_best
+from splitmerge_cli.kinds.networks.start import Entries, NetworkStart, agglomerate, join_best, merge
 from splitmerge_cli.runs import prepare as plan_of
 from splitmerge_cli.runs import starts
 from splitmerge_cli.runs.initial import build_model
@@ -138,7 +138,8 @@ def test_merged_blocks_are_as_probable_as_planted_ones(options: dict[str, Any]) 
         plan = plan_of(compose([*words, f"data.seed={seed}"]))
         model, entries = build_model(plan.spec.model, plan.dataset), Entries.of(network_of(plan.dataset))
         heights = []
-        merged = NetworkStart(plan.spec).merge(entries, model, plan.dataset, Rng(seed, 0))
+        network = network_of(plan.dataset)
+        merged = merge(entries, model, network.sides, "degrees" in options, Rng(seed, 0))[1]
         for labels in (merged, np.unique(plan.dataset.truth, return_inverse=True)[1].astype(np.int32)):
             model.set_labels(labels)
             heights.append(model.log_joint())

@@ -10,8 +10,8 @@ import pytest
 from splitmerge_cli.config import ConfigError, RunSpecification, specify
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import from_object
-from splitmerge_cli.data.tables.determined import find_determined
 from splitmerge_cli.data.tables.files import csv
+from splitmerge_cli.data.tables.notes import find_determined
 from splitmerge_cli.kinds.tables.models.outcome_cells import place_columns
 from splitmerge_cli.runs import drive
 from splitmerge_cli.runs.identity import finished_run

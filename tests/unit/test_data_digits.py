@@ -16,8 +16,8 @@ import pytest
 import splitmerge_cli as sm
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import from_object
-from splitmerge_cli.data.tables.digits import long_digits
 from splitmerge_cli.data.tables.files import csv
+from splitmerge_cli.data.tables.table import long_digits
 from splitmerge_cli.kinds import get_kind
 
 CODES = [6221890000000000101, 6221890000000000102, 6221890000000000203, 6221890000000000304, 6221890000000000405]

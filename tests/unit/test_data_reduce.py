@@ -13,9 +13,9 @@ from sklearn.decomposition import PCA
 import smcmc
 from splitmerge_cli.analysis.predictive import items_of
 from splitmerge_cli.config import specify
-from splitmerge_cli.data.components import densities_by_rank, find_rank, fit_components
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.tables.files import csv
+from splitmerge_cli.data.tables.scaled import densities_by_rank, find_rank, fit_components
 from splitmerge_cli.data.values import digest_of
 from splitmerge_cli.diagnostics.cluster_summary import columns
 from splitmerge_cli.kinds.tables.choice import find_scales

@@ -19,7 +19,7 @@ import yaml
 from typer.testing import CliRunner
 
 from splitmerge_cli.cli import app
-from splitmerge_cli.cli.commands import COMMANDS as NAMED
+from splitmerge_cli.cli.base import COMMANDS as NAMED
 from splitmerge_cli.config import ConfigError, choices, class_of, compose
 from splitmerge_cli.papers import claims, discovery, report
 from splitmerge_cli.papers.declaration import Paper

@@ -8,7 +8,7 @@ import pytest
 from figure_runs import make_runs, options
 
 from splitmerge_cli.analysis.plots import style
-from splitmerge_cli.analysis.plots.chains import traces
+from splitmerge_cli.analysis.plots.races import traces
 from splitmerge_cli.analysis.plots.style import use_style
 from splitmerge_cli.config import ConfigError, compose, figure_styles
 from splitmerge_cli.kinds.tables.plots import points

@@ -44,7 +44,7 @@ def test_likelihood_and_counts(clusters: int) -> None:
     labels = np.random.default_rng(clusters).permutation(np.arange(40) % clusters)
     model.set_labels(labels)
     assert model.log_lik_total() == pytest.approx(log_lik(adjacency, labels, *BETA), rel=1e-11)
-    edges = model.statistics()["edges"]
+    edges = model.statistics()["cells"][:, :, 0]
     for k in range(clusters):
         for other in range(clusters):
             count = adjacency[np.ix_(labels == k, labels == other)].sum()

@@ -11,14 +11,12 @@ from scipy.special import gammaln
 
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.fits.candidates import model_of
-from splitmerge_cli.fits.short_fits import short_fits
 from splitmerge_cli.kinds import networks as block_summary
 from splitmerge_cli.kinds.networks import links
 from splitmerge_cli.kinds.networks.data import COUNT, LEVELS, REAL, BlockTable, Relation, Relations
-from splitmerge_cli.kinds.networks.link_scores import Links, compare_scores, links_of, remove_edges, score_links
+from splitmerge_cli.kinds.networks.link_scores import Links, links_of, remove_edges, score_links
 from splitmerge_cli.kinds.networks.links import name_links, predict_links, probable_pairs
-from splitmerge_cli.kinds.networks.readers.adjacency import adjacency, simple_graph
+from splitmerge_cli.kinds.networks.readers.adjacency import simple_graph
 
 
 @pytest.mark.parametrize("name", FORMS)
@@ -207,8 +205,9 @@ def test_scores_tell_a_good_partition_from_a_bad_one() -> None:
     relations = Relations(60, (Relation("", np.stack([i, j], axis=1).astype(np.int32)),))
     held = remove_edges(relations, 0.2, 0)
     good, bad = (score_links(held, [(one, OPTIONS)]) for one in (labels, rng.permutation(labels)))
-    difference, error = compare_scores(good, bad)
-    assert difference > 3 * error > 0
+    ahead = good.contributions - bad.contributions
+    spread = np.sqrt(((good.weight * (ahead - np.average(ahead, weights=good.weight))) ** 2).sum())
+    assert good.weight @ ahead > 3 * spread > 0
     assert good.auc > 0.65 > 0.6 > bad.auc
     table = good.reliability
     assert (np.abs(table["observed"] - table["expected"]) < 4 * table["error"]).all()
@@ -286,35 +285,6 @@ def test_pairs_are_checked(pairs: Any, message: str) -> None:
     with pytest.raises(ConfigError, match="two nodes of one kind"):
         links.order_pairs(relations, False, False, np.array([[0, 1]]))
     assert links.order_pairs(relations, False, False, np.array([[3, 0]])).tolist() == [[0, 3]]
-
-
-def draw_by_degree(N: int) -> Dataset:
-    """A network of one block, whose nodes differ in degree thirtyfold."""
-    rng = np.random.default_rng(0)
-    theta = np.geomspace(0.1, 3.0, N)
-    i, j = np.nonzero(np.triu(rng.poisson(np.outer(theta, theta) * 0.05), 1))
-    return Dataset("made", "graph", adjacency(N, i, j))
-
-
-def test_degrees_are_chosen_by_held_out_edges(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(links, "ITERATIONS", 30)
-    monkeypatch.setattr(links, "ENOUGH", 60)
-    fits, model = short_fits(None, 0, lambda line: None, "none"), model_of({"name": "irm"})
-    table = links.compare_degrees(model, draw_by_degree(150), fits)
-    assert table["degrees"].tolist() == ["corrected", "plain"]
-    assert table["difference"][1] == pytest.approx(table["log_score"][0] - table["log_score"][1], rel=0.05)
-    line = links.format_degrees(table)
-    assert line.startswith(f"model.degrees=auto: corrected ({table['blocks'][0]:.1f} blocks), by ")
-    assert line.endswith(f"is {table['difference'][1]:.3f} nats an edge behind (s.e. {table['standard_error'][1]:.3f})")
-
-
-def test_degrees_stay_plain_where_pairs_are_unknown() -> None:
-    dataset = make_network()
-    fits = short_fits(None, 0, lambda line: None, "none")
-    table = links.compare_degrees(model_of({"name": "irm"}), dataset, fits)
-    assert table["degrees"].tolist() == ["plain", "corrected"]
-    why = "since corrected is not possible: expected no unknown pairs"
-    assert links.format_degrees(table).startswith(f"model.degrees=auto: plain, {why}")
 
 
 def test_blocks_are_described_with_the_strongest_other() -> None:

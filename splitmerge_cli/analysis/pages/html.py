@@ -1,11 +1,8 @@
-"""Pages of HTML: their parts, and the section on the fit of the model.
+"""Parts of HTML pages, which hold their style and pictures (they load nothing, and every text is escaped once), and the
+section "Does the model fit?" of a run's page.
 
-The section "Does the model fit?" of a run's page.
-
-Parts of HTML pages, which hold their style and pictures: they load nothing, and every text is escaped once.
-
-A function takes texts as they are in the data and returns `Markup`, which is HTML; what is `Markup` already stays as
-it is.
+A function takes texts as they are in the data and returns `Markup`, which is HTML; what is `Markup` already stays as it
+is.
 """
 
 import base64
@@ -16,14 +13,13 @@ from html import escape as _escape
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
+from splitmerge_cli import received, terminal
 from splitmerge_cli.config import ConfigError
-from splitmerge_cli.received import DataError
 from splitmerge_cli.runs import checks
 from splitmerge_cli.runs.draws import recorded_partitions, states_of
 from splitmerge_cli.runs.judgement import judgement_of
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.stored import dataset_of, specification_of
-from splitmerge_cli.terminal import printable
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -91,12 +87,10 @@ class Markup(str):
 def text(value: object) -> Markup:
     """A value as HTML: escaped, letters that steer what is shown as escapes; `Markup` as it is.
 
-    Examples
-    --------
     >>> text("<b> & 'c'")
     '&lt;b&gt; &amp; &#x27;c&#x27;'
     """
-    return value if isinstance(value, Markup) else Markup(_escape(printable(str(value))))
+    return value if isinstance(value, Markup) else Markup(_escape(terminal.printable(str(value))))
 
 
 def join(parts: Iterable[object], between: str = "") -> Markup:
@@ -143,11 +137,9 @@ def table(
     numbers: Sequence[int] = (),
     css: str = "",
 ) -> Markup:
-    """A table with a header for every column, in a box that scrolls where it is too wide.
-
-    `numbers` are the columns, from 0, that hold numbers: they are set to the right. `css` is the class of the table:
-    ``wide`` scrolls on a narrow screen; with ``first`` or ``last`` that column has lines of its own there instead.
-    """
+    """A table with a header for every column, in a box that scrolls where it is too wide; `numbers` are the columns,
+    from 0, that are set to the right. `css` is its class: ``wide`` scrolls on a narrow screen; with ``first`` or
+    ``last`` that column has lines of its own there instead."""
     right = set(numbers)
 
     def cells(tag: str, row: Sequence[object], **attributes: str) -> Markup:
@@ -214,7 +206,7 @@ def sections_of_fit(run: Run) -> Iterator[Markup]:
         else:
             recorded = recorded_partitions(run)
             fit = checks.check_fit(model, dataset, states_of(run, checks.DRAWS, recorded) if len(recorded) else [])
-    except (ConfigError, DataError) as error:
+    except (ConfigError, received.DataError) as error:
         yield paragraph(f"Not checked, because the data could not be loaded again: {error}")
         return
     if fit.checks:

@@ -11,28 +11,23 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from splitmerge_cli import overrides, received
 from splitmerge_cli.analysis import comparison
 from splitmerge_cli.analysis.certificate import Certificate
+from splitmerge_cli.analysis.comparison import answers, commands
 from splitmerge_cli.analysis.pages import html
 from splitmerge_cli.analysis.pages.html import Markup, element, heading, join, paragraph, sections_of_fit, table
-from splitmerge_cli.analysis.pages.sensitivity import answers, commands
-from splitmerge_cli.analysis.plots.races import data_name
+from splitmerge_cli.analysis.plots import races, style
 from splitmerge_cli.analysis.plots.run import all_pictures, pictures
-from splitmerge_cli.analysis.plots.style import absent_letters, use_style
-from splitmerge_cli.config import ConfigError, usable_choices
-from splitmerge_cli.config.specification import command_of
+from splitmerge_cli.config import ConfigError, specification, usable_choices
 from splitmerge_cli.diagnostics.cluster_table import count_of, network_columns, number, plural_of, share_text
-from splitmerge_cli.overrides import shell_word
-from splitmerge_cli.received import DataError
-from splitmerge_cli.runs import advice, misfit, summaries
+from splitmerge_cli.runs import advice, misfit, starts, stored, summaries
 from splitmerge_cli.runs.answers import answers_of, kind_of
 from splitmerge_cli.runs.grouping import count_listed, describe_groups, has_units, nouns, total_size
 from splitmerge_cli.runs.judgement import judgement_of
-from splitmerge_cli.runs.starts import start_of
 from splitmerge_cli.runs.store.files import write_text
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.store.schema import UNIT
-from splitmerge_cli.runs.stored import specification_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -92,7 +87,7 @@ def page_of(runs: Sequence[Run]) -> str:
 
 
 def _subject(run: Run) -> str:
-    return f"{plural_of(nouns(run.summary)[1]).capitalize()} of {data_name(run)}".replace("\\$", "$")
+    return f"{plural_of(nouns(run.summary)[1]).capitalize()} of {races.data_name(run)}".replace("\\$", "$")
 
 
 def _sections(run: Run, at_hand: Sequence[Run], prefix: str, level: int) -> Iterator[Markup]:
@@ -161,7 +156,7 @@ def _tables(run: Run) -> tuple[Rows, Rows | None, str]:
         return [], None, "Clusters of so many rows are not listed."
     try:
         return *summaries.tables(run), ""
-    except (ConfigError, DataError) as error:
+    except (ConfigError, received.DataError) as error:
         return [], None, f"The data could not be loaded again: {error}"
 
 
@@ -355,7 +350,7 @@ def _in_own_words(run: Run, text: str) -> str:
 
 
 def _pictures(run: Run, section: str, level: int, prefix: str) -> Iterator[Markup]:
-    with use_style():
+    with style.use_style():
         for name, picture in ((name, one) for name, one in all_pictures().items() if one.section == section):
             try:
                 for _, figure in pictures(run, [name]):
@@ -364,9 +359,9 @@ def _pictures(run: Run, section: str, level: int, prefix: str) -> Iterator[Marku
                     shows = f"{shows[:1].upper()}{shows[1:]}."
                     yield heading(level, answers, f"{prefix}picture-{name}")
                     yield html.picture(figure, f"{answers} {shows} {note}", shows)
-            except (ConfigError, DataError) as error:
+            except (ConfigError, received.DataError) as error:
                 yield paragraph(f"{name}: not drawn, because the data could not be loaded again: {error}")
-    if (boxes := absent_letters()) is not None:
+    if (boxes := style.absent_letters()) is not None:
         yield paragraph(f"{boxes[0].upper()}{boxes[1:]}.")
 
 
@@ -406,7 +401,7 @@ def _next(run: Run, has_columns: bool) -> Iterator[Markup]:
         yield html.command(line) if line.startswith("smcmc ") else paragraph(_sentence(line))
     if not lines:
         yield paragraph("R-hat shows no reason not to use the clusters.")
-    path = shell_word(str(run.path))
+    path = overrides.shell_word(str(run.path))
     more = [
         f"`smcmc diagnose {path}` shows R-hat and effective sample size of every quantity.",
         f"`smcmc plot {path}` draws the pictures, also for print.",
@@ -418,8 +413,8 @@ def _next(run: Run, has_columns: bool) -> Iterator[Markup]:
 
 def _repeat(run: Run) -> Iterator[Markup]:
     try:
-        spec = specification_of(run)
-        line = command_of(spec, start_of(spec).keep(run.summary["N"]), run.config_dir)
+        spec = stored.specification_of(run)
+        line = specification.command_of(spec, starts.start_of(spec).keep(run.summary["N"]), run.config_dir)
     except ConfigError:
         line = None
     if line is None:
@@ -433,7 +428,7 @@ def _repeat(run: Run) -> Iterator[Markup]:
     chains = f"{summary['chains']} of {length} iterations, seed {summary['seed']}, "
     size = f"({count_of(summary['N'], 'row' if has_units(summary) else nouns(summary)[0])})"
     rows: list[tuple[object, object]] = [
-        ("data", f"{data_name(run)} {size}".replace("\\$", "$")),
+        ("data", f"{races.data_name(run)} {size}".replace("\\$", "$")),
         ("model", summary["model"]),
         ("sampler", f"{summary['sampler']}, schedule {summary['schedule']}"),
         ("chains", f"{chains}started from {run.config['init']}"),

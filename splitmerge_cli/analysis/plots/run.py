@@ -13,17 +13,15 @@ from matplotlib.figure import Figure
 from scipy.cluster import hierarchy
 
 from splitmerge_cli.analysis.alternatives import dendrogram_of
-from splitmerge_cli.analysis.plots import chains, uncertainty
+from splitmerge_cli.analysis.plots import races, uncertainty
 from splitmerge_cli.analysis.plots.races import Picture, option, subject, thinned_rows
 from splitmerge_cli.analysis.plots.style import FULL, REFERENCE, colour_of, draw_in_fonts, footnote, narrow
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data.dataset import Kind, kinds
 from splitmerge_cli.diagnostics.cluster_table import count_of, number_clusters, plural_of
 from splitmerge_cli.received import DataError
-from splitmerge_cli.runs.answers import answers_of, interval_of_run, kind_of
-from splitmerge_cli.runs.grouping import nouns, rows_apart
+from splitmerge_cli.runs import answers, grouping, stored
 from splitmerge_cli.runs.store.read import Run
-from splitmerge_cli.runs.stored import specification_of
 
 MOST_LEAVES = 40
 """Most leaves. With more clusters the level with so many is drawn."""
@@ -38,10 +36,10 @@ NUMBER: dict[str, Any] = {
 
 def has_levels(run: Run) -> bool:
     """Whether a finished run lists at least two clusters of its items, and partitions to compare them with."""
-    if answers_of(kind_of(run)).no_levels or not uncertainty.can_draw(run):
+    if answers.answers_of(answers.kind_of(run)).no_levels or not uncertainty.can_draw(run):
         return False
     labels = np.array(run.summary["point_estimate"].get("labels", ()))
-    is_apart = rows_apart(labels, run.summary)
+    is_apart = grouping.rows_apart(labels, run.summary)
     return len(np.unique(labels if is_apart is None else labels[~is_apart])) > 1
 
 
@@ -61,7 +59,7 @@ def dendrogram(run: Run) -> Figure:
     order = tree["leaves"]
     figure, ax = plt.subplots(figsize=(FULL * 0.8, 1.6 + ROW * len(order)))
     colour = colour_of(option(run, "sampler"))
-    low, high = interval_of_run(run)
+    low, high = answers.interval_of_run(run)
     if low < K:
         edges = [height[max(0, K - high)], height[min(K - 1, K - low + 1)]]
         label = f"{low} to {high} clusters, 95 % of the posterior"
@@ -71,7 +69,7 @@ def dendrogram(run: Run) -> Figure:
         ax.plot(height[np.maximum(x, begun)], y, color=colour, linewidth=1.1)
         place = (height[x[1]], y[1:3].mean())
         ax.annotate(f"{K - x[1]}", place, (2.5, 0), textcoords="offset points", **NUMBER)
-    item, sizes = nouns(run.summary)[0], [int(np.isin(levels.labels, node).sum()) for node in members]
+    item, sizes = grouping.nouns(run.summary)[0], [int(np.isin(levels.labels, node).sum()) for node in members]
     numbers = [number_clusters(np.array(node), run.first_cluster).tolist() for node in members]
     names = [_name_leaf(numbers[node], count_of(sizes[node], item)) for node in order]
     ax.set_yticks(range(len(order)), names, fontsize=6.5)
@@ -122,11 +120,8 @@ def calibration(run: Run) -> Figure:
 
 
 def fractions(chain: pd.DataFrame, most_rows: int) -> pd.DataFrame:
-    """Return the fractions of the items in the largest cluster of one chain, in the two largest, ...
-
-    `chain` has iteration and largest of its trace, of which `most_rows` rows are taken. Columns iteration, largest_1
-    (the largest), largest_2 (the two largest), ...
-    """
+    """Fractions of the items in the largest cluster of one chain (column largest_1), in the two largest (largest_2),
+    ..., by iteration, from `most_rows` rows of its trace."""
     rows = thinned_rows(len(chain), most_rows)
     stacked = np.cumsum(np.stack(chain["largest"].tolist())[rows], axis=1)
     frame = pd.DataFrame(stacked, columns=[f"largest_{k + 1}" for k in range(stacked.shape[1])])
@@ -194,7 +189,7 @@ PICTURES = {
         "Do the chains agree?",
         "lines of log joint, K and the quantity of largest R-hat, a strip for each chain; bars of ranks; running means",
         lambda run: True,
-        chains.traces,
+        races.traces,
         section="chains",
     ),
 }
@@ -243,7 +238,7 @@ def _make_each(
     """Make something of each picture that a run has; the first error of all is raised last."""
     failed: ConfigError | DataError | None = None
     try:
-        drawn = pictures_of(specification_of(run).model.kind)
+        drawn = pictures_of(stored.specification_of(run).model.kind)
     except (ConfigError, DataError) as error:
         # a model of the user's own that is not at hand: what every run has can be drawn
         failed, drawn = error, PICTURES

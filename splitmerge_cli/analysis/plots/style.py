@@ -1,8 +1,5 @@
-"""How pictures look: the style of all figures, marks of items, text inside a picture.
-
-Style of all figures: the style sheet, widths, one colour per sampler, byte-stable files.
-
-Marks of items in the colours of their clusters, and text inside a picture, written where it covers no other text.
+"""Style of all figures: the style sheet, widths, one colour per sampler, byte-stable files; marks of items in the
+colours of their clusters, and text inside a picture, written where it covers no other text.
 """
 
 import logging
@@ -33,8 +30,7 @@ from numpy.typing import ArrayLike, NDArray
 from splitmerge_cli.config import figure_styles
 from splitmerge_cli.diagnostics.cluster_table import shorten
 from splitmerge_cli.runs.grouping import name_clusters, rows_apart
-from splitmerge_cli.runs.store.files import replace_file
-from splitmerge_cli.runs.store.read import Run
+from splitmerge_cli.runs.store import files, read
 
 FULL, HALF = 183 / 25.4, 89 / 25.4
 """Widths of a figure in inches: of a page, 183 mm, and of a column, 89 mm."""
@@ -68,10 +64,8 @@ def title_of(sampler: str) -> str:
 
 
 def colour_of(sampler: str) -> str:
-    """Colour of a sampler: the same in every picture.
-
-    Samplers that a paper compares differ in lightness too, for prints in grey.
-    """
+    """Colour of a sampler: the same in every picture. Samplers that a paper compares differ in lightness too, for
+    prints in grey."""
     return _look(sampler, "colour", CYCLE)
 
 
@@ -157,26 +151,9 @@ def _fallbacks() -> list[FontEntry]:
     return sorted((f for f in usual if "Color" not in f.name and not f.name.startswith("Last Resort")), key=rank)
 
 
-def _take_fonts(text: str) -> None:
-    """Let installed fonts supply the letters that the font of the style lacks."""
-    families = matplotlib.rcParams["font.family"]
-    needed = {letter for letter in text if ord(letter) > 0x7E and letter.isprintable()}
-    for family in families if needed else ():
-        known = _letters_of(fontManager.findfont(FontProperties(family=[family])))
-        needed = {letter for letter in needed if ord(letter) not in known}
-    for font in _fallbacks() if needed else ():
-        known = _letters_of(font.fname)
-        if any(ord(letter) in known for letter in needed):
-            families = matplotlib.rcParams["font.family"] = [*families, font.name]
-            needed = {letter for letter in needed if ord(letter) not in known}
-    _absent.update(needed)
-
-
 def draw_in_fonts(draw: Callable[[], Figure]) -> Figure:
-    """Draw a figure in fonts that have its letters.
-
-    Texts keep the fonts of the moment when their axes were made, so a figure that needs more fonts is drawn again.
-    """
+    """Draw a figure in fonts that have its letters: texts keep the fonts of the moment when their axes were made, so a
+    figure that needs more fonts is drawn again."""
     before = matplotlib.rcParams["font.family"]
     figure = draw()
     if matplotlib.rcParams["font.family"] != before:
@@ -238,7 +215,18 @@ def legend(figure: Figure, *rows: Sequence[Artist]) -> None:
 
 def plain_text(text: str) -> str:
     """Text of the user's own, of which Matplotlib is to set nothing as mathematics, in fonts that have its letters."""
-    _take_fonts(text)
+    # let installed fonts supply the letters that the font of the style lacks
+    families = matplotlib.rcParams["font.family"]
+    needed = {letter for letter in text if ord(letter) > 0x7E and letter.isprintable()}
+    for family in families if needed else ():
+        known = _letters_of(fontManager.findfont(FontProperties(family=[family])))
+        needed = {letter for letter in needed if ord(letter) not in known}
+    for font in _fallbacks() if needed else ():
+        known = _letters_of(font.fname)
+        if any(ord(letter) in known for letter in needed):
+            families = matplotlib.rcParams["font.family"] = [*families, font.name]
+            needed = {letter for letter in needed if ord(letter) not in known}
+    _absent.update(needed)
     return text.replace("$", r"\$")
 
 
@@ -266,11 +254,8 @@ def log_ticks(axis: Axis) -> None:
 
 
 def footnote(figure: Figure, text: str, line: int = LINE) -> None:
-    """Write below all panels what a reader of the picture alone must know.
-
-    A figure of a paper has one line at most, the rest goes into the notes of its drawing. Lines of more letters than
-    `line` are wrapped.
-    """
+    """Write below all panels what a reader of the picture alone must know, in lines of `line` letters; a figure of a
+    paper has one at most, the rest goes into the notes of its drawing."""
     text = "\n".join(fill(part, line, break_on_hyphens=False) for part in text.splitlines())
     figure.supxlabel(text, x=0.01, ha="left", fontsize=7, color="#444444")
 
@@ -301,7 +286,7 @@ def save(figure: Figure, stem: Path, dpi: float | None = None) -> list[Path]:
     stem.parent.mkdir(parents=True, exist_ok=True)
     paths = [stem.with_name(f"{stem.name}.png"), stem.with_name(f"{stem.name}.pdf")]
     for path, metadata in zip(paths, [{"Software": None}, {"CreationDate": None}], strict=True):
-        with replace_file(path) as part:
+        with files.replace_file(path) as part:
             figure.savefig(part, format=path.suffix[1:], metadata=metadata, dpi=dpi)
     plt.close(figure)
     return paths
@@ -316,8 +301,6 @@ ENDS = 3
 def shorten_names(names: Sequence[str], most_letters: int) -> list[str]:
     """Shorten names to at most so many letters: long ones lose the words that all begin or end with, then are cut.
 
-    Examples
-    --------
     >>> shorten_names(["item 1 of the form", "item 2 of the form"], 10)
     ['…1…', '…2…']
     """
@@ -349,13 +332,10 @@ def write_apart(
     marks: float = 0.0,
     **style: Any,
 ) -> list[int]:
-    """Write texts at or next to places ``[n, 2]`` of the data, in `order`; a text that would cover another is
-    left out. The limits of the axes are final.
-
-    `offset`: points from the place to the text, which stands on any of four sides; 0: on the place itself, or, where
-    another text is, `FURTHER` away. `marks`:
-    points that a mark at every place is wide, which no text covers; 0: it may. Returns those that were written.
-    """
+    """Write texts at or next to places ``[n, 2]`` of the data, in `order`; a text that would cover another is left out
+    and not returned. `offset`: points from the place to the text, which stands on any of four sides; 0: on the place
+    itself, or, where another text is, `FURTHER` away. `marks`: points that a mark at every place is wide, which no text
+    covers; 0: it may. The limits of the axes are final."""
     figure = ax.figure
     assert isinstance(figure, Figure)
     boxes: list[Any] = []
@@ -434,12 +414,9 @@ def scatter(
     looks: Mapping[int, tuple[str, str]] | None = None,
     alone: ArrayLike | None = None,
 ) -> None:
-    """Draw points ``[N, 2]`` in the colours of their clusters; those alone in one are small grey crosses.
-
-    `size` is the size of a mark, in points squared; marks that are `unsure`, ``[N]``, are open. `looks` has
-    the colour and marker of each cluster, by default by its rank in size. Where the points are some of all items,
-    `alone`, ``[N]``, says which are alone in their cluster.
-    """
+    """Draw points ``[N, 2]`` in the colours of their clusters, marks of `size` points squared; those alone in one are
+    small grey crosses (`alone`, ``[N]``, where the points are some of all items), those that are `unsure`, ``[N]``, are
+    open. `looks` has the colour and marker of each cluster, by default by its rank in size."""
     labels = np.asarray(labels)
     single = (np.bincount(labels) == 1)[labels] if alone is None else np.asarray(alone)
     open_ = np.zeros(len(labels), dtype=bool) if unsure is None else np.asarray(unsure)
@@ -468,14 +445,14 @@ def write_numbers(ax: Axes, points: Points, labels: ArrayLike, names: Sequence[s
     write_apart(ax, middles, [name for name, _ in several], range(len(several)), **bold)
 
 
-def numbers_by_size(run: Run, labels: ArrayLike) -> list[str]:
+def numbers_by_size(run: read.Run, labels: ArrayLike) -> list[str]:
     """Numbers of clusters as the files of a run have them, the largest cluster first."""
     found = np.asarray(labels)
     names = name_clusters(found, run.summary, run.first_cluster)
     return [names[found[items[0]]] for items in by_size(found)]
 
 
-def looks_of(run: Run, labels: ArrayLike) -> dict[int, tuple[str, str]]:
+def looks_of(run: read.Run, labels: ArrayLike) -> dict[int, tuple[str, str]]:
     """Colour and marker of each cluster of a partition, the largest first, by its rank; behind them, as grey dots, rows
     of no cluster."""
     found = np.asarray(labels)

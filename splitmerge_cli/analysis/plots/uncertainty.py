@@ -12,18 +12,14 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import ArrayLike, NDArray
 
-from splitmerge_cli.analysis.plots import style
-from splitmerge_cli.analysis.plots.races import option, subject, thinned_rows
+from splitmerge_cli.analysis.plots import races, style
 from splitmerge_cli.analysis.plots.style import FULL, HALF, colour_of, footnote, plain_text
+from splitmerge_cli.diagnostics import point_estimate, similarity
 from splitmerge_cli.diagnostics.cluster_table import number_clusters, plural_of, shorten
-from splitmerge_cli.diagnostics.point_estimate import count_larger
-from splitmerge_cli.diagnostics.similarity import block_means
 from splitmerge_cli.diagnostics.summary import second_half
-from splitmerge_cli.runs.answers import joined_partitions, sampled_partitions, second_half_partitions
-from splitmerge_cli.runs.grouping import count_listed, name_clusters, nouns, row_sizes, rows_apart
+from splitmerge_cli.runs import answers, grouping, stored
 from splitmerge_cli.runs.store import schema
 from splitmerge_cli.runs.store.read import Run
-from splitmerge_cli.runs.stored import dataset_of
 
 BORDER = "#D55E00"
 MOST_NUMBERS = 12
@@ -49,11 +45,9 @@ def can_draw(run: Run) -> bool:
 
 
 def co_clustering(run: Run) -> Figure:
-    """Draw the posterior probability of every two items being in one cluster, items ordered by the point estimate.
-
-    Where the run does not hold the whole matrix its mean over the clusters of the point estimate is drawn.
-    """
-    labels, items = np.array(run.summary["point_estimate"]["labels"]), plural_of(nouns(run.summary)[0])
+    """Draw the posterior probability of every two items being in one cluster, items ordered by the point estimate;
+    where the run does not hold the whole matrix, its mean over the clusters of the point estimate."""
+    labels, items = np.array(run.summary["point_estimate"]["labels"]), plural_of(grouping.nouns(run.summary)[0])
     figure, ax = plt.subplots(figsize=(5.4, 4.7))
     drawn: Any = None
     order, ends = style.order_items(labels, run.clusters()["certainty"])
@@ -68,24 +62,24 @@ def co_clustering(run: Run) -> Figure:
         drawn = ax.imshow(shown, cmap="gray_r", vmin=0, vmax=1, extent=(0, N, N, 0), interpolation="nearest")
         caption = f"Each cell is a pair of {items}"
     else:
-        drawn, _, _ = _draw_means(ax, sampled_partitions(run), labels)
+        drawn, _, _ = _draw_means(ax, answers.sampled_partitions(run), labels)
         caption = f"Each block is the mean over pairs of {items} from two clusters"
     _outline(ax, ends)
     names = run.clusters().get("name")
     if names is not None and N <= MOST_NAMES:
         _name_items(figure, ax, [str(names[i]) for i in order])
     else:
-        places = thinned_rows(N, MOST_ROWS)
+        places = races.thinned_rows(N, MOST_ROWS)
         ax.set_yticks(places + 0.5, [f"{row}" for row in run.clusters()["row"].to_numpy()[order[places]]])
         ax.set_ylabel(f"row in clusters.csv ({items} are sorted by cluster)")
     _name_blocks(ax.xaxis, ends, style.numbers_by_size(run, labels), NARROWEST * N)
     ax.set_xlabel("cluster")
     bar = figure.colorbar(drawn, ax=ax, shrink=0.8, pad=0.02)
     bar.set_label("probability of being in one cluster")
-    ax.set_title(f"Which {items} belong together: {subject(run)}")
+    ax.set_title(f"Which {items} belong together: {races.subject(run)}")
     footnote(
         figure,
-        f"{caption}. Lines: the {count_listed(labels, run.summary)} of the point estimate, the\n"
+        f"{caption}. Lines: the {grouping.count_listed(labels, run.summary)} of the point estimate, the\n"
         f"largest first; rows and numbers as in clusters.csv. In a cluster the most certain {items} come first.",
     )
     return figure
@@ -99,28 +93,28 @@ def credible_ball(run: Run, x: NDArray[np.float64] | None = None) -> Figure:
     ball, estimate = summary["credible_ball"], summary["point_estimate"]
     listed = np.array(estimate["labels"])
     numbers = number_clusters(listed, run.first_cluster)
-    words = dict(enumerate(name_clusters(listed, summary, run.first_cluster), run.first_cluster))
-    items = plural_of(nouns(summary)[0])
+    words = dict(enumerate(grouping.name_clusters(listed, summary, run.first_cluster), run.first_cluster))
+    items = plural_of(grouping.nouns(summary)[0])
     shown = [("point estimate", estimate)]
     shown += [(f"{name} (distance {ball[key]['distance']:.2f})", ball[key]) for key, name in BOUNDS.items()]
     figure, axes = plt.subplots(2, 2, figsize=(FULL, 6.2))
-    sampled = None if x is not None else sampled_partitions(run)
+    sampled = None if x is not None else answers.sampled_partitions(run)
     drawn: Any = None
     for k, (ax, (name, partition)) in enumerate(zip(axes.flat, shown, strict=True)):
         labels = np.array(partition["labels"])
         if x is not None:
             style.scatter(ax, x, labels, 8.0, looks=_looks_of_parts(run, labels, listed))
             ax.grid(False)
-            names = dataset_of(run).column_titles
+            names = stored.dataset_of(run).column_titles
             ax.set(xlabel=plain_text(names[0]) if k > 1 else "", ylabel=plain_text(names[1]) if k % 2 == 0 else "")
         else:
             assert sampled is not None
             drawn = _blocks(ax, sampled, labels, numbers, words)
             ax.set_ylabel("cluster" if k % 2 == 0 else "")
-        ax.set_title(f"{name[0].upper()}{name[1:]}:\n{count_listed(labels, summary)}")
+        ax.set_title(f"{name[0].upper()}{name[1:]}:\n{grouping.count_listed(labels, summary)}")
     if drawn is not None:
         figure.colorbar(drawn, ax=axes, shrink=0.6, pad=0.04).set_label("mean probability of being in one cluster")
-    figure.suptitle(f"The credible ball, how far the clusters may differ: {subject(run)}", x=0.01, ha="left")
+    figure.suptitle(f"The credible ball, how far the clusters may differ: {races.subject(run)}", x=0.01, ha="left")
     footnote(
         figure,
         f"Credible ball of level {ball['level']:g}: the partitions within a variation of information of "
@@ -143,11 +137,9 @@ def credible_ball(run: Run, x: NDArray[np.float64] | None = None) -> Figure:
 
 
 def _looks_of_parts(run: Run, labels: NDArray[np.int64], estimate: NDArray[np.int64]) -> dict[int, tuple[str, str]]:
-    """Return the colours and markers of clusters by number.
-
-    The colour comes from the cluster of the point estimate that holds most of the items, and so does the marker of the
-    largest such part."""
-    of_estimate, is_apart = style.looks_of(run, estimate), rows_apart(estimate, run.summary)
+    """Colours and markers of clusters by number: the colour of the cluster of the point estimate that holds most of the
+    items, the marker for the largest such part."""
+    of_estimate, is_apart = style.looks_of(run, estimate), grouping.rows_apart(estimate, run.summary)
     looks, parts = {}, Counter[int]()
     for items in style.by_size(labels):
         whole = int(np.bincount(estimate[items]).argmax())
@@ -173,11 +165,11 @@ def name_parts(labels: ArrayLike, numbers: NDArray[np.int64], words: Mapping[int
 def n_clusters(run: Run) -> Figure:
     """Draw the posterior of the number of clusters, as the first line of a result counts them: for all chains
     together, and for each."""
-    series, clusters = _reported_counts(run), plural_of(nouns(run.summary)[1])
+    series, clusters = _reported_counts(run), plural_of(grouping.nouns(run.summary)[1])
     values = np.arange(min(map(np.min, series)), max(map(np.max, series)) + 1)
     figure, ax = plt.subplots(figsize=(HALF, 2.7))
     share = np.array([[(chain == k).mean() for k in values] for chain in series])
-    colour = colour_of(option(run, "sampler"))
+    colour = colour_of(races.option(run, "sampler"))
     ax.bar(values, share.mean(axis=0), width=0.8, color=colour, alpha=0.45, label="all chains")
     if len(series) > 1:
         for of_chain in share:
@@ -188,7 +180,7 @@ def n_clusters(run: Run) -> Figure:
     # one bar is as narrow as one of several
     limits = (values[0] - 0.6, values[-1] + 0.6) if len(values) > 2 else (values[0] - 1.6, values[-1] + 1.6)
     ax.set(xlabel=clusters, ylabel="posterior probability", xlim=limits, ylim=(0, None))
-    ax.set_title(f"Number of {clusters}:\n{subject(run)}")
+    ax.set_title(f"Number of {clusters}:\n{races.subject(run)}")
     return figure
 
 
@@ -197,10 +189,10 @@ def _reported_counts(run: Run) -> list[NDArray[np.int64]]:
     series where clusters are joined."""
     if not run.summary.get(schema.OUTLIERS_APART):
         return list(second_half(run.trace(["chain", "iteration", "n_clusters"]))["n_clusters"].astype(np.int64))
-    joined = joined_partitions(run)
-    by_chain = second_half_partitions(run.path, run.summary["N"], run.summary["iterations"])
+    joined = answers.joined_partitions(run)
+    by_chain = answers.second_half_partitions(run.path, run.summary["N"], run.summary["iterations"])
     series = list(by_chain.values()) if joined is None else [joined]
-    each = [[count_larger(row, row_sizes(run.summary, row)) for row in rows] for rows in series]
+    each = [[point_estimate.count_larger(row, grouping.row_sizes(run.summary, row)) for row in rows] for rows in series]
     return [np.array(counts, dtype=np.int64) for counts in each]
 
 
@@ -235,7 +227,7 @@ def _draw_means(
     order, ends = style.order_items(labels)
     by_rank = np.empty(len(labels), np.int64)
     by_rank[order] = np.repeat(np.arange(len(ends)), np.diff(ends, prepend=0))
-    means, edges = block_means(sampled, by_rank), np.concatenate([[0], ends])
+    means, edges = similarity.block_means(sampled, by_rank), np.concatenate([[0], ends])
     drawn = ax.pcolormesh(edges, edges, means, cmap="gray_r", vmin=0, vmax=1)
     ax.set(ylim=(len(labels), 0), aspect="equal")
     return drawn, means, edges

@@ -81,7 +81,14 @@ def columns_in(table: Table, wanted: Wanted) -> dict[str, Column]:
     for key, j in wanted.find_roles(table).items():
         words, also = list[str](), wanted.missing
         if key == "weights":
-            values: NDArray[Any] = _weights_in(table, j, also)
+            cells = cells_of(table, j, also)
+            good = ~cells.missing if cells.is_number is None else cells.is_number & ~cells.missing
+            if cells.numbers is None and good.all():
+                raise DataError(f"{table.path}: {table.column(j)} holds {cells.other}; expected numbers (data.weights)")
+            if not good.all():
+                raise table.error(int(np.argmin(good)), j, A_WEIGHT)
+            assert cells.numbers is not None
+            values: NDArray[Any] = cells.numbers
         elif key == "group":
             absent = {*MISSING, *(str(word).lower() for word in (*WRITTEN, *also))}
             values, words = _without_spaces(*codes(table, j, A_UNIT, absent))
@@ -104,17 +111,6 @@ def _without_spaces(coded: NDArray[np.int32], words: list[str]) -> tuple[NDArray
     place: dict[str, int] = {}
     number = [place.setdefault(word.strip(), len(place)) for word in words]
     return np.array([*number, -1], dtype=np.int32)[coded], list(place)
-
-
-def _weights_in(table: Table, j: int, also: Sequence[str | int | float]) -> NDArray[np.float64]:
-    cells = cells_of(table, j, also)
-    good = ~cells.missing if cells.is_number is None else cells.is_number & ~cells.missing
-    if cells.numbers is None and good.all():
-        raise DataError(f"{table.path}: {table.column(j)} holds {cells.other}; expected numbers (data.weights)")
-    if not good.all():
-        raise table.error(int(np.argmin(good)), j, A_WEIGHT)
-    assert cells.numbers is not None
-    return cells.numbers
 
 
 def columns_of(N: int, data: str, given: dict[str, Any]) -> dict[str, Column]:
@@ -154,11 +150,7 @@ def bundle_units(units: Any) -> Bundles:
 
 
 def bundle_rows(dataset: Dataset, columns: dict[str, Column], options: BundleOptions) -> Dataset:
-    """A table whose rows are bundled as its `columns` and the `options` say; rows of weight 0 are left out.
-
-    Raises a `DataError` that names the key, or file, row and column, for weights that are none or all 0, for links of
-    unknown rows, and where rows that are to be together are also to be apart.
-    """
+    """A table whose rows are bundled as its `columns` and the `options` say; rows of weight 0 are left out."""
     options.check(list(columns))
     links = {key: getattr(options, key) for key in ("must_link", "cannot_link")}
     if not columns and not any(link is not None for link in links.values()):
@@ -168,7 +160,14 @@ def bundle_rows(dataset: Dataset, columns: dict[str, Column], options: BundleOpt
     counts, unit = None, 1.0
     kept: NDArray[np.int64] | slice = slice(None)
     if weights is not None:
-        _check_weights(weights)
+        good = np.isfinite(weights.cells) & (weights.cells >= 0)
+        if not good.all():
+            raise weights.fail(int(np.argmin(good)), A_WEIGHT)
+        if not weights.cells.any():
+            raise DataError(f"{weights.title}: every weight is zero; expected a positive one (data.weights)")
+        largest = int(np.argmax(weights.cells))
+        if not LEAST_SIZE <= weights.cells[largest] <= MOST_SIZE:
+            raise weights.fail(largest, f"a largest weight from {LEAST_SIZE:g} to {MOST_SIZE:g} (data.weights)")
         positive = weights.cells > 0
         if zeros := int(N - positive.sum()):
             kept = np.flatnonzero(positive)
@@ -202,7 +201,9 @@ def bundle_rows(dataset: Dataset, columns: dict[str, Column], options: BundleOpt
         if options.apart:
             _check_labels(labels, known, joins)
         joins.add("data.labels", np.column_stack([_first_rows(labels)[labels.cells[known]], known]))
-        notes.append(_describe_classes(labels, len(known), options.apart))
+        where = "rows of different classes stay apart" if options.apart else "different classes may share a cluster"
+        of_rows = f"{len(known):,} of {len(labels.cells):,} rows have one of {len(labels.words)} known classes"
+        notes.append(f"{labels.title}: {of_rows}: rows of a class stay together, {where} (data.labels, data.apart)")
         if options.apart and len(known) == N:
             compared = "data.labels" if labels.name is None else f"data.truth={labels.name} compares them with clusters"
             notes.append(f"{labels.title}: every row has a class, so the clusters are the classes ({compared})")
@@ -215,7 +216,9 @@ def bundle_rows(dataset: Dataset, columns: dict[str, Column], options: BundleOpt
         apart = _read_apart(cannot, items, joins)
         notes.append(f"{cannot.title}: pairs of rows that stay apart: {len(cannot.pairs):,}")
     names = None if group is None else _item_names(group, items)
-    counted = _read_prior_counts(options.prior_counts, unit, group is not None)
+    fractions = "items with fractional weights, of which a prior counts nothing"
+    require(options.prior_counts != ROWS or unit == 1.0, "data.prior_counts", options.prior_counts, fractions)
+    counted = options.prior_counts or (ITEMS if (group is not None) or unit != 1.0 else ROWS)
     bundles = replace(Bundles(items, None, unit, counted, apart, classes, names).take(kept), weights=counts)
     meta = dataset.meta | notes_entry(notes) | {"roles": [_describe_role(key, one) for key, one in columns.items()]}
     if group is not None and group.name is not None:
@@ -263,17 +266,6 @@ def _keep(dataset: Dataset, kept: NDArray[np.int64] | slice) -> Dataset:
     )
 
 
-def _check_weights(weights: Column) -> None:
-    good = np.isfinite(weights.cells) & (weights.cells >= 0)
-    if not good.all():
-        raise weights.fail(int(np.argmin(good)), A_WEIGHT)
-    if not weights.cells.any():
-        raise DataError(f"{weights.title}: every weight is zero; expected a positive one (data.weights)")
-    largest = int(np.argmax(weights.cells))
-    if not LEAST_SIZE <= weights.cells[largest] <= MOST_SIZE:
-        raise weights.fail(largest, f"a largest weight from {LEAST_SIZE:g} to {MOST_SIZE:g} (data.weights)")
-
-
 def _read_counts(
     column: Column, weights: NDArray[np.float64], scale: str | None
 ) -> tuple[NDArray[np.int64], float, str]:
@@ -298,12 +290,9 @@ def _read_counts(
 
 
 def round_weights(weights: NDArray[np.float64]) -> tuple[NDArray[np.int64], float, float]:
-    """Fractions as whole multiples of a unit: the multiples, the unit, and the largest relative error.
+    """Fractions as whole multiples of a unit: the multiples, the unit, and the largest relative error. Fractions of few
+    decimals are exact; others are multiples of a thousandth of their mean, of more for many rows.
 
-    Fractions of few decimals are exact. Others are multiples of a thousandth of their mean, of more for many rows.
-
-    Examples
-    --------
     >>> counts, unit, error = round_weights(np.array([0.5, 1.25]))
     >>> counts.tolist(), unit, error
     ([2, 5], 0.25, 0.0)
@@ -320,12 +309,6 @@ def round_weights(weights: NDArray[np.float64]) -> tuple[NDArray[np.int64], floa
     unit = max(float(weights.mean()) / FINE, float(weights.sum()) / most)
     counts = np.maximum(np.rint(weights / unit), 1.0)
     return counts.astype(np.int64), unit, float(np.abs(counts * unit / weights - 1.0).max())
-
-
-def _read_prior_counts(option: str | None, unit: float, grouped: bool) -> str:
-    fractions = "items with fractional weights, of which a prior counts nothing"
-    require(option != ROWS or unit == 1.0, "data.prior_counts", option, fractions)
-    return option or (ITEMS if grouped or unit != 1.0 else ROWS)
 
 
 def _first_rows(column: Column) -> NDArray[np.int64]:
@@ -351,12 +334,6 @@ def _item_names(group: Column, items: NDArray[np.int32]) -> list[str]:
     for item, g in pairs:
         names[item].append(group.words[g])
     return ["+".join(words) for words in names]
-
-
-def _describe_classes(labels: Column, known: int, apart: bool) -> str:
-    where = "rows of different classes stay apart" if apart else "different classes may share a cluster"
-    of_rows = f"{known:,} of {len(labels.cells):,} rows have one of {len(labels.words)} known classes"
-    return f"{labels.title}: {of_rows}: rows of a class stay together, {where} (data.labels, data.apart)"
 
 
 def _graphs() -> Any:

@@ -1,9 +1,5 @@
-"""Cells of a table: which are missing, which are numbers, in which units.
-
-Missing cells: which cells stand for them, NaN in their place, a note of them.
-
-Units behind the numbers of a column: factors such as k and M, one unit in all cells, or units of one quantity. The
-cells of a column in a mixed table: which are missing, which are numbers, which values there are.
+"""The cells of a column: which are missing, which are numbers, which values there are, and the units behind numbers:
+factors such as k and M, one unit in all cells, or units of one quantity.
 """
 
 import re
@@ -19,8 +15,18 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from splitmerge_cli.data.arrow import array_of, numbers_of
-from splitmerge_cli.data.tables.digits import EXACT, has_long_digits, long_digits
-from splitmerge_cli.data.tables.table import NUMBER, WRITTEN, Table, column_key, is_of_numbers, is_text, list_names
+from splitmerge_cli.data.tables.table import (
+    EXACT,
+    NUMBER,
+    WRITTEN,
+    Table,
+    column_key,
+    has_long_digits,
+    is_of_numbers,
+    is_text,
+    list_names,
+    long_digits,
+)
 from splitmerge_cli.data.tables.text import Text
 from splitmerge_cli.data.values import require
 
@@ -117,8 +123,6 @@ def are_read(units: Collection[str], bare: bool) -> bool:
     """Whether a column with these units, and perhaps `bare` numbers, is one of numbers: the units are factors, one unit
     in all cells, or known ones. Single letters of several quantities may be codes.
 
-    Examples
-    --------
     >>> are_read({"cm", "m"}, False), are_read({"k", "M"}, True), are_read({"A", "B"}, False), are_read({"a"}, True)
     (True, True, False, False)
     """
@@ -156,8 +160,6 @@ def is_convertible(unit: str, base: str) -> bool:
 def convert(value: float, unit: str, base: str) -> float:
     """Convert a number of a unit to another.
 
-    Examples
-    --------
     >>> convert(1.58, "m", "cm"), convert(68, "°F", "°C")
     (158.0, 20.0)
     """
@@ -171,8 +173,6 @@ def convert(value: float, unit: str, base: str) -> float:
 def join_feet(words: list[str]) -> list[str]:
     """Write feet and inches as inches, if a word holds both.
 
-    Examples
-    --------
     >>> join_feet(["5′7″", "6′", "170 cm"])
     ['67 in', '72 in', '170 cm']
     """
@@ -291,10 +291,8 @@ class Cells:
         return decorated | has_unit | feet if are_read(names, bare) else decorated
 
     def values(self, spelled: bool = False) -> tuple[NDArray[np.int64], list[str]]:
-        """Code of every cell (-1 where it is missing), and what the codes stand for: in ascending order as numbers, or
-        in alphabetical order. `spelled`: two ways to write a number, such as 1.1 and 1.10, are two values, as
-        categories may be.
-        """
+        """Code of every cell (-1 where it is missing), and what the codes stand for, in ascending order as numbers, or
+        in alphabetical order; `spelled`: 1.1 and 1.10 are two values, as categories may be."""
         if self.numbers is None or self.is_coded:
             return self._words(sorted)
         codes = np.full(len(self.missing), -1, dtype=np.int64)
@@ -333,11 +331,8 @@ def _as_word(value: float, boolean: bool) -> str:
 
 
 def find_none_levels(table: Table, columns: Sequence[int], also: Sequence[str | int | float]) -> list[int]:
-    """The columns of words in which ``None`` is a level; a note names them.
-
-    Among numbers, dates, true and false it is a missing cell, as Python writes it. If the table has it there, it is one
-    in columns of words, too. So it is where no other word of a column comes twice.
-    """
+    """The columns of words in which ``None`` is a level; a note names them. Among numbers, dates, true and false it is
+    a missing cell, as Python writes it, and then in columns of words, too; so it is where no other word comes twice."""
     levels, of_words, elsewhere = list[int](), list[int](), list[int]()
     for j in columns if NONE not in map(str, also) else ():
         if not is_text(table.cells(j)) or not _holds_none(table.cells(j)):

@@ -1,9 +1,4 @@
-"""Columns of tables: those that the user asks for, found by name or number, and read.
-
-Columns of tables: found by name or number, and read as numbers, words or codes.
-
-The columns of a table that the user asks for.
-"""
+"""Columns of tables: those that the user asks for, found by name or number, read as numbers, words or codes."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -14,13 +9,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.arrow import numbers_of
-from splitmerge_cli.data.dataset import Kind
-from splitmerge_cli.data.opening import Limit
+from splitmerge_cli.data import arrow, dataset, opening
+from splitmerge_cli.data.tables import separators, text
 from splitmerge_cli.data.tables.cells import mark_missing
-from splitmerge_cli.data.tables.separators import WORDS
 from splitmerge_cli.data.tables.table import MISSING, Table, is_of_numbers, is_text, list_names
-from splitmerge_cli.data.tables.text import Text
 from splitmerge_cli.data.values import FINITE, first_not_finite, place_not_finite, require
 from splitmerge_cli.overrides import path_word, shell_word, write
 from splitmerge_cli.received import DataError
@@ -91,13 +83,11 @@ def is_number(cell: str) -> bool:
 
 
 def words(table: Table, j: int, expected: str, gaps: bool = False) -> pa.ChunkedArray:
-    """Column `j` as strings, whole numbers or truth values; floats that are whole numbers become these, with `gaps`
-    NaN null, decimal numbers become strings. Raises a `DataError` for another type, or a float that is none;
-    `expected` says what the column is for.
-    """
+    """Column `j` as strings, whole numbers or truth values: floats must be whole numbers, with `gaps` NaN is null,
+    decimal numbers become strings. `expected` says what the column is for."""
     column = table.cells(j)
     if pa.types.is_floating(column.type):
-        values = numbers_of(column, np.nan).astype(np.float64)
+        values = arrow.numbers_of(column, np.nan).astype(np.float64)
         with np.errstate(invalid="ignore"):
             bad = ~(np.abs(values) < 2.0**63) | (values != np.round(values))
         absent = np.isnan(values) if gaps else np.zeros(len(values), dtype=bool)
@@ -129,7 +119,7 @@ def codes(
 def _encode(cells: pa.ChunkedArray) -> tuple[NDArray[np.int32], list[str]]:
     encoded = pc.dictionary_encode(cells, null_encoding="encode").combine_chunks()
     distinct = ["" if word is None else str(word) for word in encoded.dictionary.to_pylist()]
-    return numbers_of(encoded.indices).astype(np.int32), distinct
+    return arrow.numbers_of(encoded.indices).astype(np.int32), distinct
 
 
 def labels_in(
@@ -171,12 +161,12 @@ def _as_numbers(table: Table, j: int, hint: str) -> NDArray[np.float64]:
     """Column `j` as float64; raises as `numbers` for a column of another type."""
     column = table.cells(j)
     if column.type == pa.float64():
-        return numbers_of(column, np.nan)
+        return arrow.numbers_of(column, np.nan)
     if pa.types.is_null(column.type):
         return np.full(len(column), np.nan)
     if not is_of_numbers(column):
         raise DataError(f"{table.path}: {table.column(j)} holds {column.type}; expected numbers ({hint})")
-    return numbers_of(pc.cast(column, pa.float64(), safe=False), np.nan)
+    return arrow.numbers_of(pc.cast(column, pa.float64(), safe=False), np.nan)
 
 
 def matrix_of(
@@ -187,7 +177,7 @@ def matrix_of(
     """
     x = table.block(columns)
     if x is None:
-        Limit.current().check(table.path, 8 * table.rows * len(columns), " as numbers")
+        opening.Limit.current().check(table.path, 8 * table.rows * len(columns), " as numbers")
         x = np.empty((table.rows, len(columns)))
         for d, j in enumerate(columns):
             x[:, d] = _as_numbers(table, j, hint)
@@ -209,7 +199,7 @@ ROLES = ("truth", "exposure", "weights", "group", "labels", "files")
 class Wanted:
     """The columns of a file that are read, and how: as the keys of the same names say (`columns` None: all others)."""
 
-    kind: Kind
+    kind: dataset.Kind
     truth: str | int | None
     columns: list[str | int] | None
     drop: list[str | int]
@@ -292,8 +282,8 @@ class Wanted:
         unnamed = [j for j in table.unnamed_columns() if j not in (*dropped, *blank)]
         table.leave_out(unnamed, "data.columns would read it", ask, items=True)
         table.leave_out_blank(blank, ask)
-        if self.kind.one_column and isinstance(table, Text) and (delimiter := table.other_delimiter()):
-            separator = next(name for name, words in WORDS.items() if words == delimiter)
+        if self.kind.one_column and isinstance(table, text.Text) and (delimiter := table.other_delimiter()):
+            separator = next(name for name, words in separators.WORDS.items() if words == delimiter)
             table.notes.append(
                 f"{table.path}: every row holds {delimiter}, which is read as part of the token "
                 f"(data.separator={separator} lets it end a cell)"

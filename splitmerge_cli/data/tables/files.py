@@ -1,19 +1,31 @@
-"""The user's own data: text tables (.csv, .tsv, .txt), .json, .jsonl, .parquet, .feather, .xlsx, .npy, .npz."""
+"""The user's own data: text tables (.csv, .tsv, .txt), .json, .jsonl, .parquet, .feather, .xlsx, .npy, .npz.
 
+The first row of a text names the columns if it holds a name that is asked for (truth, columns, drop, types), or if its
+first cell is empty above cells that count the rows. Else, of ``binary`` and ``points``, if it holds words and no
+number; of ``mixed`` too, where words next to numbers are data unless a word is above numbers only, which is asked
+about; of ``tokens`` if a cell is "token", "mention" or "word" (or the plural), or if it is the only token that is not a
+number. Of numbers alone see `splitmerge_cli.data.tables.text.Text.names_by_number`.
+"""
+
+import re
 from collections.abc import Mapping, Sequence
+from itertools import islice, pairwise
 from pathlib import Path
 
-from splitmerge_cli.data.dataset import Dataset, get_kind, kinds
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from splitmerge_cli.data.dataset import Dataset, Kind, get_kind, kinds
 from splitmerge_cli.data.opening import StandardInput, require_file
+from splitmerge_cli.data.opening import suffix_of as magic_suffix
 from splitmerge_cli.data.tables import cells as missing_cells
-from splitmerge_cli.data.tables import formats, scaled, separators
+from splitmerge_cli.data.tables import formats, free_text, mixed, repeats, scaled, separators
 from splitmerge_cli.data.tables.bundled import BundleOptions, bundle_rows, columns_in
-from splitmerge_cli.data.tables.columns import Wanted, as_list, header_key, rename
-from splitmerge_cli.data.tables.mixed import NoMixedTable
-from splitmerge_cli.data.tables.notes import check_names
-from splitmerge_cli.data.tables.repeats import read_repeated
-from splitmerge_cli.data.tables.table import Table
-from splitmerge_cli.data.tables.text_tables import parse_table, read_written
+from splitmerge_cli.data.tables.cells import in_text, is_decorated
+from splitmerge_cli.data.tables.columns import POSITIVE, Wanted, as_list, header_key, is_number, position, rename
+from splitmerge_cli.data.tables.notes import check_names, set_aside, written_column
+from splitmerge_cli.data.tables.table import MISSING, NUMBER, WRITTEN, Table, is_missing, quote
+from splitmerge_cli.data.tables.text import NAME, Text
 from splitmerge_cli.data.values import require
 from splitmerge_cli.overrides import path_word, write
 from splitmerge_cli.received import DataError
@@ -137,7 +149,7 @@ def csv(
     check_names(table)
     wanted.note(table)
     dataset = of_kind.from_table(table, wanted, N, header)
-    dataset = read_repeated(bundle_rows(dataset, columns_in(table, wanted), bundled), repeated)
+    dataset = repeats.read_repeated(bundle_rows(dataset, columns_in(table, wanted), bundled), repeated)
     return scaled.reduce_columns(scaled.read_scales(dataset, scale), reduce)
 
 
@@ -177,9 +189,300 @@ def _read(
     elif suffix in _ARROW:
         table = _ARROW[suffix](path)
     elif suffix == ".npz":
-        raise NoMixedTable(
+        raise mixed.NoMixedTable(
             f"{path}: a sparse matrix is read as points (model=gaussian); expected a table for kind {of_kind}"
         )
     else:
         raise separators.unknown_format(path, suffix, f"one of {FORMATS}")
     return table
+
+
+HEADER_WORDS = {"token", "tokens", "mention", "mentions", "word", "words"}
+
+
+def read_written(
+    path: Path,
+    wanted: Wanted,
+    header: str | bool,
+    suffix: str,
+    separator: str,
+    decimal: str,
+    encoding: str,
+    skip: tuple[int, int] = (0, 0),
+) -> Text:
+    """A parsed text file whose name ends in `suffix`; parameters and errors as of
+    `splitmerge_cli.data.tables.files.csv`."""
+    data = separators.read_text(path, encoding)
+    if other := magic_suffix(data):
+        raise DataError(f"{path}: by its first bytes a {other} file; expected text, or a file name with that ending")
+    notes: list[str] = []
+    before, data = skip[0], without_rows(path, data, *skip)
+    if not wanted.kind.one_column:
+        data, lines, named = separators.without_separator_line(data)
+        before += lines
+        if separator == "auto" and named is not None:
+            separator = named
+        blank = re.match(rb"([ \t]*\r?\n)+", data)
+        if blank and data[blank.end() :].strip():
+            lines = data.count(b"\n", 0, blank.end())
+            notes.append(f"{path}: rows without any cell at the top: {lines}; they are left out")
+            data, before = data[blank.end() :], before + lines
+        if comments := _comments(data):
+            lines = data.count(b"\n", 0, comments)
+            notes.append(f"{path}: rows that begin with # or % at the top: {lines}; they are left out as comments")
+            data, before = data[comments:], before + lines
+    default = separators.BY_SUFFIX.get(suffix, "comma")
+    if not wanted.kind.one_column or wanted.mentioned_columns:
+        layout_found = separators.layout(data, default, separator, decimal)
+    else:
+        layout_found = separators.Layout(
+            default if separator == "auto" else separator, "point" if decimal == "auto" else decimal
+        )
+    notes += _layout_notes(path, layout_found, default, separator, decimal)
+    if layout_found.separator == "space":
+        data = free_text.tabs(path, data, before)
+    data, ends = _without_empty_end(data, layout_found.delimiter)
+    if ends:
+        notes.append(f"{path}: rows without any cell at the end: {ends}; they are left out")
+    if header in ("auto", True) and not wanted.kind.one_column and separators.names_rows(data, layout_found.delimiter):
+        notes.append(f"{path}: row 1 has one cell fewer than the others: the first column, without a name, names rows")
+        data = layout_found.delimiter.encode() + data
+    table = Text(path, data, layout_found.delimiter, before, decimal=separators.DECIMALS[layout_found.decimal])
+    table.notes += notes
+    return parse_table(table, wanted, header)
+
+
+def without_rows(path: Path, data: bytes, top: int, bottom: int) -> bytes:
+    """A text without so many rows at its top and its bottom; raises a `DataError` if none is left."""
+    rows = data.split(b"\n") if top or bottom else []
+    fewer = f"fewer than {len(rows)} rows, as {path} has"
+    require(not rows or len(rows) > top + bottom, "data.skip", write([top, bottom]), fewer)
+    return b"\n".join(rows[top : len(rows) - bottom]) if rows else data
+
+
+def _comments(data: bytes) -> int:
+    """Bytes of the comments at the top: rows that begin with # or %, unless the last has the cells of the next row."""
+    start = 0
+    while data[start : start + 1] in (b"#", b"%") and (end := data.find(b"\n", start)) >= 0:
+        start = end + 1
+    top, first = data[:start].splitlines()[-1:], data[start : (data.find(b"\n", start) + 1) or len(data)]
+    # a last one may hold the names of the columns
+    named = top and any(
+        top[0].count(end) and top[0].count(end) == first.count(end) for end in (b",", b";", b"\t", b"|")
+    )
+    return 0 if named else start
+
+
+def _layout_notes(path: Path, layout_found: separators.Layout, default: str, separator: str, decimal: str) -> list[str]:
+    """Notes on a layout that is neither the usual one nor asked for."""
+    notes = []
+    if separator == "auto" and layout_found.separator != default:
+        notes.append(f"{separators.WORDS[layout_found.separator]} ends a cell (data.separator)")
+    if decimal == "auto" and layout_found.decimal == "comma":
+        notes.append("numbers have a decimal comma (data.decimal)")
+    return [f"{path}: {' and '.join(notes)}"] if notes else []
+
+
+def _without_empty_end(data: bytes, delimiter: str) -> tuple[bytes, int]:
+    """The rows without those at the end of which every cell is empty, and how many these were."""
+    end, rows, empty = len(data), 0, (delimiter + " \r").encode()
+    while delimiter.encode() in (line := data[(start := data.rfind(b"\n", 0, end) + 1) : end]) and start > 0:
+        if line.strip(empty):
+            break
+        end, rows = start - 1, rows + 1
+    return (data[:end], rows) if rows else (data, 0)
+
+
+def parse_table(table: Text, wanted: Wanted, header: str | bool) -> Text:
+    """Parse the names and cells of a table; errors as of `splitmerge_cli.data.tables.files.csv`."""
+    while header == "auto" and not wanted.kind.one_column and table.has_title():
+        table.leave_out_title()
+    if _has_header(table, wanted) if header == "auto" else header:
+        table.take_header(2 if header == "2" or (header == "auto" and table.has_two_headers()) else 1)
+        table.tell_names_apart()
+        if len(table.top) == 1:
+            raise DataError(f"{table.path}: the file has a header but no row of data; expected at least one row")
+    elif header == "auto" and not wanted.kind.one_column and table.is_shorter():
+        shown = quote(", ".join(cell.strip() for cell in table.top[0][:4]))
+        row = f"row {1 + table.before}: {shown} is read as data"
+        table.notes.append(f"{table.path}: {row} (data.header=true reads it as names of columns)")
+    _, columns = wanted.resolve(table)
+    # numbers are read as bytes; a file that writes them as 0.0 and 1.0 fails and is read once more as floats, and one
+    # with words, or spaces around missing cells, as text
+    kinds = [dict.fromkeys(columns, number) for number in map(pa.type_for_alias, wanted.kind.text_types)]
+    if wanted.kind.one_column:
+        wanted.set_hint(table, columns)
+    # those without a name are looked at before they are left out
+    roles = wanted.find_roles(table)
+    exposure = roles.get("exposure")
+    columns_asked = {*columns, *table.unnamed_columns(), *table.blank(), *roles.values()}
+    text = not wanted.kind.is_numeric
+
+    def expected(cell: str) -> str | None:
+        return misfit(wanted.kind, cell, table, wanted.missing)
+
+    absent = None if text else [*WRITTEN, *map(str, wanted.missing)]
+    table.parse(kinds, None if text else expected, sorted(columns_asked), absent)
+    if exposure is not None and table.columns[exposure].type == pa.string():
+        numbers = _as_numbers(table, exposure, wanted)
+        if numbers is None:
+            cells = [table.number(cell.strip(" \t")) for cell in table.cells(exposure).to_pylist()]
+            raise table.error(next(i for i, cell in enumerate(cells) if not NUMBER.fullmatch(cell)), exposure, POSITIVE)
+        table.columns[exposure] = numbers
+    if wanted.kind.of_numbers and table.block(columns) is None:
+        for j in columns:
+            if table.columns[j].type == pa.string():
+                numbers = _as_numbers(table, j, wanted)
+                if numbers is None and wanted.columns is None and set_aside(table, j):
+                    continue
+                if numbers is None and (numbers := written_column(table, j, wanted.missing)) is None:
+                    raise table.diagnosis(columns, expected)
+                table.columns[j] = numbers
+    return table
+
+
+def _as_numbers(table: Text, j: int, wanted: Wanted) -> pa.ChunkedArray | None:
+    """A column of text as numbers, null where a cell is missing; None if a cell is neither."""
+    absent = pa.array(in_text(pc.utf8_trim_whitespace(table.cells(j)), wanted.missing))
+    text = pc.utf8_trim(table.cells(j), " \t")
+    plain = text if table.decimal == "." else pc.replace_substring(text, table.decimal, ".")
+    numeric = pc.match_substring_regex(plain, f"(?i)^({NUMBER.pattern})$")
+    if not pc.all(pc.or_(numeric, absent)).as_py():
+        return None
+    return pc.cast(pc.if_else(absent, pa.scalar(None, plain.type), plain), pa.float64())
+
+
+LOOKED_AT = 2_000
+"""Rows below the first one in which its words are looked for."""
+
+
+def _has_header(table: Text, wanted: Wanted) -> bool:
+    head = [cell.strip() for cell in table.top[0]]
+    if any(isinstance(column, str) and column in head for column in wanted.mentioned_columns):
+        return True
+    # columns that are no data may be words: they do not tell
+    chosen = _positions(wanted.columns or [], len(head)) or set(range(len(head)))
+    positions = sorted(chosen - _positions([*wanted.roles.values(), *wanted.drop], len(head)))
+    if table.heads_index():
+        return True
+    if wanted.kind.one_column:
+        return _heads_tokens(table, head, positions)
+
+    truths = wanted.kind.truth_values
+    data = {j for j in positions if is_number(table.number(head[j])) or head[j].lower() in truths}
+
+    # an empty cell or a NaN is a missing number, not a name
+    def is_absent(j: int) -> bool:
+        return head[j].lower() in MISSING or (not wanted.kind.any_columns and is_missing(head[j]))
+
+    words = [j for j in positions if j not in data and not is_absent(j)]
+    if wanted.kind.of_numbers and not head[0] and positions[:1] == [0] and any(head):
+        # names of columns over an index begin so, too
+        others = [head[j] for j in positions if head[j]]
+        if len(set(others)) == len(others) and all(map(NAME.fullmatch, others)):
+            raise table.header_error()
+    numbers = bool(data)
+    if wanted.kind.any_columns and numbers:
+        below = [cells for cells in table.rows_below() if len(cells) == len(head)]
+        if not words:
+            return table.names_by_number(positions)
+        numbers_above = [j for j in positions if j in data]
+        if words and _are_successive_years(
+            [head[j] for j in numbers_above], [[c[j] for j in numbers_above] for c in below]
+        ):
+            table.notes.append(
+                f"{table.path}: row {1 + table.before}: its words and years, {head[numbers_above[0]]} to "
+                f"{head[numbers_above[-1]]}, are read as names of columns (data.header=false reads them as data)"
+            )
+            return True
+        if _are_years([head[j] for j in numbers_above]):
+            raise table.header_error()
+        # words above words are data next to numbers, as in a table without names
+        words = [j for j in words if below and all(NUMBER.fullmatch(table.number(cells[j])) for cells in below)]
+        if not words:
+            return False
+    if words and numbers:
+        raise DataError(
+            f"{table.path}: row {1 + table.before}: {quote(head[words[0]])} next to numbers; expected only names or "
+            "only numbers (data.header=true or false decides)"
+        )
+    if wanted.kind.any_columns and len(words) > 1 and words == positions and _recurs(table, head, words):
+        table.notes.append(
+            f"{table.path}: row {1 + table.before}: its words stand in other rows, too: it is read as data "
+            "(data.header=true reads it as names of columns)"
+        )
+        return False
+    return bool(words) or table.names_by_number(positions, bool(wanted.kind.truth_values))
+
+
+def _recurs(table: Text, head: Sequence[str], positions: Sequence[int]) -> bool:
+    """Whether each cell of the first row stands in rows below, too, but not all in one, as repeated names do."""
+    lacking = set(positions)
+    for _, cells in islice(table.lines(), 1, LOOKED_AT):
+        if len(cells) == len(head):
+            same = {j for j in positions if cells[j].strip() == head[j]}
+            if len(same) == len(positions):
+                return False
+            lacking -= same
+        if not lacking:
+            return True
+    return False
+
+
+def _are_years(cells: Sequence[str]) -> bool:
+    """Whether there are two cells or more, each another year: names of columns as likely as data."""
+    years = all(cell.isdecimal() and 1800 <= int(cell) <= 2100 for cell in cells)
+    return len(cells) > 1 and years and len(set(cells)) == len(cells)
+
+
+def _are_successive_years(cells: Sequence[str], below: Sequence[Sequence[str]]) -> bool:
+    """Whether the cells are three years or more, each as long after the one before, above cells that are no years."""
+    if len(cells) < 3 or not _are_years(cells) or not below:
+        return False
+    steps = {int(later) - int(earlier) for earlier, later in pairwise(cells)}
+    return len(steps) == 1 and min(steps) > 0 and not any(_are_years(row) for row in below)
+
+
+def _heads_tokens(table: Text, head: Sequence[str], positions: Sequence[int]) -> bool:
+    if HEADER_WORDS & {head[j].lower() for j in positions}:
+        return True
+    if len(positions) != 1 or len(table.top) == 1:
+        return False
+    if is_number(head[positions[0]]):
+        # pandas calls the column of a list 0
+        if head[positions[0]] == "0" and not any(
+            is_number(cells[positions[0]]) for cells in table.rows_below() if len(cells) == len(head)
+        ):
+            raise table.header_error()
+        return False
+    rows = islice(table.lines(), 1, None)
+    return all(is_number(cells[positions[0]]) for _, cells in rows if len(cells) == len(head))
+
+
+def _positions(columns: Sequence[str | int | None], width: int) -> set[int]:
+    """Positions of the columns that are given as numbers of columns."""
+    return {j for column in columns if (j := position(column, width)) is not None}
+
+
+def misfit(kind: Kind, cell: str, table: Text, also: Sequence[str | int | float] = ()) -> str | None:
+    """Expected content in place of a cell of text; None if the cell is well, or missing (`also`: further words for
+    missing cells)."""
+    number = table.number(cell.strip(" \t"))
+    is_finite = NUMBER.fullmatch(number)
+    if is_missing(cell) or cell.strip() in map(str, also):
+        return None
+    if (is_finite and kind.fits(float(number))) or cell.strip().lower() in kind.truth_values:
+        return None
+    if is_finite or kind.truth_values:
+        return f"{kind.expected}{kind.advice}"
+    parts = [part for part in re.split(r"[;\s]", cell) if part]
+    if parts and all(NUMBER.fullmatch(part.replace(",", "")) for part in parts):
+        if len(parts) > 1:
+            return "a number (cells end with a comma in .csv, with a tab in .tsv and .txt; data.separator changes that)"
+        decimal = "; data.decimal=comma reads a comma as a point" if cell.count(",") == 1 else ""
+        return f"a number with a decimal point and without commas{decimal}"
+    if is_decorated(cell):
+        return "a number alone, without percent signs, currencies or signs between thousands"
+    if cell.strip() in (table.names or []):
+        return "a number; the cell is the name of a column: does the file repeat its header?"
+    return "a number (data.columns and data.drop choose the columns; model=mixed reads words, too)"

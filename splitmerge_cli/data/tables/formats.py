@@ -1,10 +1,6 @@
-"""Tables in files of other formats: JSON lines, .npy, Parquet and Feather, sheets.
-
-Tables of JSON (.json, .jsonl, .ndjson): an object in each row of a text, or a list of objects, whose keys name the
-columns.
-
-Arrays in .npy files, and the tables that they make. Tables in .parquet and .feather files. Tables in .xlsx files: a
-sheet is read as the text table that it would be saved as.
+"""Tables in files of other formats: JSON (.json, .jsonl, .ndjson: an object in each row of a text, or a list of them,
+whose keys name the columns), .npy, .parquet and .feather, and .xlsx, a sheet of which is read as the text table that it
+would be saved as.
 """
 
 import csv as csv_module
@@ -42,9 +38,7 @@ LARGEST_INT = 1 << 53
 
 def read_json(path: Path) -> Table:
     """Read a list of JSON objects, or an object in each line, into columns; a cell whose key an object lacks is
-    missing, and keys of lists and objects are left out. Raises a `DataError` for a row that is no object, or for more
-    cells than the limit (data.max_bytes).
-    """
+    missing, and keys of lists and objects are left out."""
     limit, text = Limit.current(), read_text(path)
     rows = _read_list(path, text, limit) if text.lstrip().startswith(b"[") else text.split(b"\n")
     columns: dict[str, list[Any]] = {}
@@ -102,12 +96,8 @@ def _column(values: list[Any]) -> pa.ChunkedArray:
 
 
 def load_npy(path: Path, mapped_from: int | None = None) -> NDArray[Any]:
-    """The array of an .npy file in the byte order of this machine; a `DataError` if it is no file of plain numbers or
-    strings, or its array has more than two dimensions.
-
-    A file of at least `mapped_from` bytes is mapped, not read, if nothing of it must be copied; such an array cannot
-    be written.
-    """
+    """The array of an .npy file of plain numbers or strings, in the byte order of this machine. A file of at least
+    `mapped_from` bytes is mapped, not read, if nothing of it must be copied; it cannot be written then."""
     try:
         with readable(path) as file:
             size = os.fstat(file.fileno()).st_size
@@ -295,12 +285,9 @@ class Sheet(Text):
 
 
 def read_sheet(path: Path, sheet: str | int | None = None, ask: str = "", skip: tuple[int, int] = (0, 0)) -> Sheet:
-    """A sheet of an .xlsx file: the cells that are stored, empty rows and columns around them left out.
-
-    The `sheet` is a name or a number (1 the first), by default the only one that holds cells; `ask` says what is
-    expected where several do, and `skip` how many rows at the top and the bottom are left out. Raises a `DataError` if
-    it is no such file, holds more than the limit (data.max_bytes), or there is no one such sheet.
-    """
+    """A sheet of an .xlsx file (name or number, 1 the first; by default the only one that holds cells): the cells that
+    are stored, without empty rows and columns around them and the rows to `skip` at the top and the bottom. `ask` says
+    what is expected where several hold cells."""
     import openpyxl
 
     data = content(path)

@@ -1,8 +1,5 @@
-"""What is written around the rows of a table: comments, links between rows.
-
-Lists in text files as they come: the first row shows the separator, comments stand at the top.
-
-Pairs of rows that belong together or apart: from a file, or as a program has them.
+"""Lists in text files as they come (the first row shows the separator, comments stand at the top), and pairs of rows
+that belong together or apart, from such a file or as a program has them.
 """
 
 import csv as csv_module
@@ -15,14 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.bundles import SAME
+from splitmerge_cli.data import bundles, values
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.opening import require_file
-from splitmerge_cli.data.tables.columns import is_number
-from splitmerge_cli.data.tables.separators import read_text, suffix_of
+from splitmerge_cli.data.tables import columns, separators
 from splitmerge_cli.data.tables.table import MOST_COLUMNS, NUMBER, quote
 from splitmerge_cli.data.tables.text import PLAIN, Text
-from splitmerge_cli.data.values import require
 from splitmerge_cli.received import DataError
 
 SEPARATORS = {"comma": ",", "tab": "\t", "semicolon": ";", "space": "\t"}
@@ -35,22 +30,26 @@ def is_numeric(cell: str | None) -> bool:
 
 
 def read_list(path: Path, separator: str, comments: bool, empty: bool = False, two_kinds: bool = False) -> Text | None:
-    """A parsed text file, every cell a string; None if it holds comments alone and may (`empty`).
-
-    The separator is a key of `SEPARATORS`; ``auto``: a comma in .csv and a tab in .tsv where the first row has one,
-    else what that row holds.
-    With `comments`, lines at the top that begin with # or % are none of its rows; one of these may say that names in
-    both columns stand for `two_kinds` of nodes. Raises a `DataError` if it cannot be read, is empty or ragged, holds a
-    comment below the first row, or has another format.
-    """
-    data = read_text(path)
+    """A parsed text file, every cell a string; None if it holds comments alone and may (`empty`). The separator is a
+    key of `SEPARATORS`; ``auto``: a comma in .csv and a tab in .tsv where the first row has one, else what that row
+    holds. With `comments`, lines at the top that begin with # or % are none of its rows; one may say that names in both
+    columns stand for `two_kinds` of nodes."""
+    data = separators.read_text(path)
     if (null := data.find(b"\0")) >= 0:
         line = data.count(b"\n", 0, null) + 1
         raise DataError(f"{path}: row {line}: byte 0x00; expected UTF-8 text")
     start = 0
     while comments and data[start : start + 1] in (b"#", b"%", b"\n", b"\r"):
         end = data.find(b"\n", start) + 1 or len(data)
-        _check_banner(path, data[start:end], two_kinds)
+        # reject what a first comment says to be something else
+        comment = data[start:end]
+        if comment.startswith(b"%%MatrixMarket"):
+            raise DataError(f"{path}: row 1: a file of Matrix Market; expected the ending .mtx, or a list of edges")
+        if re.match(rb"%\s*bip\b", comment) and not two_kinds:
+            raise DataError(
+                f"{path}: row 1: a two-mode network, in which one number may name two nodes; expected "
+                "data.bipartite=true"
+            )
         start = end
     before, data = data.count(b"\n", 0, start), data[start:]
     if not data.strip() and start and empty:
@@ -64,7 +63,7 @@ def read_list(path: Path, separator: str, comments: bool, empty: bool = False, t
             "(data.comments=false takes such lines for rows)"
         )
     if separator == "auto":
-        usual = {".csv": "comma", ".tsv": "tab"}.get(suffix_of(path))
+        usual = {".csv": "comma", ".tsv": "tab"}.get(separators.suffix_of(path))
         separator = _separator(data)
         if usual and (separator == "space" or SEPARATORS[usual] in _first_row(data)):
             separator = usual
@@ -73,16 +72,6 @@ def read_list(path: Path, separator: str, comments: bool, empty: bool = False, t
     table = Text(path, data, SEPARATORS[separator], before, MOST_COLUMNS)
     table.parse([{}])
     return table
-
-
-def _check_banner(path: Path, comment: bytes, two_kinds: bool) -> None:
-    """Reject what a first comment says to be something else."""
-    if comment.startswith(b"%%MatrixMarket"):
-        raise DataError(f"{path}: row 1: a file of Matrix Market; expected the ending .mtx, or a list of edges")
-    if re.match(rb"%\s*bip\b", comment) and not two_kinds:
-        raise DataError(
-            f"{path}: row 1: a two-mode network, in which one number may name two nodes; expected data.bipartite=true"
-        )
 
 
 def _separator(data: bytes) -> str:
@@ -100,11 +89,8 @@ def _first_row(data: bytes) -> str:
 
 
 def tabs(path: Path, data: bytes, before: int = 0) -> bytes:
-    """Rows from `read_text`, whose cells runs of spaces and tabs separate, with one tab between cells.
-
-    Raises a `DataError` if a quote stands within a cell or is not closed; `before`: number of lines before the
-    rows.
-    """
+    """Rows from `read_text`, whose cells runs of spaces and tabs separate, with one tab between cells. A quote that
+    stands within a cell or is not closed is refused; `before`: number of lines before the rows."""
     if b'"' not in data:
         data = data.replace(b"\r\n", b"\n").replace(b" ", b"\t")
         # a regular expression would keep every cell of a large file
@@ -126,7 +112,7 @@ def tabs(path: Path, data: bytes, before: int = 0) -> bytes:
     return out.getvalue().encode("utf-8").rstrip(b"\n")
 
 
-REVIEWED = ["row", "other", SAME]
+REVIEWED = ["row", "other", bundles.SAME]
 """Columns that a file of reviewed pairs has at least; `SAME` is 1, 0 or empty."""
 
 
@@ -140,13 +126,10 @@ class Links(NamedTuple):
 
 
 def read_links(key: str, link: Any, dataset: Dataset, units: Mapping[str, int]) -> Links | None:
-    """The pairs of rows that an option says: in a file of two columns, or an array; None without any.
-
-    A file has names of rows, names of `units` (which stand for their first row), or numbers of rows from 1. An array
-    has names, or positions from 0. A file of reviewed pairs has the columns `REVIEWED`: ``must_link`` reads its rows
-    with 1 in the column `SAME`, ``cannot_link`` its rows with 0. Raises a `DataError` that names the cell of an unknown
-    row.
-    """
+    """The pairs of rows that an option says: in a file of two columns, or an array; None without any. A file has names
+    of rows, names of `units` (which stand for their first row), or numbers of rows from 1; an array has names, or
+    positions from 0. Of a file of reviewed pairs (columns `REVIEWED`) ``must_link`` reads the rows with 1 in the column
+    `SAME`, ``cannot_link`` those with 0."""
     if link is None:
         return None
     rows: dict[str, int] = dict(units)
@@ -158,7 +141,7 @@ def read_links(key: str, link: Any, dataset: Dataset, units: Mapping[str, int]) 
         return _read_file(link, key, dataset.N, rows, twice)
     pairs = np.asarray(link)
     shape = pairs.ndim == 2 and pairs.shape[1] == 2
-    require(shape, key, f"an array of shape {pairs.shape}", "a file, or pairs of rows [pairs, 2]")
+    values.require(shape, key, f"an array of shape {pairs.shape}", "a file, or pairs of rows [pairs, 2]")
     if pairs.dtype.kind not in "iu":
         for k, pair in enumerate(pairs.tolist()):
             for cell in pair:
@@ -194,7 +177,7 @@ def _read_file(path: str | Path, key: str, N: int, rows: Mapping[str, int], twic
             return None if cell in twice else rows.get(cell)
         return int(cell) - 1 if PLAIN.fullmatch(cell) and 1 <= int(cell) <= N else None
 
-    if all(column[0] and find(column[0]) is None and not is_number(column[0]) for column in cells):
+    if all(column[0] and find(column[0]) is None and not columns.is_number(column[0]) for column in cells):
         table.take_header()
         table.columns = [column.slice(1) for column in table.columns]
         if named:
@@ -229,7 +212,7 @@ def _read_reviewed(table: Text, N: int) -> tuple[NDArray[np.int64], NDArray[np.b
             raise table.error(i, same, "1 (the two belong together), 0 (they do not) or an empty cell")
     labelled = [i for i, cell in enumerate(cells[same]) if cell]
     if not labelled:
-        raise DataError(f"{table.path}: no row has 1 or 0 in the column {quote(SAME)}; expected at least one")
+        raise DataError(f"{table.path}: no row has 1 or 0 in the column {quote(bundles.SAME)}; expected at least one")
     for j in (one, other):
         for i in labelled:
             if not (PLAIN.fullmatch(cells[j][i]) and 1 <= int(cells[j][i]) <= N):

@@ -41,20 +41,87 @@ column. A quantity has rare values at its ends; codes, years of a study and dose
 """
 
 import re
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from splitmerge_cli.data.dataset import ColumnType
 from splitmerge_cli.data.tables.cells import DATE, DAY, Cells
-from splitmerge_cli.data.tables.digits import EXACT
-from splitmerge_cli.data.tables.levels import Levels, merge_spellings
-from splitmerge_cli.data.tables.table import Table, column_key, quote
+from splitmerge_cli.data.tables.table import EXACT, NUMBER, Table, column_key, quote
 from splitmerge_cli.data.tables.written import DATE_TYPES, days_of_column, days_written, numbers_written
 from splitmerge_cli.data.values import FINITE, LARGEST, MAGNITUDE
 from splitmerge_cli.overrides import shell_word
+
+SHORT_FORMS: tuple[Mapping[str, str], ...] = (
+    {"y": "yes", "n": "no"},
+    {"t": "true", "f": "false"},
+    {"m": "male", "f": "female"},
+)
+"""Letters that stand for words where a column holds nothing else."""
+SHORTEST = 3
+"""Letters of a word that capital letters do not tell apart: AA, Aa and aa are three genotypes."""
+
+
+def spellings(words: Iterable[str]) -> dict[str, list[str]]:
+    """The words of a column by what they mean: capital letters and `SHORT_FORMS` tell no words apart.
+
+    >>> spellings(["yes", "YES", "Y", "No"]), spellings(["AA", "Aa", "male", "Male"])
+    ({'yes': ['yes', 'YES', 'Y'], 'no': ['No']}, {'AA': ['AA'], 'Aa': ['Aa'], 'male': ['male', 'Male']})
+    """
+    plain = {word: word.casefold() for word in words}
+    known = next((forms for forms in SHORT_FORMS if {*plain.values()} <= {*forms, *forms.values()}), None)
+    words_by_meaning: dict[str, list[str]] = defaultdict(list)
+    for word, folded in plain.items():
+        usual = len(word) >= SHORTEST and word in (folded, word.upper(), word.capitalize(), word.title())
+        words_by_meaning[known.get(folded, folded) if known else folded if usual else word].append(word)
+    return dict(words_by_meaning)
+
+
+def merge_spellings(codes: NDArray[np.int64], words: list[str]) -> tuple[NDArray[np.int64], list[str], str]:
+    """Codes and words of a column whose spellings of one word are one level, the commonest, and a note on them."""
+    groups = list(spellings(words).values())
+    if len(groups) == len(words):
+        return codes, words, ""
+    rows = dict(zip(words, np.bincount(codes[codes >= 0], minlength=len(words)).tolist(), strict=True))
+    names = {max(group, key=rows.__getitem__): group for group in groups}
+    levels = sorted(names, key=str.casefold)
+    level_of = {word: levels.index(name) for name, group in names.items() for word in group}
+    merged = np.append([level_of[word] for word in words], -1)[codes]
+    several = [(name, [quote(word) for word in group]) for name, group in names.items() if len(group) > 1]
+    note = "; ".join(f"{', '.join(group)} are one level, {quote(name)}" for name, group in several)
+    return merged, levels, note
+
+
+class Levels:
+    """The levels of a column, found as they are written or, where one alone is meant, by number (1 and 1.0) or as
+    `spellings` of one word."""
+
+    def __init__(self, levels: Sequence[str]) -> None:
+        self.by_word = {level: k for k, level in enumerate(levels)}
+        numbers = [_number_of(level) for level in levels]
+        self.by_number = {number: k for k, number in enumerate(numbers) if numbers.count(number) == 1}
+
+    def code(self, cell: Any) -> float:
+        """Return the code of a cell, NaN where no level is meant."""
+        word = str(cell).strip()
+        word = word.lower() if isinstance(cell, bool | np.bool_) else word
+        if word in self.by_word:
+            return self.by_word[word]
+        if (number := _number_of(word)) is not None:
+            return self.by_number.get(number, np.nan)
+        alike = next(group for group in spellings([*self.by_word, word]).values() if word in group)
+        return self.by_word[alike[0]] if len(alike) == 2 else np.nan
+
+
+def _number_of(word: str) -> Decimal | None:
+    """The number that a word writes, to its last digit; None of any other word."""
+    return Decimal(word) if NUMBER.fullmatch(word) else None
+
 
 ORDINAL = "ordinal"
 SOME = 10
@@ -240,10 +307,7 @@ def _has_tail(different: NDArray[np.float64], counts: NDArray[np.int64]) -> bool
 
 def tells_apart(values: NDArray[np.floating], name: str, complete: bool = True) -> str | None:
     """Describe a column of numbers, none of them NaN, that tells the rows apart and nothing else; None of a column of
-    data.
-
-    Its name is empty if it has none; `complete`: no cell is missing.
-    """
+    data. `complete`: no cell is missing."""
     named = NAMED_AS_ID.fullmatch(name) is not None
     if len(values) < FEW or name.strip().lower() in COORDINATES:
         return None
@@ -308,11 +372,9 @@ def read_as_type(cells: Cells, type: str) -> Reading:
 
 
 def as_written(cells: Cells, decimal: str | None, prefix: str = "") -> Reading:
-    """A column of numbers with currencies, percent signs, units or signs between thousands as real numbers.
-
-    `decimal` stands before the decimals where the cells leave it open; messages say what asks for numbers (`prefix`).
-    The table has the unit of the column, or receives it.
-    """
+    """A column of numbers with currencies, percent signs, units or signs between thousands as real numbers. `decimal`
+    stands before the decimals where the cells leave it open; messages say what asks for numbers (`prefix`). The table
+    has the unit of the column, or receives it."""
     assert cells.text is not None
     numbers = numbers_written(cells.text, cells.missing, decimal, cells.table.units.get(cells.j, ""))
     if numbers.values is None:

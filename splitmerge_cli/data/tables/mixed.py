@@ -1,8 +1,17 @@
-"""Mixed tables: columns of several types, cells that may be missing, notes on what each column is read as."""
+"""Mixed tables: columns of several types, cells that may be missing, notes on what each column is read as.
+
+Neighbouring columns of whole numbers that are alike, as species, pixels and answers are, are all read as one type. One
+column alone does not show what its neighbours do: a species with the values 0, 1 and 2 looks like a category, one with
+larger values like a count or a real number. Columns that stand side by side are alike if most of them begin and end at
+the same two numbers (a scale), or if most begin at 0 and hold that most often, and some are counts when read alone. A
+short scale is categorical; all else are counts. So are columns of large numbers whose rows have totals that differ as
+in samples of unequal size.
+"""
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
 from textwrap import shorten
 from typing import Any
 
@@ -10,24 +19,133 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from splitmerge_cli.data import objects, opening
 from splitmerge_cli.data.dataset import COLUMN_TYPES, READ_AS, ColumnType, Dataset, Labels, kinds
-from splitmerge_cli.data.objects import as_pandas, frame_of, table_of, with_long_integers
-from splitmerge_cli.data.opening import Limit
 from splitmerge_cli.data.reading import KindReading, read_new
-from splitmerge_cli.data.tables import notes
-from splitmerge_cli.data.tables.alike import Numbers, read_alike, whole_numbers
+from splitmerge_cli.data.tables import formats, notes, written
 from splitmerge_cli.data.tables.cells import cells_of, find_none_levels, note_missing
 from splitmerge_cli.data.tables.columns import Wanted, index, true_labels
-from splitmerge_cli.data.tables.determined import leave_out_determined
-from splitmerge_cli.data.tables.formats import from_arrow
-from splitmerge_cli.data.tables.inference import ORDINAL, SOME, Reading, as_documents, infer, read_as_type
-from splitmerge_cli.data.tables.levels import Levels
+from splitmerge_cli.data.tables.inference import (
+    MOST_NUMBERS,
+    ORDINAL,
+    SOME,
+    SOME_FROM_0,
+    Levels,
+    Reading,
+    as_documents,
+    infer,
+    read_as_type,
+)
+from splitmerge_cli.data.tables.notes import leave_out_determined
 from splitmerge_cli.data.tables.table import MOST_COLUMNS, Table, column_key, list_names, quote
-from splitmerge_cli.data.tables.written import DATE_TYPES
 from splitmerge_cli.data.values import is_sparse, notes_entry, positions_in, require, width_entry
 from splitmerge_cli.extras import pandas as pd
 from splitmerge_cli.overrides import write
 from splitmerge_cli.received import DataError, reject_machine_error
+
+FEWEST = 5
+"""Columns that hold three values or more, at least, among those that are alike."""
+WIDE = 10
+"""Columns of mostly zeros, at least, among which others of whole numbers that overlap them are counts, too."""
+ON_SCALE = 0.75
+"""Share of the columns that begin and end at the same two numbers, on a scale."""
+COUNTS = 0.1
+"""Share of the columns that are counts when read alone, at least, where all are read as counts."""
+EXPECTED = 3.0
+"""Rows with 2 or more that a Poisson distribution expects: a column of 0 and 1 for which it expects more is no count.
+"""
+
+
+UNEQUAL = 0.3
+"""Columns of large numbers are counts if row totals have at least this standard deviation over mean. Five tables of
+measurements (digits, letters, linnerud, satellite, vehicle) have 0.11 to 0.20."""
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """A column of whole numbers from 0 on: its place, type, different values, and the rows that hold each."""
+
+    j: int
+    type: str
+    different: NDArray[np.float64]
+    rows: NDArray[np.int64]
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The smallest and the largest value."""
+        return float(self.different[0]), float(self.different[-1])
+
+    @property
+    def is_mostly_0(self) -> bool:
+        """Whether 0 is the commonest value."""
+        return self.ends[0] == 0 and int(np.argmax(self.rows)) == 0
+
+    @property
+    def is_flag(self) -> bool:
+        """Whether the values are 0 and 1 in a way that counts are not, or any other two without 0."""
+        if len(self.different) > 2 or self.ends[0] == 0 < self.ends[1] - 1:
+            return False
+        mean = self.rows[-1] / self.rows.sum()
+        return self.ends != (0, 1) or bool(self.rows.sum() * (1 - np.exp(-mean) * (1 + mean)) > EXPECTED)
+
+
+def whole_numbers(j: int, type: str, present: NDArray[np.float64]) -> Numbers | None:
+    """The column of these cells, none of them missing; None if they are not whole numbers from 0 on."""
+    is_whole = ((present >= 0) & (present == np.floor(present))).all()
+    return Numbers(j, type, *np.unique(present, return_counts=True)) if is_whole else None
+
+
+def read_alike(columns: Sequence[Numbers | None], cells: Callable[[int], NDArray[np.float64] | None]) -> dict[int, str]:
+    """Types of columns that are to be read as their neighbours, by position. `columns`: in the order of the table; None
+    stands for any other column. `cells`: the numbers of the column at a position; None where cells are missing.
+    """
+    types: dict[int, str] = {}
+    for _, neighbours in groupby(columns, key=lambda one: one is None):
+        run = [one for one in neighbours if one is not None]
+        numbers = [one for one in run if not one.is_flag]
+        if len(run) >= FEWEST and {one.type for one in run} <= {"real", "count"} and _are_samples(run, cells):
+            types |= {one.j: "count" for one in run if one.type != "count"}
+        elif len({one.type for one in numbers}) > 1:
+            members, type = _choose_type(numbers)
+            # a binary column is one of two categories
+            same = {type, "binary"} if type == "categorical" else {type}
+            types |= {one.j: type for one in members if one.type not in same}
+    return types
+
+
+def _are_samples(run: Iterable[Numbers], cells: Callable[[int], NDArray[np.float64] | None]) -> bool:
+    """Whether row totals differ as in samples of unequal size."""
+    totals: NDArray[np.float64] | float = 0.0
+    for one in run:
+        if (numbers := cells(one.j)) is None:
+            return False
+        totals = totals + numbers
+    return float(np.std(totals)) >= UNEQUAL * float(np.mean(totals))
+
+
+def _choose_type(numbers: list[Numbers]) -> tuple[list[Numbers], str]:
+    """The columns that are alike, and their type; no columns where too few are."""
+    several = [one.ends for one in numbers if len(one.different) > 2]
+    zeros = [one for one in numbers if one.is_mostly_0]
+    are_zeros, ends = 2 * len(zeros) > len(numbers), max(set(several), key=several.count, default=(0, 0))
+    if len(several) < FEWEST:
+        return [], ""
+    if several.count(ends) >= ON_SCALE * len(several):
+        members = [one for one in numbers if ends[0] <= one.ends[0] and one.ends[1] <= ends[1]]
+        different = np.unique(np.concatenate([one.different for one in members]))
+        if len(different) <= (SOME_FROM_0 if are_zeros else MOST_NUMBERS):
+            return members, "categorical"
+    counts = sum(one.type == "count" for one in numbers)
+    if not are_zeros or sum(len(one.different) > 2 for one in zeros) < FEWEST or counts < COUNTS * len(numbers):
+        return [], ""
+    if len(zeros) < WIDE:
+        return zeros, "count"
+    largest = max(one.ends[1] for one in zeros)
+    near = [one for one in numbers if one.ends[0] <= largest]
+    beyond = [one for one in near if one.ends[1] > largest]
+    # a few species are common; more columns of larger numbers are something else
+    return [one for one in near if one not in beyond or WIDE * len(beyond) < len(near)], "count"
+
 
 SKIP = "skip"
 SHOWN = 6
@@ -61,7 +179,7 @@ class RejectedColumns(RefusedTable):
 
 def read_types(table: Table, types: Mapping[str | int, Any] | None) -> dict[int, str]:
     """Read the option data.types, by the positions of the columns; the table receives the orders of words."""
-    known = (*COLUMN_TYPES, *DATE_TYPES, SKIP)
+    known = (*COLUMN_TYPES, *written.DATE_TYPES, SKIP)
     if types is None:
         return {}
     require(isinstance(types, Mapping), "data.types", types, "columns and their types, such as {age: real}")
@@ -78,11 +196,8 @@ def read_types(table: Table, types: Mapping[str | int, Any] | None) -> dict[int,
 
 
 def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Dataset:
-    """A table as kind ``mixed``; see `splitmerge_cli.data.tables.inference` for the rules.
-
-    Raises `RejectedColumns` (the message names the first such cell, and what leaves all of them out) or
-    `NoMixedTable`; any other `DataError` if no column is left, or a type does not fit its column.
-    """
+    """A table as kind ``mixed``; see `splitmerge_cli.data.tables.inference` for the rules. `RejectedColumns` names the
+    first cell that none reads, and what leaves all such columns out."""
     if table.width > MOST_COLUMNS:
         raise NoMixedTable(f"data.kind=mixed: expected at most {MOST_COLUMNS} columns in {table.path}")
     types = read_types(table, wanted.types)
@@ -90,7 +205,7 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
     table.take(N)
     labels, columns_read = wanted.resolve(table)
     columns_read = [j for j in columns_read if types.get(j) != SKIP]
-    Limit.current().check(table.path, 8 * table.rows * len(columns_read), " as numbers")
+    opening.Limit.current().check(table.path, 8 * table.rows * len(columns_read), " as numbers")
     readings: dict[int, Reading] = {}
     names, spelt, other_kind, many = table.names_of_items(), list[str](), "", dict[int, Sequence[str]]()
     neighbours: list[Numbers | None] = []
@@ -186,7 +301,7 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
             "path": str(table.path),
             "rows": rows,
             "typed": [column_key(table, j) for j in read],
-            "dates": {d: types[j] for d, j in enumerate(read) if types.get(j) in DATE_TYPES},
+            "dates": {d: types[j] for d, j in enumerate(read) if types.get(j) in written.DATE_TYPES},
         }
         | notes_entry(table.notes)
         | width_entry(read, table.width)
@@ -275,20 +390,20 @@ def describe_cells(values: NDArray[np.float64], type: ColumnType) -> str:
 
 def frame_table(data: Any, name: str) -> tuple[Table, list[str] | None]:
     """A data frame, or what becomes one, as a table, and the names of its rows."""
-    data = as_pandas(data)
+    data = objects.as_pandas(data)
     data = data.to_frame() if isinstance(data, pd.Series) else data
     if not isinstance(data, pd.DataFrame):
-        values, columns, names = table_of(data, "cells")
+        values, columns, names = objects.table_of(data, "cells")
         data = pd.DataFrame(values.toarray() if is_sparse(values) else values, columns=columns, index=names)
         data.columns = data.columns.map(str)
-    _, _, names = frame_of(data)
+    _, _, names = objects.frame_of(data)
     # several columns may share a name
     plain = data.set_axis(range(data.shape[1]), axis=1)
     categories = {j for j in plain if isinstance(plain[j].dtype, pd.CategoricalDtype)}
     orders = {j: [str(word) for word in plain[j].dtype.categories] for j in categories if plain[j].dtype.ordered}
     try:
-        plain = plain.astype(dict.fromkeys(categories, object)).apply(with_long_integers).rename(columns=str)
-        table = from_arrow(name, pa.Table.from_pandas(plain, preserve_index=False))
+        plain = plain.astype(dict.fromkeys(categories, object)).apply(objects.with_long_integers).rename(columns=str)
+        table = formats.from_arrow(name, pa.Table.from_pandas(plain, preserve_index=False))
     except (pa.ArrowException, TypeError, ValueError) as error:
         reject_machine_error(error, name)
         raise DataError(f"data: {error}; expected a value of one type in each column") from error
@@ -324,7 +439,7 @@ class MixedReading(KindReading):
             return new
         types, frame = dataset.types or (), new
         if not isinstance(new, pd.DataFrame):
-            values, _, _ = table_of(new, "cells")
+            values, _, _ = objects.table_of(new, "cells")
             if not is_sparse(values) and not isinstance(new, pd.Series):
                 values = np.asarray(new, dtype=object)  # the cells of a list keep their types
             frame = pd.DataFrame(dataset.read_columns(values.toarray() if is_sparse(values) else values))

@@ -33,8 +33,6 @@ _MIX = np.uint64(0x9E3779B97F4A7C15)
 def items_of_rows(x: NDArray[Any]) -> NDArray[np.int64]:
     """Number the different rows of an array by first appearance; missing cells are equal.
 
-    Examples
-    --------
     >>> items_of_rows(np.array([[0.5, 1.0], [0.5, 2.0], [0.5, 1.0]])).tolist()
     [0, 1, 0]
     """
@@ -107,11 +105,9 @@ def are_copies(x: NDArray[Any], items: NDArray[np.int64], reals: Sequence[int]) 
 
 
 def _expected_by_chance(cells: NDArray[Any]) -> NDArray[np.float64]:
-    """How many other rows are expected to hold the same real cells, by row: ``[U, D]`` to float64 ``[U]``.
-
-    Columns are independent, but values that many rows share come together: of these the rarest counts. What is missing
-    tells nothing.
-    """
+    """How many other rows are expected to hold the same real cells, by row: ``[U, D]`` to float64 ``[U]``. Columns are
+    independent, but values that many rows share come together: of these the rarest counts. What is missing tells
+    nothing."""
     product, shared = np.ones(len(cells)), np.ones(len(cells))
     for column in cells.T:
         _, place, counts = np.unique(column, return_inverse=True, return_counts=True)
@@ -124,11 +120,8 @@ def _expected_by_chance(cells: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def _one_step_apart(cells: NDArray[np.float64], others: NDArray[np.uint64], counts: NDArray[np.float64]) -> float:
-    """Pairs of rows that differ by the step of a column, and agree in the others.
-
-    `cells`: the column in each different row; `others`: equal where the other columns are; `counts`: how often a row
-    is there.
-    """
+    """Pairs of rows that differ by the step of a column (`cells`, in each different row), and agree in the `others`;
+    `counts`: how often a row is there."""
     is_present = ~np.isnan(cells)
     values, place = np.unique(cells[is_present], return_inverse=True)
     if len(values) < 2:
@@ -149,10 +142,8 @@ def _one_step_apart(cells: NDArray[np.float64], others: NDArray[np.uint64], coun
 
 
 def copies_in(dataset: Dataset) -> NDArray[np.int64] | None:
-    """Number the rows of a table as `items_of_rows`, if some repeat others as chance does not make them; else None.
-
-    A table without real columns is none: what is counted, or of a few levels, repeats by chance.
-    """
+    """Number the rows of a table as `items_of_rows`, if some repeat others as chance does not make them; else None, as
+    for a table without real columns: what is counted, or of a few levels, repeats by chance."""
     x = dataset.values_in_units
     kind = dataset.kind
     if not (dataset.is_recorded and kind.has_columns and isinstance(x, np.ndarray)):
@@ -166,9 +157,7 @@ def copies_in(dataset: Dataset) -> NDArray[np.int64] | None:
 
 def read_repeated(dataset: Dataset, repeated: str) -> Dataset:
     """A table with its rows as they are, and a note where they repeat others as chance does not make them (``keep``);
-    or with each different row once (``once``). Raises a `DataError` for another option, or for ``once`` of data whose
-    rows are no items, or of a sparse matrix.
-    """
+    or with each different row once (``once``), where rows are items and no sparse matrix."""
     require(repeated in (KEEP, ONCE), "data.repeated", repeated, f"{KEEP} or {ONCE}")
     bundled = dataset.bundles is not None
     require(not bundled or repeated == KEEP, "data.repeated", repeated, f"{KEEP} with weights, groups, labels or links")

@@ -1,9 +1,6 @@
-"""Tables that models read in another form: on scales, as principal components, as matrices.
-
-The option ``data.reduce``: real columns that models read as their principal components.
-
-The option ``data.scale``: columns that models read on a scale of their own. Matrices of numbers in files: arrays in
-.npy, kept as they are or mapped where they are large, and sparse in .npz.
+"""Tables that models read in another form: on scales (``data.scale``), as principal components (``data.reduce``; their
+number and the density of what they leave out: docs/derivations.md, "Columns reduced to principal components"), and as
+matrices in files: arrays in .npy, kept as they are or mapped where they are large, and sparse in .npz.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +12,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.components import Components, find_rank, fit_components
 from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.data.opening import check_archive, check_rows, readable
 from splitmerge_cli.data.tables.cells import mark_missing
@@ -43,6 +39,134 @@ from splitmerge_cli.extras import sparse
 from splitmerge_cli.received import DataError, reject_machine_error
 
 NO_REDUCTION, PCA, AUTO = "none", "pca", "auto"
+FOLDS = 10
+SHUFFLED = 10
+"""Tables of permuted columns."""
+MOST = 50
+"""Principal components that are considered."""
+LEAST_VARIANCE = 1e-12
+"""Least variance in a direction that is left out: rounding errors, where columns determine each other."""
+DIGITS = 9
+"""Digits of a score behind the point, which all libraries of linear algebra agree on."""
+
+Numbers = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Components:
+    """Principal components of standardised columns, fitted to rows.
+
+    Attributes
+    ----------
+    mean, deviation : numpy.ndarray
+        float64 ``[D]``, of the columns; a constant column has deviation 1.
+    directions : numpy.ndarray
+        float64 ``[r, D]``, orthonormal.
+    residual : float
+        Variance, in each of the D - r other directions, of standardised rows.
+    share : float
+        Share of the variance of the standardised columns that the components have.
+    """
+
+    mean: Numbers
+    deviation: Numbers
+    directions: Numbers
+    residual: float
+    share: float
+
+    def scores(self, x: Numbers) -> Numbers:
+        """Coordinates of rows ``[N, D]`` along the directions, ``[N, r]``."""
+        return np.asarray(np.round((x - self.mean) / self.deviation @ self.directions.T, DIGITS))
+
+    def log_rest(self, x: Numbers) -> Numbers:
+        """Log density to add to the scores', ``[N]``, to get the density of the rows ``[N, D]``: normal residuals, and
+        the Jacobian of standardising."""
+        r, D = self.directions.shape
+        rows = (x - self.mean) / self.deviation
+        remaining = (rows**2).sum(axis=1) - ((rows @ self.directions.T) ** 2).sum(axis=1)
+        normal = (D - r) * np.log(2.0 * np.pi * self.residual) + remaining / self.residual
+        return np.asarray(-0.5 * normal - np.log(self.deviation).sum())
+
+
+def fit_components(x: Numbers, r: int) -> Components:
+    """Fit r principal components to rows ``[N, D]``, r at most D and N - 1."""
+    mean, spread = x.mean(axis=0), x.std(axis=0)
+    deviation = np.where(spread > 0.0, spread, 1.0)
+    variance, directions = _principal((x - mean) / deviation)
+    directions = directions[:r]
+    # either sign is right: the largest entry is positive
+    largest = np.abs(directions).argmax(axis=1)[:, None]
+    directions = directions * np.sign(np.take_along_axis(directions, largest, axis=1))
+    total = max(variance.sum(), LEAST_VARIANCE)
+    residual = max(variance[r:].sum() / max(x.shape[1] - r, 1), LEAST_VARIANCE)
+    return Components(mean, deviation, directions, residual, float(variance[:r].sum() / total))
+
+
+def find_rank(x: Numbers) -> int:
+    """The number of principal components to read rows ``[N, D]`` by, one at least: the larger of two.
+
+    The first predicts held-out rows best, which have the density of probabilistic principal components (Tipping and
+    Bishop 1999): the fewest components whose mean is within one standard error of the best. With few rows it is too
+    small, since directions that are not known well predict badly. The second comes from `count_above_chance`.
+    """
+    N = len(x)
+    spread = x.std(axis=0)
+    rows = (x - x.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)
+    fold = np.random.default_rng(0).permutation(N) % min(FOLDS, N)
+    largest_rank = max(1, min(MOST, N - int(np.bincount(fold).max()) - 1, x.shape[1] - 1))
+    density = np.empty((N, largest_rank + 1))
+    for k in range(fold.max() + 1):
+        density[fold == k] = densities_by_rank(rows[fold != k], rows[fold == k], largest_rank)
+    behind = density[:, [density.mean(axis=0).argmax()]] - density
+    within = behind.mean(axis=0) <= behind.std(axis=0) / np.sqrt(N)
+    return max(1, int(within.argmax()), count_above_chance(rows, largest_rank))
+
+
+def count_above_chance(rows: Numbers, largest_rank: int) -> int:
+    """Count the first principal components, `largest_rank` at most, of more variance than columns without correlation
+    have: than in each of `SHUFFLED` tables whose columns are permuted (parallel analysis, Horn 1965)."""
+    generator = np.random.default_rng(0)
+    chance = np.zeros(largest_rank)
+    for _ in range(SHUFFLED):
+        chance = np.maximum(chance, _variances(generator.permuted(rows, axis=0))[:largest_rank])
+    above = _variances(rows)[:largest_rank] > chance
+    return int(np.append(above, False).argmin())
+
+
+def densities_by_rank(train: Numbers, test: Numbers, largest_rank: int) -> Numbers:
+    """Log densities of the rows in `test` under 0, 1, ..., `largest_rank` probabilistic principal components that are
+    fitted to `train`, ``[rows, most + 1]``."""
+    D = train.shape[1]
+    mean = train.mean(axis=0)
+    variance, directions = _principal(train - mean)
+    variances, rows = np.maximum(variance[:largest_rank], LEAST_VARIANCE), test - mean
+    squares = (rows @ directions[:largest_rank].T) ** 2
+    log_kept, explained, scaled = (
+        np.concatenate([np.zeros((len(part), 1)), np.cumsum(part, axis=1)], axis=1)
+        for part in (np.log(variances)[None], squares, squares / variances)
+    )
+    remaining_dimensions = D - np.arange(largest_rank + 1)
+    residual = np.maximum(
+        (variance.sum() - np.append(0.0, np.cumsum(variance[:largest_rank]))) / remaining_dimensions, LEAST_VARIANCE
+    )
+    squared = ((rows**2).sum(axis=1, keepdims=True) - explained) / residual
+    return np.asarray(
+        -0.5 * (D * np.log(2.0 * np.pi) + log_kept + remaining_dimensions * np.log(residual) + scaled + squared)
+    )
+
+
+def _variances(rows: Numbers) -> Numbers:
+    """Variances of centred rows along their principal directions, the largest first."""
+    N, D = rows.shape
+    return np.asarray(np.linalg.eigvalsh(rows @ rows.T if N < D else rows.T @ rows)[::-1] / N)
+
+
+def _principal(rows: Numbers) -> tuple[Numbers, Numbers]:
+    """Variances of centred rows along their principal directions, the largest first, and the directions."""
+    _, lengths, directions = np.linalg.svd(rows, full_matrices=False)
+    return lengths**2 / len(rows), directions
+
+
 REDUCE = "data.reduce"
 
 ReduceOption = str | int | None
@@ -93,12 +217,9 @@ class Reduction:
 
 
 def reduce_columns(dataset: Dataset, reduce: ReduceOption) -> Dataset:
-    """A table whose real columns are replaced by their principal components. `dataset`: its columns on their scales.
-    `reduce`: {"none", "pca", "auto"} or int: ``pca``: standardised, and as many as predict held-out rows (`find_rank`);
-    ``auto``: that, where there are more real columns than rows and none of them lacks a cell; or the number of
-    components. Raises `DataError` (another option; a table without two real columns and three rows, or with missing
-    cells in them; a sparse matrix).
-    """
+    """A table whose real columns, on their scales, are replaced by their principal components: ``pca``: standardised,
+    as many as predict held-out rows (`find_rank`); ``auto``: that, where there are more real columns than rows and none
+    of them lacks a cell; or so many. It takes two real columns and three rows without missing cells in them."""
     if reduce in (None, NO_REDUCTION):
         return dataset
     is_number = isinstance(reduce, int) and not isinstance(reduce, bool) and reduce >= 1
@@ -149,13 +270,9 @@ ScaleOption = Mapping[str | int, str | int | float] | str | None
 
 
 def read_scales(dataset: Dataset, scale: ScaleOption) -> Dataset:
-    """A table, in the units of the data, with some real columns on a `scale` of their own.
-
-    Scales are by name or number of a column (1 is the first of the table): ``log``, ``sqrt``, ``yeo-johnson``, whose
-    power has the largest likelihood of one normal distribution, or a number, the power of ``yeo-johnson``. Raises a
-    `DataError` for another option, a column that is not there or not real, a value that the scale does not take, and a
-    sparse matrix.
-    """
+    """A table, in the units of the data, with some real columns on a `scale` of their own, by name or number of a
+    column (1 is the first of the table): ``log``, ``sqrt``, ``yeo-johnson``, whose power has the largest likelihood of
+    one normal distribution, or a number, the power of ``yeo-johnson``."""
     if scale in (None, NONE):
         return dataset
     expected = f"{NONE}, or scales by column, such as {{income: {LOG}}}"
@@ -286,11 +403,8 @@ class Matrix(Table):
         return super().counts_from(j) if ends[0] in (0, 1) and ends[1] == ends[0] + rows - 1 else None
 
     def points(self, columns: Sequence[int], also: Sequence[str | int | float] = ()) -> Any:
-        """Some columns in this order, as `Dataset` takes them; all of them in theirs are not copied.
-
-        `also`: what else than NaN stands for a missing cell, but of a sparse matrix. Raises a `DataError` for a value
-        that is no number of magnitude 1e30 at most; of a sparse matrix, for NaN.
-        """
+        """Some columns in this order, as `Dataset` takes them; all of them in theirs are not copied. `also`: what else
+        than NaN stands for a missing cell, but of a sparse matrix, which may have none."""
         x: Any = self.values
         if list(columns) != list(range(self.width)):
             x = x[:, list(columns)] if is_csr(x) else np.take(x, columns, axis=1)
@@ -316,9 +430,7 @@ def read_numbers(path: Path) -> Matrix | None:
 
 def read_sparse(path: Path) -> "sparse.csr_array":
     """The sparse matrix of an .npz file that ``scipy.sparse.save_npz`` wrote, of any of its formats: float64, entries
-    of the same place added up, no stored zeros, indices of a row ascending. Raises a `DataError` if it is no such
-    file, damaged, or a matrix of something else than real numbers.
-    """
+    of the same place added up, no stored zeros, indices of a row ascending."""
     try:
         with readable(path) as file:
             check_archive(path, file)

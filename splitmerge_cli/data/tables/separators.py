@@ -1,8 +1,5 @@
-"""From the bytes of a text table to its separator: unpacked, decoded, and split as its first rows show.
-
-Text files as UTF-8: unpacked, decoded, without a byte order mark.
-
-The separator and the decimal sign of a text table, found by its first rows.
+"""From the bytes of a text table to its separator and decimal sign: unpacked, decoded, without a byte order mark, and
+split as its first rows show.
 """
 
 import codecs
@@ -15,19 +12,15 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
-from splitmerge_cli.data import opening
+from splitmerge_cli import overrides, received
+from splitmerge_cli.data import opening, values
 from splitmerge_cli.data.opening import CHUNK, Limit, content, unpacked_name
 from splitmerge_cli.data.tables.table import NUMBER, is_missing
-from splitmerge_cli.data.values import require
-from splitmerge_cli.overrides import shell_word
-from splitmerge_cli.received import DataError
 
 
 def suffix_of(path: Path) -> str:
-    """Ending of a file's name in lower case, once it is unpacked; empty for a name without one.
-
-    For standard input the ending that goes with its first bytes, empty for text.
-    """
+    """Ending of a file's name in lower case, once it is unpacked; empty for a name without one. For standard input the
+    ending that goes with its first bytes, empty for text."""
     if opening.is_standard_input(path):
         return opening.suffix_of(opening.read_input(Limit.current().read))
     return unpacked_name(path).suffix.lower()
@@ -52,9 +45,9 @@ TEXT_CONVERTERS |= dict.fromkeys((".docx", ".odt", ".epub", ".rtf"), "pandoc --t
 """Formats of texts that other programs turn into plain ones."""
 
 
-def unknown_format(path: Path, suffix: str, expected: str) -> DataError:
+def unknown_format(path: Path, suffix: str, expected: str) -> received.DataError:
     """Build the error for a file of a format that is not read, with the command that converts it if there is one."""
-    return DataError(f"{path}: unknown format '{suffix}'; expected {expected}{conversion(path, suffix)}")
+    return received.DataError(f"{path}: unknown format '{suffix}'; expected {expected}{conversion(path, suffix)}")
 
 
 def conversion(path: Path, suffix: str) -> str:
@@ -65,7 +58,7 @@ def conversion(path: Path, suffix: str) -> str:
         command = code.format(file=str(path), csv=f"{path}.csv")
         return f". To convert it{needs}: python -c {shlex.quote(command)}"
     if suffix in TEXT_CONVERTERS:
-        names = {"file": shell_word(str(path)), "text": shell_word(f"{path}.txt")}
+        names = {"file": overrides.shell_word(str(path)), "text": overrides.shell_word(f"{path}.txt")}
         return f". To convert it: {TEXT_CONVERTERS[suffix].format(**names)}"
     return ""
 
@@ -80,15 +73,12 @@ def require_encoding(encoding: str) -> None:
         pass
     except (LookupError, ValueError):
         good = False
-    require(good, "data.encoding", encoding, "the name of an encoding of text, such as utf-8, latin-1 or utf-16")
+    values.require(good, "data.encoding", encoding, "the name of an encoding of text, such as utf-8, latin-1 or utf-16")
 
 
 def read_text(path: Path, encoding: str | None = None) -> bytes:
-    """Content of a text file as UTF-8, unpacked, without byte order mark and last line ends.
-
-    Raises a `DataError` if it cannot be read, holds more than the limit (data.max_bytes), or is not in the `encoding`
-    (data.encoding; by default UTF-8); with an `encoding`, if the character 0 is in it.
-    """
+    """Content of a text file (data.encoding; by default UTF-8) as UTF-8, unpacked, without byte order mark and last
+    line ends. With an `encoding`, the character 0 must not be in it."""
     data = content(path)
     try:
         if encoding is None or codecs.lookup(encoding).name == "utf-8":
@@ -102,12 +92,12 @@ def read_text(path: Path, encoding: str | None = None) -> bytes:
         if encoding == "utf-8":
             other = "utf-16" if data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "latin-1"
             expected = f"UTF-8 text (data.encoding={other} may read it)"
-        raise DataError(f"{path}: row {line}: byte {data[error.start]:#04x}; expected {expected}") from error
+        raise received.DataError(f"{path}: row {line}: byte {data[error.start]:#04x}; expected {expected}") from error
     except UnicodeError as error:
-        raise DataError(f"{path}: {error}; expected text in {encoding} (data.encoding)") from error
+        raise received.DataError(f"{path}: {error}; expected text in {encoding} (data.encoding)") from error
     if encoding is not None and (null := data.find(b"\0")) >= 0:
         line = data.count(b"\n", 0, null) + 1
-        raise DataError(f"{path}: row {line}: byte 0x00; expected text in {encoding} (data.encoding)")
+        raise received.DataError(f"{path}: row {line}: byte 0x00; expected text in {encoding} (data.encoding)")
     return data.removeprefix(b"\xef\xbb\xbf").rstrip(b"\r\n")
 
 
@@ -156,12 +146,11 @@ class Layout(NamedTuple):
 
 
 def layout(data: bytes, default: str, separator: str = "auto", decimal: str = "auto") -> Layout:
-    """Find how a text from `read_text` is written, as far as the user does not say it (``auto``).
-
-    The separator is the first that gives all rows that are looked at the same number of cells, two at least, without
-    another separator in any of them, but for a decimal comma: the default one, then semicolon, tab, pipe and comma.
-    Runs of spaces separate if there is no other one, all rows have the same number of cells, and all below the first
-    are numbers, or all of one column are, below its name. Else it is the default.
+    """Find how a text from `read_text` is written, as far as the user does not say it (``auto``). The separator is the
+    first that gives all rows that are looked at the same number of cells, two at least, without another separator in
+    any of them, but for a decimal comma: the default one, then semicolon, tab, pipe and comma. Runs of spaces separate
+    if there is no other one, all rows have the same number of cells, and all below the first are numbers, or all of one
+    column are, below its name. Else it is the default.
 
     Numbers have a decimal comma if a semicolon ends the cells and there are such numbers, but none with a point.
     """

@@ -1,4 +1,6 @@
-"""Tables in memory: columns of a file, where their cells are in it, and how messages name them."""
+"""Tables in memory: columns of a file, where their cells are in it, and how messages name them. Whole numbers that lose
+digits as float64, codes of 17 digits, say, are words digit by digit.
+"""
 
 import re
 from collections.abc import Collection, Sequence
@@ -11,10 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.arrow import array_of, numbers_of
-from splitmerge_cli.data.tables.digits import long_digits
-from splitmerge_cli.overrides import path_word
-from splitmerge_cli.received import DataError
+from splitmerge_cli import overrides, received
+from splitmerge_cli.data import arrow, values
+from splitmerge_cli.data.values import EXACT as EXACT
 
 IN_MEMORY = Path("data")
 """Path of a table that a program holds, as messages name it."""
@@ -73,7 +74,7 @@ class Table:
 
     def command_or_call(self, keys: str, call: str) -> str:
         """The command that reads the file with these keys; of a frame, which has none, the call in Python."""
-        return call if self.path == IN_MEMORY else f"smcmc run {path_word(self.path)} {keys}"
+        return call if self.path == IN_MEMORY else f"smcmc run {overrides.path_word(self.path)} {keys}"
 
     @property
     def title(self) -> str:
@@ -113,9 +114,9 @@ class Table:
             if len(column) < len(absent) or not absent.any():
                 continue
             if is_text(column):
-                absent &= numbers_of(pc.utf8_length(pc.utf8_trim_whitespace(column)), 0) == 0
+                absent &= arrow.numbers_of(pc.utf8_length(pc.utf8_trim_whitespace(column)), 0) == 0
             else:
-                absent &= numbers_of(pc.is_null(column, nan_is_null=True))
+                absent &= arrow.numbers_of(pc.is_null(column, nan_is_null=True))
         return np.flatnonzero(absent).tolist()
 
     def row_names(self, j: int) -> list[str] | None:
@@ -148,7 +149,7 @@ class Table:
         return self.columns[j]
 
     def long_digits(self, j: int, also: Sequence[str | int | float] = ()) -> pa.ChunkedArray | None:
-        """Column `j` as `splitmerge_cli.data.tables.digits.long_digits` has it, as it is written."""
+        """Column `j` as `splitmerge_cli.data.tables.table.long_digits` has it, as it is written."""
         return long_digits(self.cells(j), also)
 
     def unnamed_columns(self) -> list[int]:
@@ -172,12 +173,10 @@ class Table:
         return []
 
     def leave_out(self, unnamed: Collection[int], reads: str, ask: str, items: bool = False) -> None:
-        """Note which of the `unnamed` columns are left out, and what `reads` them.
-
-        If rows are `items`, words that differ from row to row, as the row names that R writes, become `item_names`.
-        Raises a `DataError` if a column without a name neither numbers nor names the rows, so that it may hold
-        data; `ask` says what says which columns are read, with ``{n}`` for the number of the column.
-        """
+        """Note which of the `unnamed` columns are left out, and what `reads` them. If rows are `items`, words that
+        differ from row to row, as the row names that R writes, become `item_names`. A column without a name that
+        neither numbers nor names the rows may hold data, and is refused; `ask` says what says which columns are read,
+        with ``{n}`` for its number."""
         for j in unnamed:
             if self.names and INDEX.fullmatch(self.names[j]):
                 why = "is the index of pandas"
@@ -191,7 +190,7 @@ class Table:
             else:
                 place = self.place(_first_uncounted(self.cells(j)), j)
                 unnamed_data = "the column has no name and does not count the rows"
-                raise DataError(f"{place}: {unnamed_data}; expected {ask.format(n=j + 1)}")
+                raise received.DataError(f"{place}: {unnamed_data}; expected {ask.format(n=j + 1)}")
             self.notes.append(f"{self.path}: {self.column(j)} {why}: it is left out ({reads})")
 
     def leave_out_blank(self, blank: Collection[int], ask: str) -> None:
@@ -203,7 +202,7 @@ class Table:
             held = pc.not_equal(pc.utf8_length(pc.utf8_trim_whitespace(column)), 0)
             if pc.any(held).as_py():
                 place = self.place(int(np.argmax(held.to_numpy())), j)
-                raise DataError(f"{place}: the column has no name; expected {ask.format(n=j + 1)}")
+                raise received.DataError(f"{place}: the column has no name; expected {ask.format(n=j + 1)}")
             self.notes.append(f"{self.path}: {self.column(j)} has neither a name nor a value: it is left out")
 
     def counts_from(self, j: int) -> int | None:
@@ -229,18 +228,16 @@ class Table:
         cell = self.show_cell(i, j) if cell is None else cell
         return f"{self.path}: row {self.row(i)}, {self.column(j)}: {cell}"
 
-    def error(self, i: int, j: int, expected: str, cell: str | None = None) -> DataError:
+    def error(self, i: int, j: int, expected: str, cell: str | None = None) -> received.DataError:
         """Build the error for a cell, item `i` in column `j`, where something else was `expected`."""
         cell = self.show_cell(i, j) if cell is None else cell
         hint = f" ({self.hint})" if j in self.hinted and is_missing(cell.strip("'")) else ""
-        return DataError(f"{self.place(i, j, cell)}; expected {expected}{hint}")
+        return received.DataError(f"{self.place(i, j, cell)}; expected {expected}{hint}")
 
 
 def names_apart(names: Sequence[str]) -> tuple[list[str], list[str]]:
     """Names of columns, those that several have with a number behind them, and a note for each such name.
 
-    Examples
-    --------
     >>> names_apart(["a", "a", "b"])
     (['a.1', 'a.2', 'b'], ["columns 1, 2 are all called 'a': they are read as 'a.1', 'a.2'"])
     """
@@ -285,7 +282,7 @@ def _count_start(column: pa.ChunkedArray) -> int | None:
     start = next((start for start in (0, 1) if _is(first, start) and _is(last, start + len(column) - 1)), None)
     if start is None:
         return None
-    expected = array_of(np.arange(start, start + len(column)))
+    expected = arrow.array_of(np.arange(start, start + len(column)))
     if is_text(column):
         same = pc.equal(pc.utf8_trim_whitespace(column), pc.cast(expected, column.type))
     else:
@@ -325,3 +322,49 @@ def column_key(table: Table, j: int) -> str:
     """Column `j` as a user types it: its name where that needs no quotes and is unique, else its number."""
     name = table.names[j] if table.names else ""
     return name if _PLAIN.fullmatch(name) and len(table.positions_of(name)) == 1 else str(j + 1)
+
+
+_LONG = r"^[-+]?\d{16,}(\.0*)?$"
+"""Whole numbers that may lose digits."""
+_MOST_DIGITS = 400
+"""Characters from which on a whole number is larger than every float64."""
+
+
+def long_digits(column: pa.ChunkedArray, also: Sequence[str | int | float] = ()) -> pa.ChunkedArray | None:
+    """A column of whole numbers, decimal numbers or text as text, where one of its whole numbers loses digits as
+    float64; None of any other column. `also`: what else stands for a missing cell.
+
+    >>> import pyarrow as pa
+    >>> long_digits(pa.chunked_array([[2**53, 2**53 + 1]])).to_pylist()
+    ['9007199254740992', '9007199254740993']
+    >>> long_digits(pa.chunked_array([[2**53, 10**18]])) is None
+    True
+    """
+    kind, types = column.type, pa.types
+    text = column
+    if types.is_integer(kind):
+        if kind.bit_width < 64 or not _loses_digits(column):
+            return None
+        text = pc.cast(column, pa.string())
+    elif types.is_decimal(kind):
+        text = pc.replace_substring_regex(pc.cast(column, pa.string()), r"\.0+$", "")
+    elif not (types.is_string(kind) or types.is_large_string(kind)):
+        return None
+    return text if has_long_digits(pc.utf8_trim_whitespace(text), also) else None
+
+
+def _loses_digits(column: pa.ChunkedArray) -> bool:
+    """Whether a column of 64-bit whole numbers has one that is no float64."""
+    return values.first_rounded(arrow.numbers_of(column.drop_null())) is not None
+
+
+def has_long_digits(text: pa.ChunkedArray, also: Sequence[str | int | float] = ()) -> bool:
+    """Whether a cell of text, without spaces around it, is a whole number that loses digits as float64; `also`: what
+    else stands for a missing cell."""
+    long_numbers = pc.unique(text.filter(pc.match_substring_regex(text, _LONG))).to_pylist()
+    missing = set(map(str, also))
+    return any(
+        len(word) > _MOST_DIGITS or int(word.partition(".")[0]) != float(word)
+        for word in long_numbers
+        if word not in missing
+    )

@@ -22,8 +22,7 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.data.arrow import array_of, numbers_of
 from splitmerge_cli.data.opening import Limit, check_rows
-from splitmerge_cli.data.tables.digits import EXACT, long_digits
-from splitmerge_cli.data.tables.table import COLUMN_BYTES, NAMELESS, NUMBER, WRITTEN, Table, quote
+from splitmerge_cli.data.tables.table import COLUMN_BYTES, EXACT, NAMELESS, NUMBER, WRITTEN, Table, long_digits, quote
 from splitmerge_cli.data.values import MAGNITUDE, blocks
 from splitmerge_cli.received import DataError
 
@@ -119,15 +118,14 @@ class Text(Table):
         return _count_start([cells[0] for cells in self.rows_below()]) is not None
 
     def names_by_number(self, positions: Sequence[int], binary: bool = False) -> bool:
-        """Whether the first row, where it is of numbers alone, names the columns; `positions`: those that are read.
-
-        It does if it counts them, from 0 (two columns or more) or from 1 (three or more), and cannot well be data: all
+        """Whether the first row, where it is of numbers alone, names the columns; `positions`: those that are read. It
+        does if it counts them, from 0 (two columns or more) or from 1 (three or more), and cannot well be data: all
         cells below are written with a point or an exponent, or, where the data are nothing but 0 and 1 (`binary`), one
         of its own is neither 0 nor 1.
 
-        Raises a `DataError` if it may be either: it counts them so above other cells; or it holds whole numbers,
-        each once, above rows that are written with a point in two columns or more (of one column: the number 0); or,
-        where `binary`, such numbers that are neither 0 nor 1.
+        It may be either, which is a `DataError`, if it counts them so above other cells; or holds whole numbers, each
+        once, above rows that are written with a point in two columns or more (of one column: the number 0); or, where
+        `binary`, such numbers that are neither 0 nor 1.
         """
         head = [self.top[0][j].strip() for j in positions]
         if not head or not all(NAME.fullmatch(cell) for cell in head) or len(set(head)) < len(head):
@@ -239,13 +237,10 @@ class Text(Table):
         columns: Sequence[int] | None = None,
         missing: Sequence[str] | None = None,
     ) -> None:
-        """Fill `columns`, or those that are asked for.
-
-        `kinds` are types of some columns, the others are strings; the first of these that all rows fit is taken.
-        `misfit` says what is expected in place of a cell of those columns, None if the cell is well. Cells of columns
-        of numbers become null where they are `missing`, by default what pyarrow takes for that. Raises a `DataError`
-        for a ragged row, a cell that fits none of the types, or more cells than the limit (data.max_bytes) allows.
-        """
+        """Fill `columns`, or those that are asked for. `kinds` are types of some columns, the others are strings; the
+        first of these that all rows fit is taken. `misfit` says what is expected in place of a cell of those columns,
+        None if the cell is well. Cells of columns of numbers become null where they are `missing`, by default what
+        pyarrow takes for that."""
         skipped = self.first - 1 - self.before
         rows = sum(1 for _ in self.lines()) - skipped if self.quoted else None
         # the parser's block must hold whole rows

@@ -82,14 +82,11 @@ def _spread(values: list[float], codes: NDArray[np.int64], unit: str = "") -> Wr
 def numbers_written(
     text: pa.ChunkedArray, missing: NDArray[np.bool_], decimal: str | None = None, unit: str = ""
 ) -> Written:
-    """Convert numbers with a currency, a percent sign, a unit, signs between thousands, or brackets for a minus.
+    """Convert numbers with a currency, a percent sign, a unit, signs between thousands, or brackets for a minus. The
+    decimal sign is the one with which every cell is a number. Where both are, it is `decimal` or, without that, commas
+    alone stand between thousands (``1,200``), and points alone are asked about (``1.200 €``). 12% becomes 12. The cells
+    of the text have no spaces around them. Units become `unit`, by default the commonest.
 
-    The decimal sign is the one with which every cell is a number. Where both are, it is `decimal` or, without that,
-    commas alone stand between thousands (``1,200``), and points alone are asked about (``1.200 €``). 12% becomes 12.
-    The cells of the text have no spaces around them. Units become `unit`, by default the commonest.
-
-    Examples
-    --------
     >>> import numpy as np, pyarrow as pa
     >>> cells = pa.chunked_array([["$1,200.50", "-$3", "($7)"]])
     >>> numbers_written(cells, np.zeros(3, dtype=bool)).values
@@ -143,13 +140,10 @@ def numbers_written(
 
 
 def days_written(text: pa.ChunkedArray, missing: NDArray[np.bool_], type: str = "date") -> Written:
-    """Convert dates to days since 1970-01-01, times to parts of a day; time zones are not looked at.
+    """Convert dates to days since 1970-01-01, times to parts of a day; time zones are not looked at. A cell in which
+    one of them is above 12 shows whether a day or a month comes first in 3/4/2020; else `type` says it, one of
+    `DATE_TYPES`.
 
-    A cell in which one of them is above 12 shows whether a day or a month comes first in 3/4/2020; else `type` says it,
-    one of `DATE_TYPES`.
-
-    Examples
-    --------
     >>> import numpy as np, pyarrow as pa
     >>> days_written(pa.chunked_array([["1970-01-02", "3 Jan 1970 12:00"]]), np.zeros(2, dtype=bool)).values
     array([1. , 2.5])

@@ -21,19 +21,12 @@ TOKEN_BYTES = 100
 
 @dataclass(frozen=True)
 class Tokens:
-    """Documents of words, one after the other; a `DataError` unless they are so.
-
-    Attributes
-    ----------
-    words : numpy.ndarray
-        int32 ``[n]``, word of each token, 0 .. V - 1.
-    starts : numpy.ndarray
-        int64 ``[J + 1]``, ascending from 0 to n: tokens of document j are ``words[starts[j] : starts[j + 1]]``. A
-        document may be empty.
-    """
+    """Documents of words, one after the other, perhaps empty ones; a `DataError` unless they are so."""
 
     words: NDArray[np.int32]
+    """``[n]``, word of each token, 0 .. V - 1."""
     starts: NDArray[np.int64]
+    """``[J + 1]``, ascending from 0 to n: tokens of document j are ``words[starts[j] : starts[j + 1]]``."""
 
     def __post_init__(self) -> None:
         _check_array("words", self.words, np.int32, 1)
@@ -77,24 +70,16 @@ class Tokens:
 
 @dataclass(frozen=True)
 class Heldout:
-    """Tokens that the chains do not see; a `DataError` unless they are so.
-
-    Attributes
-    ----------
-    by : {"document", "word"}
-        Whether whole documents are held out, or some words of each.
-    tokens : Tokens
-        By word: the J training documents; by document: the documents that are held out.
-    observed : numpy.ndarray
-        bool ``[n]``. By document: the half of each from which its mixture is estimated; by word: all False.
-    documents : list of str or None
-        Names of the documents (by document).
-    """
+    """Tokens that the chains do not see; a `DataError` unless they are so."""
 
     by: str
+    """Whether whole documents are held out, or some words of each: one of `BY`."""
     tokens: Tokens
+    """By word: the J training documents; by document: the documents that are held out."""
     observed: NDArray[np.bool_]
+    """``[n]``. By document: the half of each from which its mixture is estimated; by word: all False."""
     documents: list[str] | None = None
+    """Names of the documents (by document)."""
 
     def __post_init__(self) -> None:
         if self.by not in BY:
@@ -107,32 +92,20 @@ class Heldout:
 
 @dataclass(frozen=True)
 class Corpus:
-    """A corpus: training documents, and the held-out part; a `DataError` if it is inconsistent.
-
-    Attributes
-    ----------
-    tokens, V : Tokens and int
-        The training documents, and the size of the vocabulary.
-    documents : list of str or None
-        Names of the J documents.
-    labels, categories : numpy.ndarray and list of str, or None
-        int32 ``[J]``, category of each document, where known, and names of the categories.
-    heldout : Heldout or None
-        What is held out.
-    topics : numpy.ndarray or None
-        float64 ``[T, V]``, the true topics of a generated corpus: probabilities of the words.
-    mixtures : numpy.ndarray or None
-        float64 ``[J, T]``, the true mixtures of its training documents: probabilities of the topics.
-    """
+    """A corpus: J training documents over V words, and the held-out part; a `DataError` if it is inconsistent."""
 
     tokens: Tokens
     V: int
     documents: list[str] | None = None
+    """``[J]``, names."""
     labels: NDArray[np.int32] | None = None
+    """``[J]``, category of each document, where known."""
     categories: list[str] | None = None
     heldout: Heldout | None = None
     topics: NDArray[np.float64] | None = None
+    """``[T, V]``, the true topics of a generated corpus: probabilities of the words."""
     mixtures: NDArray[np.float64] | None = None
+    """``[J, T]``, the true mixtures of its training documents: probabilities of the topics."""
 
     def __post_init__(self) -> None:
         if not 1 <= self.V <= LARGEST:
@@ -144,7 +117,13 @@ class Corpus:
                 )
         J = self.tokens.J
         _check_length("names of documents", self.documents, J)
-        self._check_labels(J)
+        if self.labels is None and self.categories is not None:
+            raise DataError("names of categories without the categories of the documents; expected both")
+        if self.labels is not None:
+            _check_array("labels", self.labels, np.int32, 1, J)
+            n = LARGEST if self.categories is None else len(self.categories)
+            if J and not 0 <= self.labels.min() <= self.labels.max() < n:
+                raise DataError(f"categories {self.labels.min()} to {self.labels.max()}; expected 0 to {n - 1}")
         if self.heldout and self.heldout.by == "word" and self.heldout.tokens.J != J:
             raise DataError(f"held-out words of {self.heldout.tokens.J} documents; expected {J}")
         if (self.topics is None) != (self.mixtures is None):
@@ -152,16 +131,6 @@ class Corpus:
         if self.topics is not None and self.mixtures is not None:
             _check_array("topics", self.topics, np.float64, 2, None, self.V)
             _check_array("mixtures", self.mixtures, np.float64, 2, J, len(self.topics))
-
-    def _check_labels(self, J: int) -> None:
-        if self.labels is None:
-            if self.categories is not None:
-                raise DataError("names of categories without the categories of the documents; expected both")
-            return
-        _check_array("labels", self.labels, np.int32, 1, J)
-        n_categories = LARGEST if self.categories is None else len(self.categories)
-        if J and not 0 <= self.labels.min() <= self.labels.max() < n_categories:
-            raise DataError(f"categories {self.labels.min()} to {self.labels.max()}; expected 0 to {n_categories - 1}")
 
     @property
     def shape(self) -> tuple[int]:

@@ -1,8 +1,4 @@
-"""Documents that are made: nested topics, and draws from the prior of the model.
-
-Documents drawn from topics (`splitmerge_cli.core.simulation`).
-
-Generated corpora: the nested topics of Rana et al. 2013, and draws from the prior of the model.
+"""Documents that are made: the nested topics of Rana et al. 2013, and draws from the prior of the model.
 
 Source: Rana et al. 2013, section 4.1 (10 topics over 10 words, the first uniform on all, the last on one word alone;
 four groups, "random simplex" mixtures). It gives no number of words; 1,000 a group is ours.
@@ -94,7 +90,12 @@ def synthetic_documents(
     require_seed(seed)
     require_split(heldout, heldout_by, split_seed)
     rng = np.random.default_rng(seed)
-    weights = np.full(topics, 1 / topics) if gamma is None else _sticks(rng, topics, gamma)
+    weights = np.full(topics, 1 / topics)
+    if gamma is not None:
+        # the first sticks, and the rest
+        b = rng.beta(1, gamma, size=topics)
+        b[-1] = 1
+        weights = b * np.concatenate([[1], np.cumprod(1 - b[:-1])])
     phi = rng.dirichlet(np.full(words, eta), size=topics)
     # a weight may be too small to be a parameter
     mixtures = rng.dirichlet(np.maximum(alpha0 * weights, 1e-300), size=N)
@@ -103,13 +104,6 @@ def synthetic_documents(
     whole = _draw_corpus("synthetic_documents", phi, mixtures, n, rng, options | {"seed": seed})
     whole.meta["weights"] = weights
     return split(whole, heldout, heldout_by, split_seed)
-
-
-def _sticks(rng: np.random.Generator, n: int, gamma: float) -> NDArray[np.float64]:
-    """float64 ``[n]``: the first n - 1 sticks of a Dirichlet process, and the rest."""
-    b = rng.beta(1, gamma, size=n)
-    b[-1] = 1
-    return b * np.concatenate([[1], np.cumprod(1 - b[:-1])])
 
 
 def _draw_corpus(

@@ -446,33 +446,12 @@ cdef class HDP(HDPState):
 
     # -- starts
     def start_sequentially(self, Rng rng not None, K0=None, settled=SETTLED):
-        """Put the documents into topics, one after the other: a start for large corpora.
-
-        Up to `settled` tokens: `K0` topics at random, then 150 collapsed scans, a refresh after each. Of a larger
-        corpus a uniform sample of a quarter of the documents starts like this, alone; the tokens of the others follow,
-        in a uniform order of the documents, each by equation 8 given the weights and all tokens placed before it; then
-        scans, a third of those that the sample ended with.
-
-        Parameters
-        ----------
-        rng : Rng
-        K0 : int, optional
-            Topics at random; default 100, or the tokens if they are less.
-        settled : int
-
-        Raises
-        ------
-        ValueError
-            For more topics than tokens.
-
-        Examples
-        --------
-        >>> from splitmerge_cli.core.rng import Rng
-        >>> model = HDP([0, 0, 1, 1, 0, 0, 1, 1], [0, 2, 4, 6, 8], 2, eta=0.1)
-        >>> model.start_sequentially(Rng(1), K0=2)
-        >>> int(model.sizes.sum())
-        8
-        """
+        """Put the documents into topics, one after the other: a start for large corpora. Up to `settled` tokens: `K0`
+        topics at random, then 150 collapsed scans, a refresh after each. Of a larger corpus a uniform sample of a
+        quarter of the documents starts like this, alone; the tokens of the others follow, in a uniform order of the
+        documents, each by equation 8 given the weights and all tokens placed before it; then scans, a third of those
+        that the sample ended with. `K0`: default 100, or the tokens if they are less; a ValueError for more topics than
+        tokens."""
         if K0 is not None and not 1 <= K0 <= self.N:
             raise ValueError(f"K0={K0}: expected 1 to {self.N}, the number of tokens")
         self._settle(rng, K0, max(settled, 1))
@@ -520,11 +499,8 @@ cdef class HDP(HDPState):
             self.place_documents(rng, &documents[0], documents.shape[0])
 
     def prior_labels(self, generator):
-        """A draw from the prior: (labels, K), ndarray of int32 of shape (N,) and int.
-
-        The weights are broken from the stick as topics are met; a token takes the topic of an earlier one of its
-        document, or one by weight.
-        """
+        """A draw from the prior: (labels, K), ndarray of int32 of shape (N,) and int. The weights are broken from the
+        stick as topics are met; a token takes the topic of an earlier one of its document, or one by weight."""
         cdef Py_ssize_t i, j, at, K = 0
         cdef double u, rest = 1.0
         labels = np.empty(self.N, dtype=np.int32)

@@ -14,12 +14,9 @@ from libc.string cimport memcpy, memset
 import numpy as np
 from scipy.sparse import csr_array
 
-from splitmerge_cli.core.capabilities cimport Weighted
 from splitmerge_cli.core.log_scale cimport log_add, log_rising
 from splitmerge_cli.core.memory cimport allocate_or_abort, doubles_of, ints_of, longs_of
-from splitmerge_cli.core.rng cimport Rng
 from splitmerge_cli.core.sums cimport BY_COLUMN, ROOM, ROOM_INTS
-from splitmerge_cli.kinds.documents.word_counts cimport WordCounts
 
 from splitmerge_cli.core.checks import as_numbers, check_range
 from splitmerge_cli.core.shared import as_array, as_frozen, share
@@ -800,13 +797,8 @@ cdef class HDPState(Topics):
         return np.array([*self.log_weights, self.gamma, self.alpha0])[:, None]
 
     def set_parameters(self, values):
-        """Set the weights and hyper-parameters, as ``parameters`` gives them.
-
-        Raises
-        ------
-        ValueError
-            For another number of values, weights that do not sum to 1, or a hyper-parameter out of range.
-        """
+        """Set the weights and hyper-parameters, as ``parameters`` gives them. A ValueError: another number of values,
+        weights that do not sum to 1, or a hyper-parameter out of range."""
         given = as_numbers("parameters", values, self.K + 3)
         weights = given[:self.K + 1]
         # -inf is how a sweep marks a topic that lost its tokens

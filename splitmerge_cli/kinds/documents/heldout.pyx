@@ -235,9 +235,7 @@ cdef class Reader(Documents):
 
     cdef void fit(self, Py_ssize_t scans) noexcept nogil:
         """mean[k]: expected number of the seen tokens in topic k, averaged over Gibbs scans after as many of burn-in.
-
-        What is averaged are the probabilities with which topics are drawn, not the draws.
-        """
+        What is averaged are the probabilities with which topics are drawn, not the draws."""
         cdef Py_ssize_t s, t, k
         cdef double total, scale
         cdef double *mean = self.mean
@@ -276,10 +274,8 @@ cdef class Reader(Documents):
         return log_lik
 
     cdef double predict(self, Py_ssize_t t, bint redraw) noexcept nogil:
-        """p of token t in every particle, the topics before it drawn again on request; returns their mean.
-
-        Not divided by the sum of a and the tokens before.
-        """
+        """p of token t in every particle, the topics before it drawn again on request; returns their mean, not divided
+        by the sum of a and the tokens before."""
         cdef Py_ssize_t r, s
         cdef double *counts
         cdef int32_t *topics
@@ -304,10 +300,8 @@ cdef class Reader(Documents):
                 self.topics[r * self.longest + t] = <int32_t> k
 
     cdef void select(self, Py_ssize_t t, bint redraw) noexcept nogil:
-        """Particles by p: each stays with probability p / max p, else it becomes one of all, drawn by p.
-
-        On average R p[r] / sum p copies of particle r, as multinomial selection has it; where all p agree none changes.
-        """
+        """Particles by p: each stays with probability p / max p, else it becomes one of all, drawn by p: on average R
+        p[r] / sum p copies of particle r, as multinomial selection has it; where all p agree none changes."""
         cdef Py_ssize_t r, a, R = self.particles, width = self.width
         cdef bint changed = False
         cdef double top = 0.0, total = 0.0
@@ -547,47 +541,22 @@ cdef class Filter(Documents):
 def log_likelihoods(word_topics, weights, alpha0, eta, corpus_tokens, heldout, labels, method, particles, seed):
     """Log likelihood of the held-out tokens of every document, given one state.
 
-    Parameters
-    ----------
-    word_topics : scipy.sparse.csr_array of int32, shape (V, K)
-        n_kw: tokens of each word in each topic; every topic holds some.
-    weights : ndarray of float64, shape (K + 1,)
-        beta_1 .. beta_K and beta_u, linear scale; they sum to 1.
-    alpha0, eta : float
-        Concentration of the documents; parameter of the topics' symmetric Dirichlet prior.
-    corpus_tokens : Tokens
-        Tokens of the training documents. Read where words are held out.
-    heldout : Heldout
-        `by` word: the tokens held out of every training document; theta of a document comes from its own state.
-        `by` document: whole documents, of which `completion` sees the tokens marked `observed`.
-    labels : ndarray of int32, shape (N,), or None
-        Topics of the training tokens. Read where words are held out.
-    method : str
-        ``completion``: predicts the unobserved tokens, each alone given the observed ones. Words held out: exact, no
-        draw. Else theta's mean over `particles` Gibbs scans after as many of burn-in.
-        ``left_to_right``: all tokens of a document together, unbiased (before the logarithm), from `particles`
-        particles that draw all earlier topics again before each token: O(particles K n^2).
-        ``sequential``: the same with topics drawn once: unbiased, O(particles K n), a larger variance for as many
-        particles.
-        ``fold_in``: theta fitted to all tokens, by scans as in completion, then the same tokens scored with it.
-    particles : int
-        Scans or particles, 1 to 1,000,000.
-    seed : int, sequence of int, or Rng
-        The draws come from ``PCG64DXSM(SeedSequence(seed))``, or go on in the stream of an Rng.
+    The state: `word_topics`, csr_array of int32, shape (V, K), n_kw, every topic holding some; `weights` ``[K + 1]``,
+    beta_1 .. beta_K and beta_u, linear scale, which sum to 1; alpha0 and eta. `heldout`: by word, the tokens held out
+    of every training document (`corpus_tokens`, whose topics are `labels`; otherwise these are not read); by document,
+    whole documents, of which `completion` sees the tokens marked `observed`. `method`:
 
-    Returns
-    -------
-    ndarray of float64, shape (D, 2)
-        For every document with tokens to predict, in order: log likelihood (natural) of these tokens, and their number.
-        Perplexity is exp(-sum of the first / sum of the second).
+        completion     predicts the unobserved tokens, each alone given the observed ones. Words held out: exact, no
+                       draw. Else theta's mean over `particles` Gibbs scans after as many of burn-in
+        left_to_right  all tokens of a document together, unbiased (before the logarithm), from `particles` particles
+                       that draw all earlier topics again before each token: O(particles K n^2)
+        sequential     the same with topics drawn once: O(particles K n), a larger variance for as many particles
+        fold_in        theta fitted to all tokens, by scans as in completion, then the same tokens scored with it
 
-    Raises
-    ------
-    ValueError
-        An unknown method, particles out of range, arrays that do not fit together.
+    The draws come from ``PCG64DXSM(SeedSequence(seed))``, or go on in the stream of an Rng. Returns float64 ``[D, 2]``:
+    for every document with tokens to predict, in order, the log likelihood (natural) of these tokens, and their number.
+    A ValueError: an unknown method, particles not from 1 to 1,000,000, arrays that do not fit together.
 
-    Notes
-    -----
     Source: Wallach, Murray, Salakhutdinov, Mimno 2009, algorithm 3, whose product of means is unbiased only with the
     selection of particles that is made here (docs/derivations-perplexity.md).
     """
@@ -620,55 +589,19 @@ def log_likelihoods(word_topics, weights, alpha0, eta, corpus_tokens, heldout, l
 
 
 def read_new_documents(word_topics, weights, alpha0, gamma, eta, words, starts, seed, particles=0, scans=0):
-    """Log likelihoods and mixtures of new documents, each alone, given one state.
+    """Log likelihoods and mixtures of new documents, each alone, given one state as of `log_likelihoods`, and gamma.
 
-    Parameters
-    ----------
-    word_topics : scipy.sparse.csr_array of int32, shape (V, K)
-        n_kw: tokens of each word in each topic; every topic holds some.
-    weights : ndarray of float64, shape (K + 1,)
-        beta_1 .. beta_K and beta_u, linear scale; they sum to 1.
-    alpha0, gamma, eta : float
-        Concentrations of documents and of topics; parameter of the topics' symmetric Dirichlet prior.
-    words : ndarray of int32, shape (n,)
-        Word of each token, 0 .. V - 1, documents one after the other.
-    starts : ndarray of int64, shape (D + 1,)
-        Tokens of document d are those from starts[d] to before starts[d + 1].
-    seed : sequence of int
-        Every document has the draws of ``PCG64DXSM(SeedSequence(seed))`` from its beginning, so that what comes out
-        does not depend on the others.
-    particles : int
-        Particles of the filter; 0: no log likelihoods.
-    scans : int
-        Gibbs scans that are averaged, after as many of burn-in; 0: no mixtures.
+    `words` ``[n]``: word of each token, 0 .. V - 1, those of document d from starts[d] to before starts[d + 1]. `seed`:
+    every document has the draws of ``PCG64DXSM(SeedSequence(seed))`` from its beginning, so that what comes out does
+    not depend on the others. `particles`: of the filter, 0: no log likelihoods; `scans`: Gibbs scans that are averaged,
+    after as many of burn-in, 0: no mixtures; 1,000,000 of either at most, or a ValueError, as for arrays that do not
+    fit together. Returns
 
-    Returns
-    -------
-    log_lik : ndarray of float64, shape (D,)
-        Natural logarithm of the probability of the words of each document in their order; 0 of an empty one; NaN
-        without particles.
-    mixture : ndarray of float64, shape (D, K + 1)
-        Expected proportions of the topics and, last, of all topics that no training token has; rows sum to 1. NaN
-        without scans.
+        log_lik   float64 [D], natural logarithm of the probability of the words of each document in their order; 0 of
+                  an empty one; NaN without particles
+        mixture   float64 [D, K + 1], expected proportions of the topics and, last, of all topics that no training token
+                  has; rows sum to 1. NaN without scans
 
-    Raises
-    ------
-    ValueError
-        Particles or scans out of range, arrays that do not fit together.
-
-    Examples
-    --------
-    One topic that holds word 0 three times: a new document of it has 1/2 . 3.5/4 + 1/2 . 1/2.
-
-    >>> import numpy as np
-    >>> from scipy.sparse import csr_array
-    >>> state = csr_array(np.array([[3], [0]], dtype=np.int32)), np.array([0.5, 0.5]), 1.0, 1.0, 0.5
-    >>> words, starts = np.array([0], dtype=np.int32), np.array([0, 1])
-    >>> float(np.exp(read_new_documents(*state, words, starts, [0], particles=2)[0][0]).round(4))
-    0.6875
-
-    Notes
-    -----
     Source: the particle filter with look-ahead of one token (Pitt and Shephard 1999), systematic selection where the
     effective number of particles falls below half; Gibbs of Rana et al. 2013, equation 8, on one document.
     """

@@ -120,12 +120,8 @@ cdef task_t TAKE_TASK = <task_t> take_task
 
 cdef class PartiallyCollapsed(Sampler):
     """Topics of all tokens given drawn distributions over words, documents in parallel, then a collapsed scan of a few.
-
-    Notes
-    -----
     The move `labels` counts tokens as proposed, and as accepted if they changed their topic; `collapsed` the tokens of
-    the collapsed scan. What a step does depends neither on ``threads`` nor on which thread does what.
-    """
+    the collapsed scan. What a step does depends neither on ``threads`` nor on which thread does what."""
 
     OPTIONS = (
         Number("share", 0.05, "share of the tokens that a collapsed scan then updates, in which topics open and "

@@ -1,8 +1,5 @@
-"""Documents that were held out, and new ones: perplexity, mixtures of topics.
-
-Perplexity of held-out documents: of a state, and of probabilities averaged over states.
-
-Predictions of a run for documents that it did not see: mixtures of topics, the probability of the words.
+"""Documents that were held out: perplexity, of a state and of probabilities averaged over states. Documents that a run
+did not see: mixtures of topics, the probability of the words.
 
 The run records topics of tokens, not their weights. Given the topics and the concentrations the weights are drawn
 again, by Gibbs sampling of tables and weights: the average over states and draws is that over the posterior.
@@ -126,24 +123,13 @@ def predict_documents(
     particles: int = PARTICLES,
     scans: int = SCANS,
 ) -> Prediction:
-    """Predict new documents, each alone, from at least one state of chains; parameters as for `topic_states`.
+    """Predict `new` documents under the words of the data, each alone, from at least one state of chains.
 
-    Parameters
-    ----------
-    new : Tokens
-        D documents under the words of the data.
-    labels : numpy.ndarray
-        int32 ``[N]``, topic of every token of the data in a given partition, from 0.
-    particles, scans : int
-        0: no density, no probability; these are NaN.
-
-    Returns
-    -------
-    Prediction
-        `log_density` of each document: log of the mean over the states of p(words | state), the words in their order.
-        `probability`: expected proportions of the C topics of the given partition, the last column being all topics
-        that no token of the data has. What a document has of a topic of a state is where a random token of that is in
-        the given partition.
+    `labels` ``[N]`` is the topic of every token of the data in a given partition, from 0; without `particles` there is
+    no density, without `scans` no probability: NaN. `log_density` of each document: log of the mean over the states of
+    p(words | state), the words in their order. `probability`: expected proportions of the C topics of the given
+    partition, the last column being all topics that no token of the data has. What a document has of a topic of a state
+    is where a random token of that is in the given partition.
     """
     C, draws = int(labels.max()) + 1, Draws.from_states(states)
     density, counts = Averages(BATCHES, new.J), np.zeros(BATCHES)

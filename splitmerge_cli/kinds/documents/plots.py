@@ -12,7 +12,7 @@ from matplotlib.colors import LinearSegmentedColormap, PowerNorm, to_rgb
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from splitmerge_cli.analysis.plots import chains
+from splitmerge_cli.analysis.plots import races
 from splitmerge_cli.analysis.plots import run as runs_of_all_kinds
 from splitmerge_cli.analysis.plots.races import Picture, option, thinned_rows
 from splitmerge_cli.analysis.plots.style import FULL, colour_of, footnote, plain_text, title_of
@@ -238,7 +238,7 @@ def traces(run: Run) -> Figure:
     """Draw the chains of a run with, if it is finished, the perplexity of held-out documents, where it was evaluated,
     and the shares of the topics."""
     if not can_draw(run):
-        return chains.traces(run)
+        return races.traces(run)
     colour = colour_of(option(run, "sampler"))
 
     def draw_shares(ax: Axes) -> None:
@@ -246,10 +246,10 @@ def traces(run: Run) -> Figure:
         ax.set(xlabel="iteration", ylabel="shares of topics,\nchain 0")
         ax.xaxis.set_major_formatter("{x:,.0f}")
 
-    panels = [chains.Panel("shares", draw_shares)]
+    panels = [races.Panel("shares", draw_shares)]
     if run.has_table(PERPLEXITY):
-        panels.insert(0, chains.Panel("perplexity", lambda ax: draw_perplexity(ax, run.table(PERPLEXITY), colour)))
-    return chains.traces(run, panels, chains.QUANTITIES | {"K": "topics K"})
+        panels.insert(0, races.Panel("perplexity", lambda ax: draw_perplexity(ax, run.table(PERPLEXITY), colour)))
+    return races.traces(run, panels, races.QUANTITIES | {"K": "topics K"})
 
 
 PICTURES = {

@@ -1,18 +1,14 @@
-"""Published sets of documents.
-
-Published sets of documents, as tokens: the sets of Rana et al. 2013, whole papers of NIPS, and OHSUMED.
-
-Published sets of documents as counts of words, and the points that `ohsumed23` makes.
+"""Published sets of documents, as tokens with labels or as weighted words: the sets of Rana et al. 2013, whole papers
+of NIPS, OHSUMED and PubMed. Options: those of ``conf/data/NAME.yaml``. A `DataError`: an option out of range; no
+document is left; a file is absent, not the published one, or holds something else.
 
 The terms of `ohsumed23` (TREC-9, for the National Library of Medicine): the references are "available for
 experimentation, restricted to the following conditions: 1. The data will not be used in any non-experimental clinical,
 library, or other setting. 2. Any human users of the data will explicitly be told that the data is incomplete and
 out-of-date." So told: these data are incomplete and out of date.
 
-The abstracts of PubMed as bags of words: the large data set of Luo & Shrivastava 2018 (section 4.2.2).
-
-8,200,000 documents over 141,043 words, of the UCI collection "Bag of Words". It has no labels: those by which Luo &
-Shrivastava 2018 count NMI and accuracy are not public.
+`pubmed` is the large data set of Luo & Shrivastava 2018 (section 4.2.2): 8,200,000 documents over 141,043 words, of the
+UCI collection "Bag of Words". It has no labels: those by which they count NMI and accuracy are not public.
 """
 
 from dataclasses import replace
@@ -41,9 +37,6 @@ def news20_w100(
 
     A word is a token of a document or it is not: the data are 0 and 1. The documents are in the order of their groups,
     which are the labels.
-
-    Options: ``conf/data/20news_w100.yaml``. Kind ``documents``, with labels. A `DataError`: an option out of range; no
-    document is left; a file is absent or not the published one.
     """
     return _read("20news_w100", N, (heldout, heldout_by, split_seed))
 
@@ -64,9 +57,6 @@ def nips_abstracts(
     words": 1,392 is 80% of 1,740, so it is likely the training part (``data.heldout=.2``), but those 1,392 have some
     216,000 tokens; it says neither how it counts words nor which it leaves out. 60 abstracts run on into the paper. The
     abstracts are in the order of years; their labels are the subjects under which the conference had the papers.
-
-    Options: ``conf/data/nips_abstracts.yaml``. Kind ``documents``, with labels. A `DataError`: an option out of range;
-    no document is left; a file is absent or not the published one.
     """
     good = longest is None or (isinstance(longest, int) and not isinstance(longest, bool) and 1 <= longest <= LARGEST)
     require(good, "data.longest", longest, f"a whole number from 1 to {LARGEST}, or null")
@@ -86,9 +76,6 @@ def nips0_12(
     """1,740 whole papers of NIPS 0 to 12 (1987 to 1999), 2,301,375 tokens of 13,649 words, stop words left out.
 
     The papers are in the order of years; their labels are the subjects under which the conference had them.
-
-    Options: ``conf/data/nips0_12.yaml``. Kind ``documents``, with labels. A `DataError`: an option out of range; no
-    document is left; a file is absent or not the published one.
     """
     return _read("nips0_12", N, (heldout, heldout_by, split_seed), (stop_words, min_documents, max_share))
 
@@ -105,9 +92,6 @@ def ohsumed23_documents(
 
     For experimentation only: these data are incomplete and out of date. The labels are the categories. A
     `min_documents` of 1 leaves out words of PubMed that none of the documents has.
-
-    Options: ``conf/data/ohsumed23_documents.yaml``. Kind ``documents``, with labels. A `DataError`: an option out of
-    range; no document is left; a file is absent or not the published one.
     """
     held, meta = (heldout, heldout_by, split_seed), {"terms": OUT_OF_DATE}
     return _read("ohsumed23_documents", N, held, (None, min_documents, max_share), meta=meta)
@@ -126,23 +110,17 @@ def _read(
         require_words(*words)
     require_split(*held)
     documents = read_published(name, N)
-    if options and options["longest"] is not None:
-        documents = _drop_long(documents, options["longest"])
+    if options and (longest := options["longest"]) is not None:
+        lengths = np.asarray(documents.counts.sum(axis=1)).ravel()
+        short, least = np.flatnonzero(lengths <= longest), int(lengths.min())
+        require(len(short) > 0, "data.longest", longest, f"at least {least}, the tokens of the shortest document")
+        assert documents.truth is not None and documents.names is not None
+        names, truth = [documents.names[j] for j in short], documents.truth[short]
+        documents = replace(documents, counts=documents.counts[short], truth=truth, names=names)
     vocabulary, labels = documents.vocabulary, (documents.names, documents.truth, documents.categories)
     corpus = Corpus(tokens_of(documents.counts), len(vocabulary), *labels)
     whole = dataset(name, corpus, vocabulary, meta=meta, options=options)
     return split(whole if words is None else keep_words(whole, *words), *held)
-
-
-def _drop_long(documents: Documents, longest: int) -> Documents:
-    """Drop the documents of more than `longest` tokens."""
-    lengths = np.asarray(documents.counts.sum(axis=1)).ravel()
-    short = np.flatnonzero(lengths <= longest)
-    least = int(lengths.min())
-    require(len(short) > 0, "data.longest", longest, f"at least {least}, the tokens of the shortest document")
-    assert documents.truth is not None and documents.names is not None
-    names = [documents.names[j] for j in short]
-    return Documents(documents.counts[short], documents.vocabulary, documents.truth[short], documents.categories, names)
 
 
 OUT_OF_DATE = "for experimentation only; these data are incomplete and out of date"
@@ -157,11 +135,8 @@ COLUMNS = {
 
 
 def read_published(name: str, N: int | None) -> Documents:
-    """The counts of a set of documents, the first N, with vocabulary, categories and names of the documents.
-
-    Its folder holds counts.npz, docs.csv.gz and the vocabulary. Raises a `DataError` where N is out of range, or a
-    file is absent or not the published one.
-    """
+    """The counts of a set of documents, the first N, with vocabulary, categories and names of the documents. Its folder
+    holds counts.npz, docs.csv.gz and the vocabulary."""
     category, names = COLUMNS[name]
     counts = read_counts(downloads.locate(name, "counts.npz"))
     documents = counts.shape[0]
@@ -186,10 +161,9 @@ def ohsumed23(N: int | None = None, weights: str = "tfidf", min_documents: int =
 
     For experimentation only: these data are incomplete and out of date.
 
-    Options: ``conf/data/ohsumed23.yaml``. ``tfidf``: count times smooth inverse document frequency, every document
-    scaled to length 1. A `min_documents` of 1 leaves out words that none of the documents has. Sparse; the truth is the
-    category. ``meta["documents"]`` says what was kept. A `DataError`: an option out of range; a file is absent or not
-    the published one.
+    ``tfidf``: count times smooth inverse document frequency, every document scaled to length 1. A `min_documents` of 1
+    leaves out words that none of the documents has. Sparse; the truth is the category. ``meta["documents"]`` says what
+    was kept.
     """
     return points("ohsumed23", read_published("ohsumed23", N), weights, min_documents, OUT_OF_DATE)
 
@@ -202,8 +176,7 @@ def read_pubmed(documents: int | None = None) -> Documents:
     """The counts of the first so many documents of `pubmed` with their vocabulary, mapped from arrays next to the text.
 
     The first reading converts the text into these arrays (some 4 GB); from then on the first documents cost what they
-    hold. Raises a `DataError` where `documents` is out of range, a file is absent, not the one that was fetched, or
-    holds something else, or the arrays cannot be written.
+    hold. A `DataError`, too, where the arrays cannot be written.
     """
     if documents is not None:
         require_size("data.documents", documents)
@@ -219,10 +192,8 @@ def pubmed(documents: int | None = 100_000, weights: str = "tfidf", min_document
     The first reading converts the text into arrays next to it (about 4 GB), which takes minutes; from then on the first
     documents cost what they hold. There is no truth: no labels are public.
 
-    Options: ``conf/data/pubmed.yaml``. ``tfidf``: count times smooth inverse document frequency, every document scaled
-    to length 1. A `min_documents` of 1 leaves out words that none of the documents has. Sparse. ``meta["documents"]``
-    says what was kept. The notes say that the files are unverified. A `DataError`: an option out of range; a file is
-    absent, not the one that was fetched, or holds something else; the arrays cannot be written.
+    `weights` and `min_documents` as of `ohsumed23`. Sparse. ``meta["documents"]`` says what was kept. The notes say
+    that the files are unverified. A `DataError`, too, where the arrays cannot be written.
     """
     dataset = points("pubmed", read_pubmed(documents), weights, min_documents)
     notes = downloads.verification_notes("pubmed", bag_of_words.digest)

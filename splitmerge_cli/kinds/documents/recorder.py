@@ -38,7 +38,6 @@ from splitmerge_cli.runs.store import schema
 if TYPE_CHECKING:
     from splitmerge_cli.core.chain import Chain
     from splitmerge_cli.diagnostics.summary import Row
-    from splitmerge_cli.kinds.documents.topics import ChainTopics, Topics
     from splitmerge_cli.runs.store.store import ChainStore, RunStore
 
 LISTED = 100_000
@@ -141,8 +140,10 @@ class TopicRecorder(Recorder):
         self, store: "RunStore", chains: Sequence["ChainStore"], outcomes: Sequence[Mapping[str, Any]]
     ) -> tuple[dict[str, Any], list["Row"]]:
         """Write the tables of the topics; what the summary and the diagnosis say of them."""
-
-        states = self._last_topics(outcomes)
+        corpus = self.dataset.values
+        data = Documents(corpus.tokens.words, corpus.tokens.starts, self.dataset.vocabulary or [], corpus.documents)
+        last = [(outcome["last_labels"], outcome["topics"]) for outcome in outcomes]
+        states = [ChainTopics(data, labels, own["weights"], own["alpha0"], own["eta"]) for labels, own in last]
         chain = best(outcomes, "best_log_joint")
         matches = tables.match_chains(states, chain)
         store.write_streamed(TOPIC_SIZES, chains, width=64)
@@ -153,7 +154,6 @@ class TopicRecorder(Recorder):
         ]:
             store.write_parts(table, (of_chain(c, state) for c, state in enumerate(states)))
         store.write_parts(TOKENS, [tables.tokens_table(states[chain])])
-        corpus = self.dataset.values
         if corpus.tokens.J <= LISTED:
             late = second_half_partitions(store.path, self.dataset.N, [outcome["iterations"] for outcome in outcomes])
             # topics differ between chains, so an interval describes one chain
@@ -165,26 +165,14 @@ class TopicRecorder(Recorder):
             "topics": states[chain].overview(list(matches.values())),
             "hyperparameters": {name: outcomes[chain]["topics"][name] for name in ("gamma", "alpha0", "eta")},
         }
-        truth = self._true_topics()
+        truth = None
+        if corpus.topics is not None and self.dataset.truth is not None:
+            tokens = np.bincount(self.dataset.truth, minlength=len(corpus.topics))
+            truth = Topics.of_probabilities(corpus.topics, tokens / len(self.dataset.truth))
         fields["true_topics"] = None if truth is None else int((truth.shares > 0).sum())
         if self.evaluates:
             fields["perplexity"] = self._assemble_perplexity(store, chains)
         return fields, tables.agreement_rows(states, chain, matches, truth)
-
-    def _last_topics(self, outcomes: Sequence[Mapping[str, Any]]) -> list["ChainTopics"]:
-        """The topics of every chain at its end."""
-        corpus = self.dataset.values
-        data = Documents(corpus.tokens.words, corpus.tokens.starts, self.dataset.vocabulary or [], corpus.documents)
-        names = ("weights", "alpha0", "eta")
-        states = ((outcome["last_labels"], *(outcome["topics"][key] for key in names)) for outcome in outcomes)
-        return [ChainTopics(data, *state) for state in states]
-
-    def _true_topics(self) -> "Topics | None":
-        """The topics that the documents were generated with, where they were."""
-        corpus, truth = self.dataset.values, self.dataset.truth
-        if corpus.topics is None or truth is None:
-            return None
-        return Topics.of_probabilities(corpus.topics, np.bincount(truth, minlength=len(corpus.topics)) / len(truth))
 
     def _assemble_perplexity(self, store: "RunStore", chains: Sequence["ChainStore"]) -> dict[str, Any] | None:
         """Write how well held-out documents were predicted; what the summary says of it, None if nothing was
@@ -225,8 +213,6 @@ def _append(store: "ChainStore", iteration: int, seconds: float, tokens: int, lo
 
 MOST_TOKENS = 100_000
 """Tokens of documents that are drawn; in a larger corpus some documents are drawn, evenly spaced."""
-
-
 REPEATS = "tokens per different word"
 BURSTS = "mutual information within topics (nats)"
 

@@ -33,13 +33,9 @@ from libc.string cimport memcpy
 from splitmerge_cli._kernels cimport sequential_allocation
 from splitmerge_cli.core.capabilities cimport Weighted
 from splitmerge_cli.core.log_scale cimport log_add
-from splitmerge_cli.samplers.anchors cimport UniformPair
-from splitmerge_cli.samplers.split_merge cimport PRINTED, Allocation, Sides, SplitMerge
+from splitmerge_cli.samplers.split_merge cimport MERGE, PRINTED, SPLIT, Allocation, Sides, SplitMerge
 
 from splitmerge_cli.core.options import Choice, Count, Number
-
-cdef enum:
-    SPLIT, MERGE                        # MOVES
 
 cdef enum:
     SHARES = 5                          # TERMS after SplitMerge's
@@ -239,7 +235,6 @@ cdef class SMAG(TopicsAsPrinted):
         Count("tries", 1, "number of proposals in a step", least=1),
         *TopicsAsPrinted.OPTIONS,
     )
-    MOVES = ("split", "merge")
     TERMS = (*SplitMerge.TERMS, "shares")
     FORMS = {
         "exact": (
@@ -251,7 +246,6 @@ cdef class SMAG(TopicsAsPrinted):
         "as_printed": ({"form": "text"}, {"form": "box"}),
     }
 
-    cdef UniformPair pair
     cdef WeightedSequential weights
     cdef int tries
     cdef bint by_pair
@@ -259,7 +253,7 @@ cdef class SMAG(TopicsAsPrinted):
     def __init__(self, model, rng, **options):
         super().__init__(model, rng, **options)
         options = self.options
-        self.tries, self.by_pair, self.pair = options["tries"], options["choice"] == "pair", UniformPair()
+        self.tries, self.by_pair = options["tries"], options["choice"] == "pair"
         self.allocation = self.weights = WeightedSequential(options["weights"] == "before", options["p"])
 
     @classmethod
@@ -275,7 +269,7 @@ cdef class SMAG(TopicsAsPrinted):
         for _try in range(self.tries):
             if self.by_pair and not self.as_printed:
                 # section 3.3: two random words of the corpus, in one topic or in two
-                self.split_or_merge(self.pair, SPLIT, MERGE)
+                self.split_or_merge()
             else:
                 self.move_by_coin()
         return 0

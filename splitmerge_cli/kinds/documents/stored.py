@@ -5,7 +5,7 @@ distinctive words and their best documents.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
@@ -26,22 +26,13 @@ from splitmerge_cli.runs.store.files import report_damage
 from splitmerge_cli.runs.store.read import Run, read_csv, with_shares
 from splitmerge_cli.runs.store.summary import Said, Size, Summary, Whole
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 FIRST_STATES, MOST_STATES = 50, 800
 """Draws that predictions of documents average over at least, and at most unless a program asks for more; each has
 particles and scans of its own."""
 
 
 def encode_documents(dataset: Dataset, new: Any) -> Tokens:
-    """Return new documents as tokens over the words of the data.
-
-    Warns
-    -----
-    UnseenWords
-        Some words are not among them.
-    """
+    """New documents as tokens over the words of the data; warns of `UnseenWords` that are not among them."""
     if isinstance(new, Tokens):
         return new
     words_known = known_words(dataset, new)
@@ -94,7 +85,7 @@ COLUMNS = ("row", "name", "tokens", "topic", "proportion", "low", "high", "secon
 first is `document`, from 0."""
 
 
-def documents_of(run: Run) -> "pd.DataFrame":
+def documents_of(run: Run) -> pd.DataFrame:
     """``documents.csv`` of a finished run: one row per document, with its largest topics; see docs/run-files.md."""
     file = run.file(DOCUMENTS)
     with report_damage(file):

@@ -1,8 +1,5 @@
-"""Topics and documents as tables for a terminal.
-
-Topics on a terminal: the top words of a run, and how far the topics of several runs agree.
-
-The documents of a run by their topics: what ``documents.csv`` says.
+"""Topics and documents as tables: the top words of a run, how far the topics of several runs agree, and the documents
+of a run by their topics, as ``documents.csv`` has them.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -155,21 +152,6 @@ def _nmi(a: pd.DataFrame, b: pd.DataFrame) -> str:
     return f"{nmi(a['topic'], b['topic']):.3f}"
 
 
-def table_of_topics(run: Run) -> html.Markup:
-    shown = _documents_of_topics(run)
-    rows = [
-        [topic["topic"], f"{topic['share']:.1%}", ", ".join(topic["top_words"]), short_number(topic["coherence"])]
-        + ([", ".join(shown.get(topic["topic"], ["–"]))] if shown else [])
-        for topic in run.summary["topics"]
-    ]
-    chain = run.summary["topics_of"]["chain"]
-    caption = (
-        f"Topics of the last state of chain {chain}, the one of highest log joint density; coherence: from -1 to 1."
-    )
-    caption += " Documents: the ones with the largest share of the topic." if shown else ""
-    return html.table(["topic", "share", "words", "coherence", *["documents"] * bool(shown)], rows, caption, [0, 1, 3])
-
-
 def _documents_of_topics(run: Run) -> dict[int, list[str]]:
     """The documents whose largest topic it is with the largest shares, by topic: names, or numbers of the rows."""
     if not (run.path / DOCUMENTS).is_file():
@@ -250,7 +232,18 @@ class TopicAnswers(Answers):
 
     @staticmethod
     def section(run: Run) -> html.Markup:
-        return table_of_topics(run)
+        shown = _documents_of_topics(run)
+        rows = [
+            [topic["topic"], f"{topic['share']:.1%}", ", ".join(topic["top_words"]), short_number(topic["coherence"])]
+            + ([", ".join(shown.get(topic["topic"], ["–"]))] if shown else [])
+            for topic in run.summary["topics"]
+        ]
+        chain = run.summary["topics_of"]["chain"]
+        caption = f"Topics of the last state of chain {chain}, the one of highest log joint density; "
+        caption += "coherence: from -1 to 1."
+        caption += " Documents: the ones with the largest share of the topic." if shown else ""
+        names = ["topic", "share", "words", "coherence", *["documents"] * bool(shown)]
+        return html.table(names, rows, caption, [0, 1, 3])
 
 
 LEVEL = 0.95

@@ -4,7 +4,6 @@ Lists take 11 bytes or so for each pair of a word and a topic that holds it, wha
 in them is the same, so nothing but the collapsed scan of ``hdp`` asks which they are.
 """
 cimport cython
-from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free, malloc
 from libc.string cimport memcpy, memset
 

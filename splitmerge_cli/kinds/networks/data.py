@@ -2,7 +2,7 @@
 
 ``Dataset.values`` is the simple undirected network of a data set, by which it is drawn and described;
 ``Dataset.relations``, where the user asks for more, is what the model reads
-(`splitmerge_cli.kinds.networks.relations`).
+(`splitmerge_cli.kinds.networks.irm`).
 """
 
 from __future__ import annotations

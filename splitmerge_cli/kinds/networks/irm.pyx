@@ -1,19 +1,38 @@
-"""Infinite relational model of an undirected simple graph, edge probabilities integrated out (Herlau et al. 2014).
+"""Infinite relational model, all parameters of blocks integrated out (Kemp et al. 2006; Herlau et al. 2014): simple
+networks, and networks as they are: directed, weighted, with layers, unknown pairs, two kinds of nodes, degrees, columns
+of nodes.
 
-    p(A | z) = prod_{k <= l} B(N+_kl + beta1, N-_kl + beta0) / B(beta1, beta0)            (section 3.2)
+Between blocks k and l, of m pairs of nodes of which it is known whether they are edges, a relation has e edges:
 
-N+_kl and N-_kl count the edges and the missing edges between blocks k and l, each pair of nodes once. The product runs
-over k <= l; the printed k < l leaves out the pairs within a block.
+    p = B(e + beta1, m - e + beta0) / B(beta1, beta0)                                      Bernoulli edges
+    p = rate^shape Gamma(shape + s) / (Gamma(shape) (rate + m)^(shape + s)) prod 1 / x!    Poisson counts x of sum s
 
-The likelihood of a block depends on the others: the model is *coupled*. For a block alone it counts the pairs within
-it. Scratch columns are staged in the place of live ones: what is counted in them has edges to the other live blocks and
-to the staged columns, and no other.
+times the marginal likelihood of the edges' values: normal with a normal-inverse-gamma prior, or categorical with a
+Dirichlet prior. A directed relation has both directions, k to l and l to k; within a block they are one. Of a simple
+network (Herlau et al. 2014, section 3.2) the product runs over k <= l; the printed k < l leaves out the pairs within a
+block.
 
-Log likelihoods are exact sums of multiples of their unit (``block_sums.h``), so that labels are the whole state.
+*Degrees corrected* (Karrer and Newman 2011): edges are Poisson with mean theta_i theta_j lambda_kl, half of it for a
+loop of an undirected relation, and theta of the n nodes of a block add up to n. With theta / n Dirichlet(propensity),
+m is n_k n_l (within: n^2 / 2; directed: n^2), and a block of total degree D gains
+
+    n^D Gamma(n a) / Gamma(n a + D) prod_i Gamma(a + d_i) / Gamma(a),    a = propensity, d_i: degree of node i
+
+for each direction. Derivation: docs/derivations.md, "Networks as they are".
+
+*Two kinds of nodes* share no block: a block of both has a likelihood so small that no state with one is accepted. All
+numbers stay finite, so that every proposal has a density.
+
+The likelihood of a block depends on the others: the model is *coupled*. Scratch columns are staged in the place of live
+ones: what is counted in them has edges to the other live blocks and to the staged columns, and no other.
+
+The statistics of two blocks are a cell (``cells.h``). Where a cell is one number, of Bernoulli edges without a
+direction, the model is *plain*: the same sums, counted and read faster. Log likelihoods are exact sums of multiples of
+their unit, so that labels are the whole state.
 """
-from libc.math cimport INFINITY, exp, frexp, log
-from libc.stdint cimport int8_t, int32_t, int64_t
-from libc.stdlib cimport free
+cimport cython
+from libc.math cimport INFINITY, exp, llrint, log
+from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
 
 from pkgutil import resolve_name
@@ -21,108 +40,54 @@ from pkgutil import resolve_name
 import numpy as np
 import scipy.sparse
 
-from splitmerge_cli.kinds.networks.data import network_of
 from splitmerge_cli.core.capabilities cimport Coupled
-from splitmerge_cli.core.memory cimport doubles, ints_of, longs_of
+from splitmerge_cli.core.memory cimport doubles_of, ints_of, longs_of
 from splitmerge_cli.core.model cimport Model
+from splitmerge_cli.core.sums cimport BY_COLUMN, INTS, LONGS, ROOM, ROOM_INTS
+from splitmerge_cli.kinds.networks.cells cimport EXACT_EDGES, FAR_BITS, LEVEL_VALUES, MOST_SLOTS, NO_VALUES, RATES
+from splitmerge_cli.kinds.networks.cells cimport REAL_VALUES, add_gains, add_numbers, add_own, cell_lik
+from splitmerge_cli.kinds.networks.cells cimport count_neighbours, far_t, fill_logs, fill_row, form_t, log_gamma
+from splitmerge_cli.kinds.networks.cells cimport pairs_between, part_t, rise_t, row_t, sum_row, within_lik
 
 from splitmerge_cli.core.options import read_options
 from splitmerge_cli.core.shared import as_array, share
-from splitmerge_cli.kinds.networks.layout import OPTIONS, PLAIN, Sizes, rises
+from splitmerge_cli.kinds.networks.data import Relations, network_of
+from splitmerge_cli.kinds.networks.layout import COUNT, LEVELS, OPTIONS, PLAIN, REAL, Sizes, degree_tables, half_gammas
+from splitmerge_cli.kinds.networks.layout import prepare, require_simple, rises
 from splitmerge_cli.kinds.networks.simulated import simulate_network
 
 cdef extern from "<math.h>" nogil:
     long double lgammal(long double x)
 
-cdef extern from "block_sums.h":
-    enum:
-        FAR_BITS
-    ctypedef struct far_t:
-        int64_t m
-    ctypedef struct rise_t:
-        far_t *far
-        const int64_t *at
-        int64_t length
-        long double base
-        long double b
-        long double per
-    ctypedef struct tables_t:
-        rise_t edge
-        rise_t gap
-        rise_t pair
-        int wide
-    int64_t block_lik(const tables_t *t, int64_t e, int64_t m) noexcept nogil
-    int64_t gained(const tables_t *t, int64_t e, int64_t c, int64_t m, int64_t d, int wide) noexcept nogil
-    int64_t sum_gained(const tables_t *t, const int32_t *e, const int32_t *held, const int32_t *c, const int32_t *size,
-                       Py_ssize_t start, Py_ssize_t end, int64_t n, int64_t w) noexcept nogil
-    int64_t sum_lik(const tables_t *t, const int32_t *e, const int32_t *f, const int32_t *size, Py_ssize_t start,
-                    Py_ssize_t end, int64_t n) noexcept nogil
-    int64_t edges_added(const tables_t *t, int64_t e, int64_t m, int64_t c, int wide) noexcept nogil
-    void fill_grown(const tables_t *t, const int32_t *e, const int32_t *size, Py_ssize_t start, Py_ssize_t end,
-                    int64_t m, int64_t *grown) noexcept nogil
-    void add_edges(const tables_t *t, const int32_t *e, const int32_t *size, Py_ssize_t start, Py_ssize_t end,
-                   Py_ssize_t l, int64_t m, int64_t c, int64_t *score) noexcept nogil
-    void add_row(const int64_t *row, Py_ssize_t K, int64_t *score) noexcept nogil
-    int64_t add_own(const tables_t *t, const int32_t *e, const int32_t *edges, const int32_t *size,
-                    const int64_t *grown, Py_ssize_t K, Py_ssize_t own, int64_t m, int64_t c,
-                    int64_t *score) noexcept nogil
-    Py_ssize_t count_neighbours(const int32_t *neighbour, Py_ssize_t n, const int32_t *z, int32_t *count,
-                                int32_t *touched) noexcept nogil
+MIXED = "splitmerge_cli.kinds.tables.models.mixed:Mixed"
+"""The model of columns of nodes."""
 
 cdef enum:
-    # entries of a table at the most: 32 MiB; of more than MANY nodes 4 MiB, as most of what they need is past its end
+    # entries of a table at the most: 32 MiB; of pairs of more than MANY nodes 4 MiB, as most of what they need is past
+    # its end
     LONGEST = 1 << 22
     SHORTER = 1 << 19
     MANY = 1 << 16
-    # blocks, the scratch ones included: 1.25 GiB of counts and sums
-    MOST_BLOCKS = 1 << 13
     # columns behind the live ones that a sampler may use
     SCRATCH = 6
+    # log2 of what a block of both kinds of nodes costs, in units: far beyond RANGE of ``layout.py``
+    PENALTY = 58
 
 
-OF_RELATIONS = "splitmerge_cli.kinds.networks.relations:Relations"
-"""The model of networks as they are."""
-
-
-cdef inline int64_t count_pairs(int64_t n) noexcept nogil:
-    """Pairs of n nodes."""
-    return n * (n - 1) // 2
-
-
-def csr(adjacency):
-    """The graph as a symmetric csr_array of int8 with an empty diagonal; a ValueError for anything but an undirected
-    simple graph of 0 and 1."""
-    graph = scipy.sparse.csr_array(adjacency, copy=True)
-    if graph.ndim != 2 or graph.shape[0] != graph.shape[1] or graph.shape[0] == 0:
-        raise ValueError(f"adjacency: expected a square table with at least one row, got shape {graph.shape}")
-    graph.sum_duplicates()
-    graph.eliminate_zeros()
-    if not (graph.data == 1).all():
-        raise ValueError("adjacency: a value is neither 0 nor 1")
-    if graph.diagonal().any():
-        raise ValueError(f"adjacency: node {int(np.flatnonzero(graph.diagonal())[0])} has an edge to itself")
-    if (graph != graph.T).nnz:
-        raise ValueError("adjacency: expected a symmetric table: edges have no direction")
-    return graph
-
-
-def _prepare(adjacency):
-    """The graph, and its edges as rows of neighbours; a ValueError for any but an undirected simple graph."""
-    graph = csr(adjacency)
-    return {"graph": graph, "start": np.ascontiguousarray(graph.indptr, dtype=np.int32),
-            # one more entry: there may be no edge
-            "neighbour": np.append(graph.indices.astype(np.int32), np.int32(-1))}
-
-
+@cython.final
 cdef class IRM(Coupled):
-    """Infinite relational model. `adjacency`: sparse or dense array of 0 and 1, shape (N, N), symmetric, with an empty
-    diagonal. A MemoryError: more than some 8,000 blocks at a time.
+    """Infinite relational model. `network`: a sparse or dense array of 0 and 1, shape (N, N), symmetric, with an empty
+    diagonal; or a ``kinds.networks.data.Relations``, whose simple network `vectors`, sparse of shape (N, N), is what
+    samplers find nodes by that are alike. A MemoryError: more blocks at a time than 2 GiB hold, some 8,000 of a simple
+    network.
 
     Cost: an item against all K blocks O(degree + K touched), touched being the number of blocks that hold neighbours of
-    it (at most the degree); a change of the partition O(degree + K); an item against a given block O(degree + K); a set
-    of items against all blocks O(degrees + K^2). Memory: 20 bytes a block and block; shared by the models of the same
-    graph, 8 bytes an edge and three tables of at most N (N - 1) / 2 numbers (N <= 2,800; beyond, 100 MB).
-    Source: Herlau et al. 2014, section 3.2; mathematics: docs/derivations.md.
+    it (at most the degree); against a block of a state O(touched); a change of the partition O(degree + K); an item
+    against a staged block O(degree + K); a set of items against all blocks O(degrees + K^2). Memory: 24 bytes, and 8
+    for each number of a cell, a block and block; shared by the models of the same network, 4 bytes an edge and
+    direction (16 where edges are more than that), and tables of at most 4 million numbers.
+    Source: Kemp et al. 2006, section 2; Herlau et al. 2014, section 3.2; Karrer & Newman 2011; mathematics:
+    docs/derivations.md.
     """
 
     kind = "graph"
@@ -131,64 +96,123 @@ cdef class IRM(Coupled):
     OPTIONS = OPTIONS
 
     cdef readonly double beta1, beta0
-    cdef const int32_t *start           # [N + 1]
-    cdef const int32_t *neighbour       # [edges, both ways]
-    cdef tables_t tables
+    cdef readonly Model columns         # the model of the nodes' columns, which share the partition; or None
+    cdef double power                   # of the columns' likelihood
+    cdef form_t form
+    cdef int V                          # numbers of a cell
+    cdef int G                          # degrees of a node that count
+    cdef bint sided                     # two kinds of nodes
+
+    cdef const int64_t *start           # [N + 1]
+    cdef const int32_t *neighbour       # [entries]
+    cdef const int32_t *slot            # [entries]; not read where the model is plain
+    cdef const int64_t *value           # [entries]; not read where the model is plain
+    cdef bint has_loops                 # whether any node has an entry with itself
+    cdef const int64_t *loop_start      # [N + 1] these entries
+    cdef const int32_t *loop_slot
+    cdef const int64_t *loop_value
+    cdef const int32_t *mirror          # [V] the slot of the other direction
+    cdef const int32_t *counts_as       # [V] how a value is counted, at the slot of edges
+    cdef const int32_t *side            # [N] kind of a node
+    cdef const int64_t *degree          # [N, all groups]
+    cdef int groups                     # columns of `degree`
+    cdef double propensity
+    cdef const double *log_n            # [N + 2] log n
+    cdef const double *log_gammas       # [N + 2] log Gamma(n propensity)
     cdef double one                     # 1 / units in one
-    cdef int32_t *edges                 # [cap, cap] edges between columns; a scratch row is its own truth
-    # what one more node without edges adds to a block
-    cdef int64_t *grown                 # [cap, cap] grown[l, k]: to block k, against block l
-    cdef int64_t *base                  # [cap] its sum over l
-    # and what one edge more between two blocks then adds to that
-    cdef int64_t *single                # [cap, cap] single[l, k]: of an item of block k; 0 on the diagonal
-    cdef int64_t new_block              # what a node without edges adds as a block of its own
+    cdef int64_t *cells                 # [cap, cap, V]
+    cdef int64_t *zero                  # [cap, cap] zero[j, k]: block j with block k of one more node without edges
+    cdef int64_t *now                   # [cap, cap] now[j, k]: block j with block k; symmetric
+    cdef int64_t *single                # [cap, cap] what one edge more adds to `zero`; NULL unless plain
+    cdef double *logs                   # [cap, n_logs, cap] of the rates of block j and block k with one more node
+    cdef int n_logs
+    cdef double *log_room               # [n_logs, cap]
+    cdef int64_t *base                  # [cap] what one more node without edges adds to a block
     cdef int64_t *score                 # [cap] of a scan
-    cdef int8_t *changed                # [cap] row and column of `grown` to be recomputed
-    cdef int8_t *listed                 # [cap] row and column of `grown` are counted in `base`
+    cdef int64_t *rest                  # [cap, V] cells of the item's block without it
+    cdef int64_t *nothing               # [cap, V] 0
+    cdef int64_t *with_it               # [cap] likelihoods of these cells, with the item in the other block and without
+    cdef int64_t *without
+    cdef int64_t *lone                  # [2, cap] each block with a node of either kind without edges
+    cdef int64_t[2] all_lone            # the sum of that
+    cdef int64_t *degrees               # [cap, G] of a block
+    cdef int32_t *n0                    # [cap] nodes of either kind
+    cdef int32_t *n1
+    cdef int32_t *grown0                # [cap] the same with one more node
+    cdef int32_t *grown1
+    cdef int32_t *changed               # [cap] row and column of `zero` to be recomputed
+    cdef int32_t *listed                # [cap] row and column of `zero` are counted in `base`
     cdef bint any_changed
     # the edges of one item
     cdef Py_ssize_t counted             # which item, -1 none
-    cdef int32_t *count                 # [cap] its neighbours in each column
-    cdef int32_t *touched               # [cap] columns where that is not 0
+    cdef int64_t *count                 # [cap, V] with each column
+    cdef int32_t *is_touched            # [cap]
+    cdef int32_t *touched               # [cap] columns that it has entries with
     cdef Py_ssize_t n_touched
+    cdef int64_t *loop                  # [V] with itself
     # scratch columns that stand in the place of live ones
     cdef bint staged
     cdef Py_ssize_t span                # columns there are: live ones, and the staged ones behind
-    cdef int32_t *staged_size           # [cap] size of each, 0 of those whose place is taken
+    cdef int32_t *seen0                 # [cap] nodes of either kind, 0 of those whose place is taken
+    cdef int32_t *seen1
     cdef int32_t *spot                  # [N] staged column of an item, -1 none
     cdef int32_t *placed                # [N] items that have one
     cdef Py_ssize_t n_placed
 
-    def __init__(self, adjacency, **options):
+    def __init__(self, network, vectors=None, **options):
         given = read_options("model", self.OPTIONS, options)
-        if given["degrees"] != PLAIN:
-            raise ValueError(f"model.degrees={given['degrees']}: expected IRM.from_data, which returns such a model")
-        if not scipy.sparse.issparse(adjacency):
-            adjacency = as_array(adjacency)
-        elif adjacency.format != "csr":
-            adjacency = scipy.sparse.csr_array(adjacency)
-        data = share(_prepare, adjacency)
-        self.vectors = adjacency if scipy.sparse.issparse(adjacency) else data.graph
-        cdef Py_ssize_t N = len(data.start) - 1
-        self.beta1, self.beta0 = given["beta1"], given["beta0"]
-        self.counted = -1
+        if not isinstance(network, Relations):
+            if not scipy.sparse.issparse(network):
+                network = as_array(network)
+            elif network.format != "csr":
+                network = scipy.sparse.csr_array(network)
+            vectors = network if scipy.sparse.issparse(network) else None
+            if given["degrees"] != PLAIN or given["density"] is not None:
+                network = Relations.of_graph(require_simple(network))
+        data = share(prepare, network)
+        relations = network if isinstance(network, Relations) else data.outline
+        cdef Py_ssize_t N = relations.N
         self._hold(data)
-        self.start, self.neighbour = ints_of(data.start), ints_of(data.neighbour)
-        self._fill_tables(N)
-        self.spot = self.memory.ints(N)
-        self.placed = self.memory.ints(N)
+        self.vectors = data.graph if vectors is None and network is not relations else vectors
+        self.V, self.sided = len(data.mirror), relations.sides is not None
+        if self.V > MOST_SLOTS:
+            raise ValueError(f"relations: {self.V} numbers for each pair of blocks; expected at most {MOST_SLOTS}: "
+                             "fewer layers, or fewer levels")
+        self.start, self.neighbour = longs_of(data.start), ints_of(data.neighbour)
+        self.slot, self.value = ints_of(data.slot), longs_of(data.value)
+        self.loop_start, self.loop_slot = longs_of(data.loop_start), ints_of(data.loop_slot)
+        self.loop_value, self.has_loops = longs_of(data.loop_value), data.loop_start[-1] > 0
+        self.mirror, self.counts_as = ints_of(data.mirror), ints_of(data.forms)
+        self.side, self.degree = ints_of(data.side), longs_of(data.degree)
+        self.groups = data.degree.shape[1]
+        self.counted, self.power = -1, 1.0
+        self.beta1, self.beta0 = given["beta1"], given["beta0"]
+        self.spot, self.placed = self.memory.ints(N), self.memory.ints(N)
         memset(self.spot, 255, N * sizeof(int32_t))
+        self.loop = <int64_t *> self.memory.doubles(self.V)
+        self._set_parts(relations, data, given)
+        if relations.columns is not None:
+            # its prior is not read
+            self.columns = resolve_name(MIXED).from_data(relations.columns)
+            self.log_lik_aside += self.columns.log_lik_aside
+        self._keep_columns()
         self._allocate(N, N)
         self._set_prior(given["prior"].build(N, given["concentration"]))
-        self.set_labels(np.zeros(N, dtype=np.int32))
+        if self.sided and self.hyperparameters:
+            raise ValueError(f"model.prior, model.concentration: {self.hyperparameters[0]} would be resampled; "
+                             "expected numbers with two kinds of nodes (data.bipartite), which are never mixed")
+        if self.sided and self.largest_K < len(np.unique(relations.sides)):
+            raise ValueError(f"model.prior={given['prior']}: at most {self.largest_K} cluster, but nodes of two kinds "
+                             "(data.bipartite) share none")
+        self.set_labels(self.keep_apart(np.zeros(N, dtype=np.int32)))
 
     @classmethod
     def from_data(cls, data, **params):
-        """The model of a Dataset; ``Relations`` if it has relations, or with corrected degrees."""
-        if cls.is_simple(data, params):
-            return super().from_data(data, **params)
+        """The model of a Dataset."""
         cls._require(data)
-        return resolve_name(OF_RELATIONS)(network_of(data), data.values, **params)
+        if cls.is_simple(data, params):
+            return cls(data.values, **params)
+        return cls(network_of(data), data.values, **params)
 
     @classmethod
     def with_more(cls, data, whole, **params):
@@ -211,92 +235,214 @@ cdef class IRM(Coupled):
         sizes = Sizes(network_of(data), given)
         return {**params, "rate": sizes.rates, "density": [beta1 / (beta1 + beta0) for beta1, beta0 in sizes.betas]}
 
+    cdef int _set_parts(self, relations, data, given) except -1:
+        """Set the parts of a cell, their tables, and the unit of log likelihoods."""
+        cdef Py_ssize_t N = relations.N, p
+        cdef int64_t most
+        cdef part_t *part
+        sizes = Sizes(relations, given)
+        self.one, self.propensity = sizes.unit, given["propensity"]
+        self.log_lik_aside = sizes.log_constant(relations, data.degree, given)
+        self.form.n, self.form.V, self.form.sided = len(data.parts), self.V, self.sided
+        self.form.part = <part_t *> self.memory.doubles(self.form.n * sizeof(part_t) // 8 + 1)
+        for p in range(self.form.n):
+            part, placed = &self.form.part[p], data.parts[p]
+            r = placed["relation"]
+            layer = relations.layers[r]
+            part.slot, part.unknown, part.first = placed["slot"], placed["unknown"], placed["first"]
+            part.directed, part.loops, part.corrected = layer.directed, layer.loops, sizes.corrected
+            part.n_levels, part.per, part.log_row = len(layer.levels), 1.0 / self.one, -1
+            part.values = {REAL: REAL_VALUES, LEVELS: LEVEL_VALUES}.get(layer.form_number, NO_VALUES)
+            if sizes.corrected or layer.form_number == COUNT:
+                part.edges, part.shape, part.rate = RATES, given["shape"], sizes.rates[r]
+                part.offset, part.exposure = part.shape * log(part.rate), 0.5 if sizes.corrected else 1.0
+                self._fill(&part.rise, part.shape, sizes.sums[r] + 2)
+                if part.unknown < 0 and part.values == NO_VALUES:
+                    # both directions have the same
+                    self.n_logs += part.first
+                    part.log_row = self.n_logs - 1
+            else:
+                most = sizes.pairs[r] + 2 * N + 8
+                beta1, beta0 = sizes.betas[r]
+                self._fill(&part.edge, beta1, most, N)
+                self._fill(&part.gap, beta0, most, N)
+                self._fill(&part.pair, beta1 + beta0, most, N)
+                part.near = part.pair.far == NULL
+            if part.values == REAL_VALUES:
+                half = share(half_gammas, given["a0"], given["b0"], len(layer.ends) + 2)
+                self._hold(half)
+                part.half = doubles_of(half.half)
+                part.kappa0, part.a0, part.b0 = given["kappa0"], given["a0"], given["b0"]
+                part.step, part.square = placed["step"], placed["step"] ** 2
+                if part.first:
+                    self.log_lik_aside -= len(layer.ends) * log(placed["spread"])
+            elif part.values == LEVEL_VALUES:
+                self._fill(&part.level, given["alpha"], len(layer.ends) + 2)
+                self._fill(&part.all_levels, given["alpha"] * len(layer.levels), len(layer.ends) + 2)
+        part = self.form.part
+        self.form.plain = self.V == 1 and part.edges == EXACT_EDGES and not self.sided
+        if sizes.corrected:
+            self.G = data.degree.shape[1]
+            by_size = share(degree_tables, N, self.propensity)
+            self._hold(by_size)
+            self.log_n, self.log_gammas = doubles_of(by_size.log_n), doubles_of(by_size.log_gammas)
+        return 0
+
+    cdef int _fill(self, rise_t *table, double b, int64_t most, Py_ssize_t N=0) except -1:
+        cdef int64_t length = min(most, LONGEST if N <= MANY else SHORTER)
+        held = share(rises, b, self.one, length)
+        self._hold(held)
+        table.at, table.length = longs_of(held.at), length
+        if length < most:
+            table.far = <far_t *> self.memory.doubles(2 << FAR_BITS)
+        table.b, table.base, table.per = b, lgammal(b), 1.0 / self.one
+        return 0
+
+    cdef int _keep_columns(self) except -1:
+        """Name what follows the blocks, but for what is of pairs of blocks."""
+        self.keep(&self.n0, INTS)
+        self.keep(&self.n1, INTS)
+        self.keep(&self.degrees, LONGS, self.G, BY_COLUMN)
+        self.keep(&self.count, ROOM, self.V, BY_COLUMN)
+        self.keep(&self.rest, ROOM, self.V, BY_COLUMN)
+        self.keep(&self.nothing, ROOM, self.V, BY_COLUMN)
+        self.keep(&self.lone, ROOM, 2)
+        self.keep(&self.log_room, ROOM, self.n_logs)
+        self.keep(&self.base, ROOM)
+        self.keep(&self.score, ROOM)
+        self.keep(&self.with_it, ROOM)
+        self.keep(&self.without, ROOM)
+        self.keep(&self.grown0, ROOM_INTS)
+        self.keep(&self.grown1, ROOM_INTS)
+        self.keep(&self.seen0, ROOM_INTS)
+        self.keep(&self.seen1, ROOM_INTS)
+        self.keep(&self.changed, ROOM_INTS)
+        self.keep(&self.listed, ROOM_INTS)
+        self.keep(&self.is_touched, ROOM_INTS)
+        self.keep(&self.touched, ROOM_INTS)
+        return 0
+
     def temper(self, power):
         """Raise the likelihood of every partition to a power, for a replica of a chain (`core/tempering.py`)."""
         self.one *= power
+        self.power *= power
 
-    cdef int _fill_tables(self, int64_t N) except -1:
-        cdef int64_t pairs = count_pairs(N), length = min(pairs + 2 * N + 8, LONGEST if N <= MANY else SHORTER)
-        cdef double widest = (pairs + 1.0) * (log(N + 2.0) * 2 + log(self.beta1 + self.beta0 + 2.0) + 16.0)
-        cdef int e
-        frexp(3.0 * widest, &e)
-        # sums of all terms stay below 2^60
-        self.one = 2.0 ** -min(60 - e, 54)
-        self.tables.wide = length < pairs + 2 * N + 8
-        self._fill(&self.tables.edge, self.beta1, length)
-        self._fill(&self.tables.gap, self.beta0, length)
-        self._fill(&self.tables.pair, self.beta1 + self.beta0, length)
-        return 0
+    # -- two kinds of nodes
+    def keep_apart(self, labels):
+        """The labels of nodes, ndarray of int32 of shape (N,), where nodes of different kinds share no block: the
+        second kind leaves a block of both for a new one."""
+        chosen = np.array(labels, dtype=np.int32)
+        if not self.sided:
+            return chosen
+        side = np.array([self.side[i] for i in range(self.N)])
+        both = np.intersect1d(chosen[side == 0], chosen[side == 1])
+        chosen[(side == 1) & np.isin(chosen, both)] += chosen.max() + 1
+        chosen = np.unique(chosen, return_inverse=True)[1].astype(np.int32)
+        too_many = self.prior is not None and chosen.max() >= self.largest_K
+        return np.unique(side, return_inverse=True)[1].astype(np.int32) if too_many else chosen
 
-    cdef int _fill(self, rise_t *table, double b, int64_t length) except -1:
-        held = share(rises, b, self.one, length)
-        self._hold(held)
-        table.at = longs_of(held.at)
-        table.length = length
-        if self.tables.wide:
-            table.far = <far_t *> doubles(2 << FAR_BITS)
-        table.b = b
-        table.base = lgammal(b)
-        table.per = 1.0 / self.one
-        return 0
+    def separate(self):
+        """Move nodes that share a block with one of the other kind, as in ``keep_apart``."""
+        if self.sided:
+            self.set_labels(self.keep_apart(self.labels))
 
-    def __dealloc__(self):
-        free(self.tables.edge.far)
-        free(self.tables.gap.far)
-        free(self.tables.pair.far)
+    def prior_labels(self, generator):
+        labels = self.keep_apart(self.prior.draw(generator)[0])
+        return labels, int(labels.max()) + 1
 
     # -- the edges of one item
     cdef void look(self, Py_ssize_t i) noexcept nogil:
-        """Count the neighbours of item i in every column."""
-        cdef Py_ssize_t t
+        """Count the entries of item i with every column, and with itself."""
+        cdef int64_t t
         cdef int32_t k
+        cdef Py_ssize_t s
+        cdef const int32_t *touched = self.touched
+        cdef int64_t *count = self.count
         if self.counted == i:
             return
-        for t in range(self.n_touched):
-            self.count[self.touched[t]] = 0
-        self.counted = i
-        if not self.staged:
+        for s in range(self.n_touched):
+            self.is_touched[touched[s]] = False
+            if self.form.plain:
+                count[touched[s]] = 0
+            else:
+                memset(count + touched[s] * self.V, 0, self.V * sizeof(int64_t))
+        self.counted, self.n_touched = i, 0
+        if self.has_loops:
+            memset(self.loop, 0, self.V * sizeof(int64_t))
+            for t in range(self.loop_start[i], self.loop_start[i + 1]):
+                self.count_entry(self.loop, self.loop_slot[t], self.loop_value[t])
+        if self.form.plain and not self.staged:
             self.n_touched = count_neighbours(self.neighbour + self.start[i], self.start[i + 1] - self.start[i], self.z,
-                                              self.count, self.touched)
+                                              count, self.touched)
             return
-        self.n_touched = 0
         for t in range(self.start[i], self.start[i + 1]):
             k = self.z[self.neighbour[t]]
-            if k >= 0 and self.staged_size[k] != 0:
-                self.touch(k)
-            k = self.spot[self.neighbour[t]]
-            if k >= 0:
-                self.touch(k)
+            if k >= 0 and (not self.staged or self.seen0[k] + self.seen1[k] != 0):
+                self.touch(k, t)
+            if self.staged:
+                k = self.spot[self.neighbour[t]]
+                if k >= 0:
+                    self.touch(k, t)
 
-    cdef inline void touch(self, int32_t k) noexcept nogil:
-        if self.count[k] == 0:
+    cdef inline void touch(self, int32_t k, int64_t t) noexcept nogil:
+        if not self.is_touched[k]:
+            self.is_touched[k] = True
             self.touched[self.n_touched] = k
             self.n_touched += 1
-        self.count[k] += 1
+        if self.form.plain:
+            self.count[k] += 1
+        else:
+            self.count_entry(self.count + k * self.V, self.slot[t], self.value[t])
+
+    cdef inline void count_entry(self, int64_t *cell, int32_t slot, int64_t value) noexcept nogil:
+        """Count an entry in a cell."""
+        if self.counts_as[slot] == 1:
+            cell[slot] += value
+            return
+        cell[slot] += 1
+        if self.counts_as[slot] == 2:
+            cell[slot + 1] += value
+            cell[slot + 2] += value * value
+        elif self.counts_as[slot] == 3:
+            cell[slot + 1 + value] += 1
 
     # -- statistics
     cdef int grow(self, Py_ssize_t cap) except -1:
-        cdef Py_ssize_t old = self.cap
-        if cap > MOST_BLOCKS:
-            raise MemoryError(f"more than {MOST_BLOCKS - SCRATCH} blocks at a time")
-        self.edges = <int32_t *> self.memory.larger_rows(self.edges, old * 4, cap * 4, old, cap)
-        self.grown = <int64_t *> self.memory.larger_rows(self.grown, old * 8, cap * 8, old, cap)
-        self.single = <int64_t *> self.memory.larger_rows(self.single, old * 8, cap * 8, old, cap)
-        self.base = <int64_t *> self.memory.larger(self.base, old * 8, cap * 8)
-        self.score = <int64_t *> self.memory.larger(self.score, old * 8, cap * 8)
-        self.changed = <int8_t *> self.memory.larger(self.changed, old, cap)
-        self.listed = <int8_t *> self.memory.larger(self.listed, old, cap)
-        self.count = <int32_t *> self.memory.larger(self.count, old * 4, cap * 4)
-        self.touched = <int32_t *> self.memory.larger(self.touched, old * 4, cap * 4)
-        self.staged_size = <int32_t *> self.memory.larger(self.staged_size, old * 4, cap * 4)
+        cdef Py_ssize_t k, old = self.cap, width = 8 * self.V
+        if <int64_t> cap * cap * (width + 16 + 8 * (self.n_logs + self.form.plain)) > <int64_t> 1 << 31:
+            raise MemoryError(f"more than {old - SCRATCH} blocks at a time")
+        Coupled.grow(self, cap)
+        self.cells = <int64_t *> self.memory.larger_rows(self.cells, old * width, cap * width, old, cap)
+        self.zero = <int64_t *> self.memory.larger_rows(self.zero, old * 8, cap * 8, old, cap)
+        self.now = <int64_t *> self.memory.larger_rows(self.now, old * 8, cap * 8, old, cap)
+        if self.form.plain:
+            self.single = <int64_t *> self.memory.larger_rows(self.single, old * 8, cap * 8, old, cap)
+        if self.columns is not None:
+            self.columns._reserve(cap + 1)
+        if self.n_logs:
+            self.logs = <double *> self.memory.larger(self.logs, 0, cap * self.n_logs * cap * 8)
+            for k in range(self.K):
+                self.change(k)
         return 0
 
-    cdef inline int32_t *row(self, Py_ssize_t k) noexcept nogil:
-        return self.edges + k * self.cap
+    cdef inline int64_t *cell(self, Py_ssize_t k, Py_ssize_t j) noexcept nogil:
+        return self.cells + (k * self.cap + j) * self.V
 
     cdef inline void change(self, Py_ssize_t k) noexcept nogil:
-        self.changed[k] = True
-        self.any_changed = True
+        self.changed[k] = self.any_changed = True
+
+    cdef inline void turn(self, int64_t *to, const int64_t *cell) noexcept nogil:
+        """A cell seen from the other block."""
+        cdef Py_ssize_t v
+        for v in range(self.V):
+            to[v] = cell[self.mirror[v]]
+
+    cdef inline void fold(self, int64_t *within, const int64_t *cell, int64_t sign) noexcept nogil:
+        """Add what joins two sets of nodes to what is within their union: all directions are one."""
+        cdef Py_ssize_t v
+        for v in range(self.V):
+            # the first direction comes first
+            within[min(v, self.mirror[v])] += sign * cell[v]
 
     cdef void unstage(self) noexcept nogil:
         cdef Py_ssize_t t
@@ -313,33 +459,40 @@ cdef class IRM(Coupled):
         self.staged = True
         self.counted = -1
         self.span = first + n
-        memcpy(self.staged_size, self.size, self.K * sizeof(int32_t))
-        memset(self.staged_size + self.K, 0, (self.span - self.K) * sizeof(int32_t))
+        memcpy(self.seen0, self.n0, self.K * sizeof(int32_t))
+        memcpy(self.seen1, self.n1, self.K * sizeof(int32_t))
+        memset(self.seen0 + self.K, 0, (self.span - self.K) * sizeof(int32_t))
+        memset(self.seen1 + self.K, 0, (self.span - self.K) * sizeof(int32_t))
         for t in range(m):
-            self.staged_size[clusters[t]] = 0
+            self.seen0[clusters[t]] = self.seen1[clusters[t]] = 0
         for t in range(n):
             self.scratch(first + t)
 
     cdef void clear(self, Py_ssize_t k) noexcept nogil:
         cdef Py_ssize_t x, end = min(self.K + SCRATCH, self.cap)
         self.counted = -1
-        memset(self.row(k), 0, self.cap * sizeof(int32_t))
+        Coupled.clear(self, k)
+        memset(self.cell(k, 0), 0, self.cap * self.V * sizeof(int64_t))
         for x in range(end):
-            self.row(x)[k] = 0
+            memset(self.cell(x, k), 0, self.V * sizeof(int64_t))
+        if self.columns is not None:
+            self.columns.scratch(k)
         if self.listed[k]:
             self.listed[k] = False
             for x in range(end):
-                self.base[x] -= self.grown[k * self.cap + x]
-                self.grown[k * self.cap + x] = 0
-                self.grown[x * self.cap + k] = 0
+                self.base[x] -= self.zero[k * self.cap + x] - self.now[k * self.cap + x]
+                self.zero[k * self.cap + x] = self.zero[x * self.cap + k] = 0
+                self.now[k * self.cap + x] = self.now[x * self.cap + k] = 0
             self.base[k] = 0
         self.changed[k] = k < self.K
         self.any_changed |= k < self.K
 
     cdef void tell(self, Py_ssize_t i, Py_ssize_t k, int sign) noexcept nogil:
-        cdef Py_ssize_t t
+        cdef Py_ssize_t t, v, g
         cdef int32_t other
-        cdef int32_t *row = self.row(k)
+        cdef int64_t *cell
+        cdef int64_t *back
+        cdef const int64_t *c
         cdef bint live = k < self.K
         if live:
             self.unstage()
@@ -347,11 +500,31 @@ cdef class IRM(Coupled):
         self.look(i)
         for t in range(self.n_touched):
             other = self.touched[t]
-            row[other] += sign * self.count[other]
-            if other != k and (live or other >= self.K):
-                self.row(other)[k] += sign * self.count[other]
+            c = self.count + other * self.V
+            if other == k:
+                self.fold(self.cell(k, k), c, sign)
+                continue
+            cell = self.cell(k, other)
+            for v in range(self.V):
+                cell[v] += sign * c[v]
+            if live or other >= self.K:
+                back = self.cell(other, k)
+                for v in range(self.V):
+                    back[v] += sign * c[self.mirror[v]]
+        self.fold(self.cell(k, k), self.loop, sign)
+        for g in range(self.G):
+            self.degrees[k * self.G + g] += sign * self.degree[i * self.groups + g]
+        if self.side[i]:
+            self.n1[k] += sign
+        else:
+            self.n0[k] += sign
+        if self.columns is not None:
+            if sign > 0:
+                self.columns.join(i, k)
+            else:
+                self.columns.leave(i, k)
         if self.staged:
-            self.staged_size[k] = self.size[k]
+            self.seen0[k], self.seen1[k] = self.n0[k], self.n1[k]
             if sign > 0:
                 if self.spot[i] == -1:
                     self.placed[self.n_placed] = <int32_t> i
@@ -362,76 +535,154 @@ cdef class IRM(Coupled):
                 self.spot[i] = -2
 
     cdef void copy(self, Py_ssize_t src, Py_ssize_t dst) noexcept nogil:
-        """Column `dst` gets the edges of `src`, whose row is right."""
+        """Column `dst` gets the cells of `src`, whose row is right."""
         cdef Py_ssize_t x, end = min(self.K + SCRATCH, self.cap)
-        cdef int32_t inside = self.row(src)[src]
+        cdef int64_t[MOST_SLOTS] within
         self.unstage()
         self.counted = -1
+        Coupled.copy(self, src, dst)
+        # the cell within, which the column would overwrite
+        memcpy(within, self.cell(src, src), self.V * sizeof(int64_t))
         for x in range(end):
-            self.row(dst)[x] = self.row(src)[x]
-            self.row(x)[dst] = self.row(src)[x]
-        self.row(dst)[dst] = inside
+            memcpy(self.cell(dst, x), self.cell(src, x), self.V * sizeof(int64_t))
+            self.turn(self.cell(x, dst), self.cell(src, x))
+        memcpy(self.cell(dst, dst), within, self.V * sizeof(int64_t))
+        if self.columns is not None:
+            self.columns.copy_column(src, dst)
         self.change(dst)
 
     cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src, int sign) noexcept nogil:
-        cdef Py_ssize_t x
-        cdef int32_t inside = self.row(dst)[dst] + self.row(src)[src] + self.row(dst)[src]
+        cdef Py_ssize_t x, v
+        cdef int64_t[MOST_SLOTS] within
         self.unstage()
         self.counted = -1
+        Coupled.absorb(self, dst, src, sign)
+        memcpy(within, self.cell(dst, dst), self.V * sizeof(int64_t))
+        for v in range(self.V):
+            within[v] += self.cell(src, src)[v]
+        self.fold(within, self.cell(dst, src), 1)
         for x in range(self.K):
-            self.row(dst)[x] += self.row(src)[x]
-            self.row(x)[dst] = self.row(dst)[x]
-        self.row(dst)[dst] = inside
+            for v in range(self.V):
+                self.cell(dst, x)[v] += self.cell(src, x)[v]
+            self.turn(self.cell(x, dst), self.cell(dst, x))
+        memcpy(self.cell(dst, dst), within, self.V * sizeof(int64_t))
+        if self.columns is not None:
+            self.columns.absorb_column(dst, src, 1)
         self.change(dst)
 
     cdef void begin_scan(self) noexcept nogil:
         self.unstage()
-        Model.begin_scan(self)
+        Coupled.begin_scan(self)
 
-    # -- probabilities
-    cdef inline const int32_t *sizes_seen(self, Py_ssize_t k, Py_ssize_t *end) noexcept nogil:
-        """Sizes of the columns that column k has edges to, itself included, and where they end."""
-        if k < self.K or not self.staged:
-            end[0] = self.K
-            return self.size
-        end[0] = self.span
-        return self.staged_size
+    # -- likelihoods of cells, in units
+    cdef inline row_t row_of(self, const int64_t *row, const int64_t *add, Py_ssize_t leave_out, int64_t b0,
+                             int64_t b1) noexcept nogil:
+        """All blocks of the state but one, against one of b0 and b1 nodes, whose cells with them are `row`, and `add`
+        besides each."""
+        return row_t(row, add, False, self.n0, self.n1, self.K, leave_out, leave_out, 0, 0, b0, b1)
 
-    cdef int64_t gain(self, Py_ssize_t k, Py_ssize_t own) noexcept nogil:
-        """Log likelihood that the item looked at adds in column k, in units; `own`, unless -1, is the column
-        that counts it, and is taken without it."""
-        cdef Py_ssize_t end, low, high
-        cdef const int32_t *size = self.sizes_seen(k, &end)
-        cdef const int32_t *row = self.row(k)
-        cdef const int32_t *held = self.count if k == own else NULL
-        cdef const int32_t *c = self.count
-        cdef int64_t n = size[k] - (k == own) if k < end else 0, total, m
-        if k >= end:
-            # an empty column behind the live ones
-            low = high = end
-        else:
-            low, high = k, k
-        if own >= 0 and own != k:
-            low, high = min(k, own), max(k, own)
-        total = sum_gained(&self.tables, row, held, c, size, 0, min(low, end), n, 1)
-        if high > low:
-            total += sum_gained(&self.tables, row, held, c, size, low + 1, min(high, end), n, 1)
-        total += sum_gained(&self.tables, row, held, c, size, min(high + 1, end), end, n, 1)
-        if own >= 0 and own != k:
-            m = size[own] - 1
-            total += gained(&self.tables, row[own] - c[k], c[own], n * m, m, self.tables.wide)
-        if k < end:
-            total += gained(&self.tables, row[k] - (c[k] if k == own else 0), c[k], count_pairs(n), n, self.tables.wide)
+    cdef inline int64_t log_cell(self, const int64_t *cell, int64_t a0, int64_t a1, int64_t b0,
+                                 int64_t b1) noexcept nogil:
+        """Log likelihood of a cell of blocks of these sizes."""
+        return cell_lik(&self.form, cell, pairs_between(a0, a1, b0, b1, self.sided))
+
+    cdef inline int64_t of_block(self, const int64_t *within, int64_t n0, int64_t n1, const int64_t *degrees,
+                                 const int64_t *more, int64_t sign) noexcept nogil:
+        """Log likelihood within a block of these nodes and degrees; `more`: of a node that is added or taken out."""
+        cdef int64_t total = within_lik(&self.form, within, n0, n1)
+        cdef int64_t n = n0 + n1, D
+        cdef Py_ssize_t g
+        if n0 and n1:
+            total -= <int64_t> 1 << PENALTY
+        for g in range(self.G):
+            D = degrees[g]
+            if more != NULL:
+                D += sign * more[g]
+            if n:
+                total += self.of_degrees(n, D)
         return total
 
+    cdef inline int64_t of_degrees(self, int64_t n, int64_t D) noexcept nogil:
+        return llrint(self.form.part.per * (D * self.log_n[n] + self.log_gammas[n]
+                                            - log_gamma(n * self.propensity + D)))
+
+    cdef inline int64_t log_within(self, Py_ssize_t k) noexcept nogil:
+        return self.of_block(self.cell(k, k), self.n0[k], self.n1[k], self.degrees + k * self.G, NULL, 0)
+
+    cdef inline int64_t log_within_changed(self, Py_ssize_t i, Py_ssize_t k, int64_t sign) noexcept nogil:
+        """`log_within` of column k with item i, looked at, added or taken out."""
+        cdef int64_t[MOST_SLOTS] cell
+        cdef int32_t side = self.side[i]
+        if self.form.plain:
+            cell[0] = self.cell(k, k)[0] + sign * (self.count[k] + self.loop[0])
+            return within_lik(&self.form, cell, self.n0[k] + sign, 0)
+        memcpy(cell, self.cell(k, k), self.V * sizeof(int64_t))
+        if self.is_touched[k]:
+            self.fold(cell, self.count + k * self.V, sign)
+        self.fold(cell, self.loop, sign)
+        return self.of_block(cell, self.n0[k] + sign * (1 - side), self.n1[k] + sign * side, self.degrees + k * self.G,
+                             self.degree + i * self.groups, sign)
+
+    cdef inline void fill_rest(self, Py_ssize_t k, Py_ssize_t end) noexcept nogil:
+        """Fill `rest` with the cells of column k, which counts the item looked at, without it."""
+        cdef const int64_t *cell = self.cell(k, 0)
+        cdef Py_ssize_t v
+        for v in range(end * self.V):
+            self.rest[v] = cell[v] - self.count[v]
+
+    # -- probabilities
+    cdef inline Py_ssize_t sizes_seen(self, Py_ssize_t k, const int32_t **n0, const int32_t **n1) noexcept nogil:
+        """Sizes of the columns that column k has cells with, itself included; returns where they end."""
+        if k < self.K or not self.staged:
+            n0[0], n1[0] = self.n0, self.n1
+            return self.K
+        n0[0], n1[0] = self.seen0, self.seen1
+        return self.span
+
+    cdef row_t row_seen(self, Py_ssize_t k) noexcept nogil:
+        """All columns that column k has cells with, against it."""
+        cdef row_t row = self.row_of(self.cell(k, 0), self.nothing, k, self.n0[k], self.n1[k])
+        row.K = self.sizes_seen(k, &row.n0, &row.n1)
+        return row
+
+    cdef int64_t gain(self, Py_ssize_t i, Py_ssize_t k, Py_ssize_t own) noexcept nogil:
+        """Log likelihood that item i, looked at, adds in column k, in units; `own`, unless -1, is the column that
+        counts it, and is taken without it."""
+        cdef row_t row = self.row_seen(k)
+        cdef Py_ssize_t v, end = row.K
+        cdef int64_t d1 = self.side[i], d0 = 1 - d1, total, b0, b1
+        cdef int64_t[MOST_SLOTS] rest
+        cdef int64_t[MOST_SLOTS] whole
+        if k == own:
+            total = self.log_within(k) - self.log_within_changed(i, k, -1) + sum_row(&self.form, &row, self.without)
+            self.fill_rest(k, end)
+            row.row, row.b0, row.b1 = self.rest, row.b0 - d0, row.b1 - d1
+            return total - sum_row(&self.form, &row, self.without)
+        total = self.log_within_changed(i, k, 1) - self.log_within(k)
+        if 0 <= own < end:
+            # without the item, which the cell counts with column k
+            row.b, b0, b1 = own, row.n0[own] - d0, row.n1[own] - d1
+            for v in range(self.V):
+                rest[v] = self.cell(k, own)[v] - self.count[k * self.V + self.mirror[v]]
+                whole[v] = rest[v] + self.count[own * self.V + v]
+            total += (self.log_cell(whole, row.b0 + d0, row.b1 + d1, b0, b1)
+                      - self.log_cell(rest, row.b0, row.b1, b0, b1))
+        total -= sum_row(&self.form, &row, self.without)
+        row.add, row.every, row.b0, row.b1 = self.count, True, row.b0 + d0, row.b1 + d1
+        return total + sum_row(&self.form, &row, self.without)
+
     cdef double log_pred(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
+        cdef double total
         self.look(i)
-        return self.gain(k, -1) * self.one
+        total = self.gain(i, k, -1) * self.one
+        return total if self.columns is None else total + self.power * self.columns.log_pred(i, k)
 
     cdef double log_odds(self, Py_ssize_t i, Py_ssize_t a, Py_ssize_t b, Py_ssize_t own, bint sized) noexcept nogil:
         cdef double r
         self.look(i)
-        r = (self.gain(b, own) - self.gain(a, own)) * self.one
+        r = (self.gain(i, b, own) - self.gain(i, a, own)) * self.one
+        if self.columns is not None:
+            r += self.power * self.columns.log_odds(i, a, b, own, False)
         if sized:
             r += log(self.weight_of(b, own == b)) - log(self.weight_of(a, own == a))
         return r
@@ -445,152 +696,256 @@ cdef class IRM(Coupled):
 
     cdef void log_choice(self, Py_ssize_t i, const int32_t *clusters, Py_ssize_t m, double *lw) noexcept nogil:
         cdef Py_ssize_t t, k, own = self.z[i]
-        cdef int64_t gain
         self.unstage()
         if self.any_changed:
             self.renew()
         self.look(i)
         for t in range(m):
             k = clusters[t]
-            gain = self.gain(k, own) if k == own else self.score_one(k, own)
-            lw[t] = gain * self.one + log(self.weight_of(k, k == own))
+            # a block of the other kind of nodes has kept what adds one of its own
+            lw[t] = (self.gain(i, k, own) if k == own or self.sided else self.score_one(i, k, own)) * self.one
+            lw[t] += log(self.weight_of(k, k == own))
+            if self.columns is not None and k != own:
+                lw[t] += self.power * self.columns.log_odds(i, own, k, own, False)
 
     cdef void renew(self) noexcept nogil:
-        """Recompute the changed part of `grown`."""
-        cdef Py_ssize_t d, k, cap = self.cap
-        cdef int64_t *column
-        cdef int64_t v, total
-        for d in range(self.K):
+        """Recompute the changed part of what is kept of pairs of blocks."""
+        cdef Py_ssize_t d, k, p, cap = self.cap, K = self.K
+        cdef int64_t total
+        cdef int64_t *zero
+        cdef int64_t *now
+        cdef double *logs
+        cdef row_t row
+        for k in range(K):
+            self.grown1[k] = self.n1[k] + (self.n1[k] > 0)
+            self.grown0[k] = self.n0[k] + (self.n1[k] == 0)
+        for d in range(K):
             if not self.changed[d]:
                 continue
             self.changed[d] = False
-            column = self.grown + d * cap
-            for k in range(self.K):
-                self.base[k] -= column[k]
-            fill_grown(&self.tables, self.row(d), self.size, 0, d, self.size[d], column)
-            fill_grown(&self.tables, self.row(d), self.size, d + 1, self.K, self.size[d], column)
-            memset(self.single + d * cap, 0, self.K * sizeof(int64_t))
-            add_edges(&self.tables, self.row(d), self.size, 0, self.K, d, self.size[d], 1, self.single + d * cap)
-            column[d] = gained(&self.tables, self.row(d)[d], 0, count_pairs(self.size[d]), self.size[d],
-                               self.tables.wide)
-            for k in range(self.K):
-                self.base[k] += column[k]
-            total = column[d]
-            for k in range(self.K):
-                if k != d:
-                    v = gained(&self.tables, self.row(d)[k], 0, <int64_t> self.size[d] * self.size[k], self.size[k],
-                               self.tables.wide)
-                    self.grown[k * cap + d] = v
-                    total += v
-                    self.single[k * cap + d] = edges_added(
-                        &self.tables, self.row(k)[d], (<int64_t> self.size[d] + 1) * self.size[k], 1, self.tables.wide)
+            zero, now, logs = self.zero + d * cap, self.now + d * cap, self.logs + d * self.n_logs * cap
+            for k in range(K):
+                self.base[k] -= zero[k] - now[k]
+            row = self.row_of(self.cell(d, 0), self.nothing, d, self.grown0[d], self.grown1[d])
+            fill_logs(&self.form, &row, self.log_room, cap)
+            fill_row(&self.form, &row, self.log_room, cap, self.with_it)
+            row.b0, row.b1 = self.n0[d], self.n1[d]
+            fill_row(&self.form, &row, NULL, 0, now)
+            row.n0, row.n1 = self.grown0, self.grown1
+            fill_logs(&self.form, &row, logs, cap)
+            fill_row(&self.form, &row, logs, cap, zero)
+            # what a node adds within a block depends on its degrees, which are counted later
+            now[d] = self.log_within(d)
+            zero[d] = self.with_it[d] = self.of_block(self.cell(d, d), self.grown0[d], self.grown1[d],
+                                                      self.degrees + d * self.G, NULL, 0)
+            total = 0
+            for k in range(K):
+                self.base[k] += zero[k] - now[k]
+                self.now[k * cap + d] = now[k]
+                self.zero[k * cap + d] = self.with_it[k]
+                total += self.with_it[k] - now[k]
+                for p in range(self.n_logs):
+                    self.logs[(k * self.n_logs + p) * cap + d] = self.log_room[p * cap + k]
             self.base[d] = total
             self.listed[d] = True
-        self.new_block = 0
-        for k in range(self.K):
-            self.new_block += block_lik(&self.tables, 0, self.size[k])
+            if self.form.plain:
+                self.fill_single(d)
+        for p in range(1 + self.sided):
+            row = self.row_of(self.nothing, self.nothing, -1, 1 - p, p)
+            fill_row(&self.form, &row, NULL, 0, self.lone + p * cap)
+            self.all_lone[p] = 0
+            for k in range(K):
+                self.all_lone[p] += self.lone[p * cap + k]
         self.any_changed = False
+
+    cdef void fill_single(self, Py_ssize_t d) noexcept nogil:
+        """Renew `single` where block d is one of the two."""
+        cdef int64_t[1] edge
+        cdef int64_t *single = self.single + d * self.cap
+        cdef Py_ssize_t k
+        edge[0] = 1
+        cdef row_t row = self.row_of(self.cell(d, 0), edge, d, self.n0[d] + 1, 0)
+        fill_row(&self.form, &row, NULL, 0, self.with_it)
+        row.n0, row.b0 = self.grown0, self.n0[d]
+        fill_row(&self.form, &row, NULL, 0, single)
+        for k in range(self.K):
+            single[k] -= self.zero[d * self.cap + k]
+            self.single[k * self.cap + d] = self.with_it[k] - self.zero[k * self.cap + d]
+        single[d] = 0
 
     cdef int64_t score_all(self, Py_ssize_t i) noexcept nogil:
         """Fill `score` with what item i adds to each block that does not count it, in units; returns what it adds as
         a block of its own."""
-        cdef Py_ssize_t t, b, own = self.z[i], K = self.K
-        cdef int64_t n, new_block, stay
+        cdef Py_ssize_t t, k, j, own = self.z[i], K = self.K, cap = self.cap
+        cdef int64_t d1 = self.side[i], d0 = 1 - d1, b0, b1, new_block, stay
+        # whether a block that it has no edges to takes it in otherwise than the nodes that were counted there
+        cdef bint every = (self.G > 0 or self.sided
+                           or self.has_loops and self.loop_start[i + 1] > self.loop_start[i])
         cdef int64_t *score = self.score
-        cdef const int32_t *c = self.count
+        cdef const int64_t *c
+        cdef const int64_t *zero
+        cdef const int64_t *now
+        cdef int64_t[MOST_SLOTS] seen_from
+        cdef row_t row
         if self.any_changed:
             self.renew()
         self.look(i)
         memcpy(score, self.base, K * sizeof(int64_t))
-        new_block = self.new_block
+        new_block = self.of_lone(i) + self.all_lone[d1]
         for t in range(self.n_touched):
-            b = self.touched[t]
-            if b == own:
+            j = self.touched[t]
+            c, b0, b1 = self.count + j * self.V, self.n0[j], self.n1[j]
+            new_block += self.log_cell(c, d0, d1, b0, b1) - self.lone[d1 * cap + j]
+            if j == own:
                 continue
-            if c[b] == 1:
-                add_row(self.single + b * self.cap, K, score)
-            else:
-                add_edges(&self.tables, self.row(b), self.size, 0, K, b, self.size[b], c[b], score)
-            score[b] += gained(&self.tables, self.row(b)[b], c[b], count_pairs(self.size[b]), self.size[b],
-                               self.tables.wide) - self.grown[b * self.cap + b]
-            new_block += gained(&self.tables, 0, c[b], self.size[b], 0, self.tables.wide)
-        if own >= 0:
-            # against its own block, without the item
-            n = self.size[own] - 1
-            new_block += block_lik(&self.tables, c[own], n) - block_lik(&self.tables, 0, n + 1)
-            score[own] = gained(&self.tables, self.row(own)[own] - c[own], c[own], count_pairs(n), n, self.tables.wide)
-            stay = add_own(&self.tables, self.row(own), c, self.size, self.grown + own * self.cap, K, own, n, c[own],
-                           score)
-            score[own] += stay
+            if not every:
+                score[j] += self.log_within_changed(i, j, 1) - self.zero[j * cap + j]
+            if self.form.plain and c[0] == 1:
+                add_numbers(self.single + j * cap, K, score)
+                continue
+            self.turn(seen_from, c)
+            row = self.row_of(self.cell(j, 0), seen_from, j, b0, b1)
+            row.b, row.d0, row.d1 = own, d0, d1
+            add_gains(&self.form, &row, self.zero + j * cap, self.logs + j * self.n_logs * cap, cap, score)
+        for k in range(K if every else 0):
+            if k != own:
+                score[k] += self.log_within_changed(i, k, 1) - self.zero[k * cap + k]
+        if own < 0:
+            return new_block
+        # against its own block, without the item
+        b0, b1 = self.n0[own] - d0, self.n1[own] - d1
+        c = self.count + own * self.V
+        new_block += self.log_cell(c, d0, d1, b0, b1) - self.log_cell(c, d0, d1, self.n0[own], self.n1[own])
+        zero, now = self.zero + own * cap, self.now + own * cap
+        stay = now[own] - self.log_within_changed(i, own, -1)
+        if self.form.plain:
+            score[own] = stay + add_own(&self.form, self.cell(own, 0), self.count, self.n0, K, own, b0, c[0], now, zero,
+                                        score)
+            return new_block
+        self.turn(seen_from, c)
+        self.fill_rest(own, K)
+        row = self.row_of(self.rest, self.nothing, own, b0, b1)
+        fill_row(&self.form, &row, NULL, 0, self.without)
+        row.add, row.d0, row.d1 = seen_from, d0, d1
+        fill_row(&self.form, &row, NULL, 0, self.with_it)
+        for k in range(K):
+            if k != own:
+                score[k] += self.with_it[k] - self.without[k] + now[k] - zero[k]
+                stay += now[k] - self.without[k]
+        score[own] = stay
         return new_block
 
-    cdef int64_t score_one(self, Py_ssize_t k, Py_ssize_t own) noexcept nogil:
-        """`score_all` for one block k other than `own`, of the item looked at."""
-        cdef Py_ssize_t t, b
-        cdef int64_t total = self.base[k], n = self.size[own] - 1
-        cdef const int32_t *c = self.count
+    cdef int64_t score_one(self, Py_ssize_t i, Py_ssize_t k, Py_ssize_t own) noexcept nogil:
+        """`score_all` for one block k other than `own`, of item i, looked at."""
+        cdef Py_ssize_t t, j, v
+        cdef int64_t total = self.base[k] + self.log_within_changed(i, k, 1) - self.zero[k * self.cap + k]
+        cdef int64_t a = self.n0[k], n
+        cdef const int64_t *c
+        cdef int64_t[MOST_SLOTS] rest
+        cdef int64_t[MOST_SLOTS] whole
         for t in range(self.n_touched):
-            b = self.touched[t]
-            if b == k:
-                total += gained(&self.tables, self.row(k)[k], c[k], count_pairs(self.size[k]), self.size[k],
-                                self.tables.wide) - self.grown[k * self.cap + k]
-            elif b != own and c[b] == 1:
-                total += self.single[b * self.cap + k]
-            elif b != own:
-                total += edges_added(&self.tables, self.row(b)[k], (<int64_t> self.size[k] + 1) * self.size[b], c[b],
-                                     self.tables.wide)
-        return total - self.grown[own * self.cap + k] + gained(
-            &self.tables, self.row(own)[k] - c[k], c[own], self.size[k] * n, n, self.tables.wide)
+            j = self.touched[t]
+            if j == k or j == own:
+                continue
+            c = self.count + j * self.V
+            if self.form.plain and c[0] == 1:
+                total += self.single[j * self.cap + k]
+                continue
+            for v in range(self.V):
+                whole[v] = self.cell(k, j)[v] + c[v]
+            total += self.log_cell(whole, a + 1, 0, self.n0[j], 0) - self.zero[j * self.cap + k]
+        n = self.n0[own] - 1
+        for v in range(self.V):
+            rest[v] = self.cell(k, own)[v] - self.count[k * self.V + self.mirror[v]]
+            whole[v] = rest[v] + self.count[own * self.V + v]
+        total += self.log_cell(whole, a + 1, 0, n, 0) - self.log_cell(rest, a, 0, n, 0)
+        return total + self.now[own * self.cap + k] - self.zero[own * self.cap + k]
+
+    cdef inline int64_t of_lone(self, Py_ssize_t i) noexcept nogil:
+        """Log likelihood within a block of item i alone."""
+        cdef int64_t[MOST_SLOTS] cell
+        cdef int64_t d = self.side[i]
+        if self.form.plain:
+            return within_lik(&self.form, self.loop, 1, 0)
+        memset(cell, 0, self.V * sizeof(int64_t))
+        self.fold(cell, self.loop, 1)
+        return self.of_block(cell, 1 - d, d, self.degree + i * self.groups, NULL, 0)
 
     cdef void log_scan(self, Py_ssize_t i) noexcept nogil:
-        cdef Py_ssize_t k, own = self.z[i], K = self.K
+        cdef Py_ssize_t k, own = self.z[i], K = self.K, a = max(own, 0)
         cdef int64_t new_block
+        cdef bint alone = own >= 0 and self.size[own] == 1
         self.unstage()
         new_block = self.score_all(i)
         for k in range(K):
             self.w[k] = self.score[k] * self.one + log(self.weight_of(k, k == own))
-        self.w[K] = -INFINITY if own >= 0 and self.size[own] == 1 else new_block * self.one + log(self.weight_new)
+        self.w[K] = -INFINITY if alone else new_block * self.one + log(self.weight_new)
+        if self.columns is not None:
+            for k in range(K + (not alone)):
+                # the first scan of a start sees no cluster
+                if K and k != a:
+                    self.w[k] += self.power * self.columns.log_odds(i, a, k, own, False)
 
     cdef void scan(self, Py_ssize_t i) noexcept nogil:
-        self.weigh_scores(self.z[i], self.score, self.score_all(i), self.one)
+        if self.columns is None:
+            self.weigh_scores(self.z[i], self.score, self.score_all(i), self.one)
+        else:
+            Model.scan(self, i)
 
     cdef double cluster_log_lik(self, Py_ssize_t k) noexcept nogil:
-        return block_lik(&self.tables, self.row(k)[k], count_pairs(self.size[k])) * self.one
+        cdef double total = self.log_within(k) * self.one
+        return total if self.columns is None else total + self.power * self.columns.lik(k)
+
+    cdef int64_t log_within_union(self, Py_ssize_t a, Py_ssize_t b, const int64_t *between) noexcept nogil:
+        """`log_within` of columns a and b as one block; `between`: their cell."""
+        cdef int64_t[MOST_SLOTS] cell
+        cdef int64_t[MOST_SLOTS] degrees
+        cdef Py_ssize_t v, g
+        for v in range(self.V):
+            cell[v] = self.cell(a, a)[v] + self.cell(b, b)[v]
+        self.fold(cell, between, 1)
+        for g in range(self.G):
+            degrees[g] = self.degrees[a * self.G + g] + self.degrees[b * self.G + g]
+        return self.of_block(cell, self.n0[a] + self.n0[b], self.n1[a] + self.n1[b], degrees, NULL, 0)
 
     cdef double log_pair_lik(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
-        cdef int64_t e = <int64_t> self.row(a)[a] + self.row(b)[b] + self.row(max(a, b))[min(a, b)]
-        return block_lik(&self.tables, e, count_pairs(<int64_t> self.size[a] + self.size[b])) * self.one
+        return self.with_columns(self.log_within_union(a, b, self.cell(max(a, b), min(a, b))) * self.one, a, b)
+
+    cdef inline double with_columns(self, double total, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+        return total if self.columns is None else total + self.power * self.columns.log_union(a, b)
 
     cdef double log_lik(self, const int32_t *ks, Py_ssize_t m) noexcept nogil:
-        cdef Py_ssize_t s, t, k, end
+        cdef Py_ssize_t s, t, k
+        cdef bint is_all = ks == self.numbers and m == self.K
+        cdef row_t row
         cdef int64_t total = 0
-        cdef const int32_t *size
+        cdef double of_columns = 0.0
         for s in range(m):
             k = ks[s]
-            size = self.sizes_seen(k, &end)
-            total += block_lik(&self.tables, self.row(k)[k], count_pairs(self.size[k]))
-            if ks == self.numbers and m == self.K:
-                total += sum_lik(&self.tables, self.row(k), NULL, size, 0, k, self.size[k])
-                continue
-            total += sum_lik(&self.tables, self.row(k), NULL, size, 0, min(k, end), self.size[k])
-            total += sum_lik(&self.tables, self.row(k), NULL, size, min(k + 1, end), end, self.size[k])
+            row = self.row_seen(k)
+            if is_all:
+                row.K = k
+            total += self.log_within(k) + sum_row(&self.form, &row, self.without)
+            if self.columns is not None:
+                of_columns += self.columns.lik(k)
             # pairs among them once
-            for t in range(s):
-                total -= block_lik(&self.tables, self.row(k)[ks[t]], <int64_t> self.size[k] * self.size[ks[t]])
-        return total * self.one
+            for t in range(0 if is_all else s):
+                total -= self.log_cell(self.cell(k, ks[t]), self.n0[k], self.n1[k], self.n0[ks[t]], self.n1[ks[t]])
+        return total * self.one + self.power * of_columns
 
     cdef double log_union(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
-        cdef Py_ssize_t low = min(a, b), high = max(a, b), end
-        cdef const int32_t *size = self.sizes_seen(high, &end)
-        cdef const int32_t *e = self.row(low)
-        cdef const int32_t *f = self.row(high)
-        cdef int64_t n = <int64_t> self.size[a] + self.size[b]
-        cdef int64_t total = block_lik(&self.tables, <int64_t> e[low] + f[high] + f[low], count_pairs(n))
-        total += sum_lik(&self.tables, e, f, size, 0, low, n)
-        total += sum_lik(&self.tables, e, f, size, low + 1, min(high, end), n)
-        total += sum_lik(&self.tables, e, f, size, min(high + 1, end), end, n)
-        return total * self.one
+        cdef Py_ssize_t low = min(a, b), high = max(a, b)
+        cdef row_t row = self.row_seen(high)
+        cdef int64_t total = self.log_within_union(a, b, self.cell(high, low))
+        row.add, row.every, row.b = self.cell(low, 0), True, low
+        row.b0, row.b1 = self.n0[a] + self.n0[b], self.n1[a] + self.n1[b]
+        total += sum_row(&self.form, &row, self.without)
+        return self.with_columns(total * self.one, a, b)
 
     def statistics(self):
-        """dict of ndarray: `edges`, int64 of shape (K, K), edges between blocks (within: on the diagonal), a copy."""
-        return {"edges": np.array([[self.row(k)[j] for j in range(self.K)] for k in range(self.K)], dtype=np.int64)}
+        """dict of ndarray: `cells`, int64 of shape (K, K, V): edges and sums of values between blocks, relation after
+        relation, a directed one out and in (within: on the diagonal); `degrees`, (K, G); a copy."""
+        return {"cells": np.array([[[self.cell(k, j)[v] for v in range(self.V)] for j in range(self.K)]
+                                   for k in range(self.K)], dtype=np.int64).reshape(self.K, self.K, self.V),
+                "degrees": np.array([[self.degrees[k * self.G + g] for g in range(self.G)] for k in range(self.K)],
+                                    dtype=np.int64).reshape(self.K, self.G)}

@@ -1,14 +1,16 @@
-"""Options of networks, and their relations laid out as the compiled model reads them (``relations.pyx``)."""
+"""Options of networks, and their relations laid out as the compiled model reads them (``irm.pyx``)."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from splitmerge_cli import priors
 from splitmerge_cli.core.options import Choice, Number, Numbers, Positive
+from splitmerge_cli.kinds.networks.data import Relation, Relations
 
 PLAIN, CORRECTED = "plain", "corrected"
 OPTIONS = (
@@ -29,7 +31,7 @@ OPTIONS = (
         "degrees",
         PLAIN,
         "corrected: nodes of a block differ in degree (Karrer and Newman 2011), and edges are Poisson; smcmc run also "
-        "takes auto: the one that predicts held-out edges better",
+        "takes auto: the form that describes the network better",
         choices=(PLAIN, CORRECTED),
         later=True,
     ),
@@ -152,9 +154,42 @@ class _Layout:
         return start.astype(np.int64), *(np.append(column[order], 0).astype(dtype) for column, dtype in columns)
 
 
-def prepare(relations: Any) -> Mapping[str, Any]:
+def require_simple(adjacency: Any) -> Any:
+    """Return the graph as a symmetric csr_array of int8 with an empty diagonal. A ValueError for anything but an
+    undirected simple graph of 0 and 1."""
+    graph = scipy.sparse.csr_array(adjacency, copy=True)
+    if graph.ndim != 2 or graph.shape[0] != graph.shape[1] or graph.shape[0] == 0:
+        raise ValueError(f"adjacency: expected a square table with at least one row, got shape {graph.shape}")
+    graph.sum_duplicates()
+    graph.eliminate_zeros()
+    if not (graph.data == 1).all():
+        raise ValueError("adjacency: a value is neither 0 nor 1")
+    if graph.diagonal().any():
+        raise ValueError(f"adjacency: node {int(np.flatnonzero(graph.diagonal())[0])} has an edge to itself")
+    if (graph != graph.T).nnz:
+        raise ValueError("adjacency: expected a symmetric table: edges have no direction")
+    return graph
+
+
+def _prepare_graph(adjacency: Any) -> Mapping[str, Any]:
+    """`prepare` of a simple network, whose entries are in the order of its nodes already."""
+    graph = require_simple(adjacency)
+    N = graph.shape[0]
+    # the parts of a network without edges, and where they are
+    outline = Relations(N, (Relation("", np.zeros((0, 2), dtype=np.int32)),), is_simple=True)
+    return {
+        **prepare(outline),
+        **{"graph": graph, "outline": outline, "start": graph.indptr.astype(np.int64)},
+        # one more entry: there may be none
+        "neighbour": np.append(graph.indices.astype(np.int32), np.int32(-1)),
+    }
+
+
+def prepare(network: Any) -> Mapping[str, Any]:
     """Lay a network out: entries by node; degrees int64 ``[N, groups]``, where a directed relation has out and in."""
-    layout, N = _Layout(relations), relations.N
+    if not isinstance(network, Relations):
+        return _prepare_graph(network)
+    layout, N, relations = _Layout(network), network.N, network
     start, neighbour, slot, value = layout.by_node(layout.entries)
     loop_start, _, loop_slot, loop_value = layout.by_node(layout.loops)
     return {
@@ -199,6 +234,9 @@ class Sizes:
 
     def _unit(self, relations: Any, given: Mapping[str, Any]) -> float:
         """The unit of log likelihoods: all terms and their sums stay whole numbers of 64 bits."""
+        if relations.is_simple and given["density"] is None and not self.corrected:
+            widest = np.log(relations.N + 2.0) * 2 + np.log(given["beta1"] + given["beta0"] + 2.0) + 16.0
+            return float(2.0 ** -min(TERMS - int(np.frexp(3.0 * (self.pairs[0] + 1.0) * widest)[1]), RANGE))
         spans = [given[name] for name in ("shape", "alpha", "kappa0", "b0", "a0")] + self.rates
         spans += [beta for both in self.betas for beta in both]
         logs = 2 * np.log(relations.N + 2.0) + np.log(max(self.sums) + 2.0) + 16 + 2 * np.abs(np.log(spans)).max()

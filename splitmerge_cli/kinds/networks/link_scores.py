@@ -409,16 +409,6 @@ def score_links(held_out: HeldOut, draws: Sequence[tuple[NDArray[Any], Mapping[s
     )
 
 
-def compare_scores(one: LinkScores, other: LinkScores) -> tuple[float, float]:
-    """Difference of two log scores of the same pairs, values included, in nats a removed edge, and its standard error,
-    pairs taken as independent."""
-    difference = one.contributions - other.contributions
-    mean = float(one.weight @ difference) / one.weight.sum()
-    spread = float(np.sqrt(((one.weight * (difference - mean)) ** 2).sum()))
-    edges = max(one.removed, 1)
-    return mean * float(one.weight.sum()) / edges, spread / edges
-
-
 def _area(p: Array, gone: NDArray[np.bool_], weight: Array) -> float:
     """Area under the ROC curve, ties counting half; nan without pairs of both sorts."""
     if not gone.any() or gone.all():

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.config.resolution import AUTO
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.kinds.networks.data import COUNT, REAL, Relation, Relations, network_of
+from splitmerge_cli.kinds.networks.data import BINARY, COUNT, REAL, Relation, Relations, network_of
 from splitmerge_cli.kinds.networks.layout import PLAIN
 from splitmerge_cli.kinds.networks.readers.adjacency import simple_graph
 from splitmerge_cli.runs import checks
@@ -69,16 +69,15 @@ class Network(checks.Quantities):
         degree, N = np.diff(dataset.values.indptr).astype(float), float(dataset.N)
         return int(N**2 / 4 + min((degree**2).sum(), N**3 / 500) + 3_000)
 
-    def take(self, replication: Any) -> Any:
-        """The network; of a simple one the matrix."""
-        is_drawn = isinstance(replication, Relations) and self.relations is None
-        return simple_graph(replication) if is_drawn else replication
-
     def measure(self, x: Any, labels: checks.Labels) -> checks.Found:
         """Ties, degrees and triangles; of relations also values."""
+        if isinstance(x, Relations) and self.relations is not None:
+            return measure_relations(x, labels, self.has_lonely, [layer.form for layer in self.relations.layers])
         if isinstance(x, Relations):
-            return measure_relations(x, labels, self.has_lonely)
-        degree = np.diff(x.indptr).astype(float)
+            (layer,) = x.layers
+            degree, x = np.bincount(layer.ends.ravel(), np.repeat(layer.weights, 2), x.N), simple_graph(x)
+        else:
+            degree = np.diff(x.indptr).astype(float)
         size = np.bincount(labels)
         within = degree - (np.bincount(labels, degree) / size)[labels]
         found = {
@@ -90,14 +89,16 @@ class Network(checks.Quantities):
         return found | ({("degrees", "nodes without a tie"): float((degree == 0).sum())} if self.has_lonely else {})
 
 
-def measure_relations(relations: Relations, labels: checks.Labels, lonely: bool) -> checks.Found:
+def measure_relations(
+    relations: Relations, labels: checks.Labels, lonely: bool, forms: Sequence[str] | None = None
+) -> checks.Found:
     """Edges, degrees and values of every layer. `labels`: int64 ``[N]``, from 0; `lonely`: whether nodes without an
-    edge are counted.
+    edge are counted; `forms`: of the layers of the data, which may be binary where the model makes counts.
     """
     found: checks.Found = {}
-    for layer in relations.layers:
+    for layer, form in zip(relations.layers, forms or [layer.form for layer in relations.layers], strict=True):
         place = f"{layer.name}: " if layer.name else ""
-        for subject, quantity, value in _measure(layer, relations.sides, labels):
+        for subject, quantity, value in _measure(layer, form, relations.sides, labels):
             found[f"{place}{subject}", quantity] = value
         if lonely:
             found[f"{place}degrees", "nodes without an edge"] = float(relations.N - len(np.unique(layer.ends)))
@@ -105,11 +106,11 @@ def measure_relations(relations: Relations, labels: checks.Labels, lonely: bool)
 
 
 def _measure(
-    layer: Relation, sides: NDArray[np.int8] | None, labels: checks.Labels
+    layer: Relation, form: str, sides: NDArray[np.int8] | None, labels: checks.Labels
 ) -> Iterator[tuple[str, str, float]]:
     """Subject, quantity and value."""
     N, (source, target) = len(labels), layer.ends.T
-    yield "edges", "number", float(len(source))
+    yield "edges", "number", float(layer.weights.sum() if form == BINARY else len(source))
     out, into = (np.bincount(end, layer.weights, N).astype(np.float64) for end in (source, target))
     degrees = {"degrees out": out, "degrees in": into} if layer.directed else {"degrees": out + into}
     for subject, degree in degrees.items():
@@ -123,7 +124,8 @@ def _measure(
         yield "edges", RECIPROCITY, float(both.mean()) if len(both) else math.nan
     elif sides is None:
         yield "edges", CLOSED, _transitivity(simple_graph(Relations(N, (layer,))))
-    yield from _measure_values(layer, sides, labels)
+    if form != BINARY:
+        yield from _measure_values(layer, sides, labels)
 
 
 def _transitivity(x: Any) -> float:

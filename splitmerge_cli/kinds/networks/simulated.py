@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splitmerge_cli.core.simulation import Array, Given, Labels, Rng, sparse
-from splitmerge_cli.kinds.networks.data import network_of
-from splitmerge_cli.kinds.networks.layout import CORRECTED, COUNT, LEVELS, PLAIN, REAL
+from splitmerge_cli.kinds.networks.data import FORMS, network_of
+from splitmerge_cli.kinds.networks.layout import BINARY, CORRECTED, COUNT, LEVELS, PLAIN, REAL
 
 Pairs = NDArray[np.int64]
 MOST_PAIRS = 4_000_000
@@ -30,7 +30,8 @@ def simulate_network(rng: Rng, given: Given) -> Any:
 
 
 def simulate_relations(rng: Rng, given: Given) -> Any:
-    """Edges and their values, of every layer; columns of nodes stay as they are."""
+    """Edges and their values, of every layer; columns of nodes stay as they are. With corrected degrees a binary layer
+    has counts, since these are what the model makes."""
     data, known = given.data, given.known
     relations = network_of(data)
     n = relations.N if known is None else known
@@ -90,6 +91,9 @@ class _Layer:
             ends, counts = ends[keep], None if counts is None else counts[keep]
         form = self.layer.form_number
         value: Array | None = None
+        if form == BINARY and counts is not None:
+            # corrected degrees make multiple edges: without them their sums were too small
+            return replace(self.layer, ends=ends.astype(np.int32), form=FORMS[COUNT], value=counts)
         if form == COUNT:
             value = counts
         elif form == REAL:

@@ -8,23 +8,30 @@ time; after each round nodes move to the block that fits them best. Both go by t
 entries of a node or block (``agglomeration.pyx``). The log joint density of the model itself then decides how many
 blocks the chain starts with. Each chain makes several such trials with its own random numbers, short chains go on from
 them, and the best is its start (`Start.start_best`).
+
+**Degrees.** Merged blocks cost no chain, so both forms of degrees are tried by them (`compare_degrees`), and the run
+takes the one that describes the network better (docs/decisions/0050-degrees.md).
 """
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.config import RunSpecification
+from splitmerge_cli.config import Component, RunSpecification
 from splitmerge_cli.core.model import Model
+from splitmerge_cli.core.options import read_options
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.shared import share
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.kinds.networks.agglomeration import Blocks, best_merges
+from splitmerge_cli.kinds.networks.data import COUNT as OF_COUNTS
 from splitmerge_cli.kinds.networks.data import Relations, network_of
-from splitmerge_cli.kinds.networks.layout import CORRECTED, COUNT, LEVELS, prepare
-from splitmerge_cli.runs.identity import finished_run
+from splitmerge_cli.kinds.networks.layout import CORRECTED, COUNT, LEVELS, PLAIN, prepare
+from splitmerge_cli.runs.identity import file_digests, finished_run
+from splitmerge_cli.runs.initial import build_model
 from splitmerge_cli.runs.starts import BEST, Start
 
 NODES_PER_BLOCK = (6, 3, 2)
@@ -44,6 +51,19 @@ SEARCHED = 1_000
 """Nodes below which chains that started at random and stay apart are to search."""
 ENTRIES = 100_000
 """Entries of nodes that all trials of a chain read together in each round, about: fewer of them begin anew."""
+FORMS = (PLAIN, CORRECTED)
+EXPLAINED = {
+    CORRECTED: f"nodes of a block may differ in degree (model.degrees={PLAIN}: they are alike)",
+    PLAIN: f"nodes of a block are alike in degree (model.degrees={CORRECTED}: they may differ)",
+}
+MERGINGS = 4
+"""Agglomerations by which a form of degrees is judged, at most."""
+ALIKE = 0.05
+"""Forms that describe a network equally well but for less, in nats an edge, are told apart by their blocks."""
+SCATTER = 2.0
+"""Variance of the degrees over their mean below which a network has plain degrees: edges at random alone make 1."""
+ASKED = {"model.degrees", "model.beta1", "model.beta0", "model.density"}
+"""Keys that name a form of degrees: the other one has no such prior."""
 
 
 @dataclass(frozen=True)
@@ -136,6 +156,117 @@ def agglomerate(entries: Entries, sides: NDArray[np.int32], corrected: bool, rng
         yield labels
 
 
+def merge(
+    entries: Entries, model: Model, sides: NDArray[np.int8] | None, corrected: bool, rng: Rng
+) -> tuple[float, NDArray[np.int32]]:
+    """The highest log joint density among the partitions of one agglomeration, and that partition, int32 ``[N]``."""
+    kind = np.zeros(model.N, dtype=np.int32) if sides is None else sides.astype(np.int32)
+    model.set_labels(np.zeros(model.N, dtype=np.int32))
+    model.separate()
+    best = model.log_joint(), model.labels
+    for labels in agglomerate(entries, kind, corrected, rng):
+        if int(labels.max()) < min(MOST_BLOCKS, model.largest_K):
+            model.set_labels(labels)
+            best = max(best, (model.log_joint(), labels), key=lambda one: one[0])
+    return best
+
+
+@dataclass(frozen=True)
+class Degrees:
+    """Which form of degrees is taken for a network, and why."""
+
+    taken: str
+    """One of `FORMS`."""
+    ahead: float = 0.0
+    """By how much it describes the network better than the other form, nats an edge; below 0: not as well."""
+    blocks: tuple[int, int] = (0, 0)
+    """Blocks with the form that is taken, and with the other."""
+    problem: str = ""
+    """Why nothing was compared."""
+
+    def __str__(self) -> str:
+        if self.problem:
+            return f"{self.taken}, since {self.problem}"
+        other = FORMS[self.taken == PLAIN]
+        own, others = (f"{K} block{'s' * (K != 1)}" for K in self.blocks)
+        if self.ahead <= ALIKE and self.blocks[0] < self.blocks[1]:
+            return f"{self.taken}, which describes the network as well with {own} as {other} with {others}"
+        return (
+            f"{self.taken}, which describes the network better than {other}, by {self.ahead:.3f} nats an edge "
+            f"({own}, not {others})"
+        )
+
+    def as_records(self) -> list[dict[str, Any]]:
+        """Both forms, for the summary of a run; the one that is taken first."""
+        if self.problem:
+            return [{"degrees": self.taken, "problem": self.problem}]
+        forms = (self.taken, FORMS[self.taken == PLAIN])
+        return [
+            {"degrees": form, "blocks": K, "behind": behind}
+            for form, K, behind in zip(forms, self.blocks, (0.0, self.ahead), strict=True)
+        ]
+
+
+def compare_degrees(model: Component, dataset: Dataset) -> Degrees:
+    """Which form of degrees describes a network better, by the best of a few agglomerations with each.
+
+    Log joint densities of both forms are of the same data once edges that cannot be have no probability under either
+    (`log_exclusion`). Forms that are `ALIKE` are told apart by their blocks, of which fewer are better.
+    """
+    network = network_of(dataset)
+    edges = sum(int(layer.weights.sum()) for layer in network.layers)
+    if any(len(layer.unknown) for layer in network.layers):
+        return Degrees(PLAIN, problem="corrected degrees are not possible where pairs are unknown (data.unknown)")
+    if not edges:
+        return Degrees(PLAIN, problem="the network has no edge")
+    entries, found = Entries.of(network), []
+    for form in FORMS:
+        options = {**model.options, "degrees": form}
+        own = build_model(replace(model, options=options), dataset)
+        number = min(MERGINGS, 1 + ENTRIES // len(entries.weight))
+        tries = [merge(entries, own, network.sides, form == CORRECTED, Rng(seed, 0)) for seed in range(number)]
+        height, labels = max(tries, key=lambda one: one[0])
+        if form == CORRECTED:
+            height += log_exclusion(
+                network, labels, read_options("model", own.OPTIONS, own.with_defaults_of(dataset, **options))
+            )
+        found.append((height, int(labels.max()) + 1))
+    (plain, plain_K), (corrected, corrected_K) = found
+    ahead = (corrected - plain) / edges
+    takes_corrected = ahead > 0 if plain_K == corrected_K or abs(ahead) > ALIKE else corrected_K < plain_K
+    if takes_corrected:
+        return Degrees(CORRECTED, ahead, (corrected_K, plain_K))
+    return Degrees(PLAIN, -ahead, (plain_K, corrected_K))
+
+
+def log_exclusion(network: Relations, labels: NDArray[np.int32], options: Mapping[str, Any]) -> float:
+    """What the log likelihood of corrected degrees gains where a pair cannot have two edges, nor a node one to itself.
+
+    Edges are Poisson, so a pair of mean l has one edge with probability l exp(-l), but at least one with
+    1 - exp(-l); a node of mean l has none to itself with exp(-l), where it must have none. The mean is that of the
+    posterior. Counts are left as they are.
+    """
+    # a run of plain degrees needs no table
+    from splitmerge_cli.kinds.networks.link_scores import links_of
+
+    total = 0.0
+    nodes = np.repeat(np.arange(network.N, dtype=np.int32)[:, None], 2, axis=1)
+    for links in links_of(network, labels.astype(np.int64), options):
+        layer = links.relation
+        if layer.form != OF_COUNTS and len(layer.ends):
+            mean = np.divide(*links.rates(layer.ends))
+            total += float((np.log(-np.expm1(-mean)) + mean - np.log(mean)).sum())
+        if not layer.loops and network.sides is None:
+            total += float(np.divide(*links.rates(nodes)).sum())
+    return total
+
+
+def degrees_scatter(network: Relations) -> bool:
+    """Whether degrees of a layer, in a direction, scatter more than edges at random make them."""
+    degree = share(prepare, network).degree
+    return bool((degree.var(axis=0) > SCATTER * degree.mean(axis=0)).any())
+
+
 class NetworkStart(Start):
     """The initial state of a run on a network: from merged blocks. A small network starts from random ones, or by
     search if it has relations, whose modes are far apart."""
@@ -145,6 +276,7 @@ class NetworkStart(Start):
     """Where chains begin with merged blocks: what they are merged by."""
     merged: list[NDArray[np.int32]]
     """The merged blocks of each trial, int32 ``[N]``."""
+    _compared: ClassVar[dict[str, Degrees]] = {}
 
     def begin(self, number: int, model: Model) -> tuple[str, int | None]:
         """From many random blocks: these merge easily, while chains that start from few stay there where only a split
@@ -160,23 +292,9 @@ class NetworkStart(Start):
             super()._begin(number, model, dataset, rng, generator)
             return
         if number * len(self.entries.weight) <= ENTRIES:
-            self.merged.append(self.merge(self.entries, model, dataset, rng))
+            self.merged.append(merge(self.entries, model, network_of(dataset).sides, self._is_corrected, rng)[1])
         model.set_labels(self.merged[number % len(self.merged)])
         model.start_parameters(rng)
-
-    def merge(self, entries: Entries, model: Model, dataset: Dataset, rng: Rng) -> NDArray[np.int32]:
-        """The partition of highest log joint density among those of one agglomeration, int32 ``[N]``."""
-        sides = network_of(dataset).sides
-        kind = np.zeros(model.N, dtype=np.int32) if sides is None else sides.astype(np.int32)
-        model.set_labels(np.zeros(model.N, dtype=np.int32))
-        model.separate()
-        best, chosen = model.log_joint(), model.labels
-        for labels in agglomerate(entries, kind, self._is_corrected, rng):
-            if int(labels.max()) < min(MOST_BLOCKS, model.largest_K):
-                model.set_labels(labels)
-                if (height := model.log_joint()) > best:
-                    best, chosen = height, labels
-        return chosen
 
     def choose_by_size(self, say: Callable[[str], None]) -> RunSpecification:
         if self.is_named or self.why_no_search or not self.may_have(FEW) or finished_run(self.spec) is not None:
@@ -184,12 +302,28 @@ class NetworkStart(Start):
         dataset = self.load()
         if dataset.N < FEW or sum(len(layer.ends) for layer in network_of(dataset).layers) > MANY:
             return self.spec
+        degrees = self._choose_degrees(dataset, say)
         say(
             f"init={BEST}, because no initial state is named and {dataset.N:,} nodes are {FEW} or more: blocks rarely "
             "split, so each chain starts from single nodes, which are merged into blocks that fit (init=random: from "
             "five random blocks)"
         )
-        return self.with_(init=BEST)
+        return self.with_(init=BEST, **degrees)
+
+    def _choose_degrees(self, dataset: Dataset, say: Callable[[str], None]) -> dict[str, str]:
+        """The key of the form of degrees that describes the network better; nothing if the user named one."""
+        if ASKED & self.spec.given_keys.keys or self._is_corrected:
+            return {}
+        if not degrees_scatter(network_of(dataset)):
+            return {"model.degrees": PLAIN}
+        # jobs of a sweep ask again
+        key = repr((self.data.values, self.spec.values["N"], file_digests(self.data), self.model.values))
+        if key not in self._compared:
+            self._compared[key] = compare_degrees(self.model, dataset)
+        degrees = self._compared[key]
+        if not degrees.problem:
+            say(f"model.degrees={degrees}; {EXPLAINED[degrees.taken]}")
+        return {"model.degrees": degrees.taken}
 
     def may_search(self) -> bool:
         asks = any(self.data.values.get(key) not in (None, False) for key in self.model.kind.asked_for)

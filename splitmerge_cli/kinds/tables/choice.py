@@ -227,9 +227,9 @@ def compare_noise(
     density, simplest = dict[str, NDArray[np.float64]](), ("0", f"{NOISE:g}")
     if not problem:
         density, facts = compare("noise", {"0": (without, dataset)}, fits, {}, ["0"])
-        noisy = model_of(with_noise)
-        uniform = noisy.target.from_data(dataset, **noisy.options).log_uniform + log_jacobian(model, dataset)
-        if _gain_of_noise(density["0"], dataset.sum_by_item(uniform)) < GAINED:
+        noisy, part = model_of(with_noise), dataset.take(fits.choose_rows([dataset]))
+        uniform = noisy.target.from_data(part, **noisy.options).log_uniform + log_jacobian(model, part)
+        if _gain_of_noise(density["0"], part.sum_by_item(uniform)) < GAINED:
             density = {}
     if density:
         compared = {"0": (without, dataset), f"{NOISE:g}": (with_noise, dataset)}

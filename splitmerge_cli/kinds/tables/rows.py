@@ -22,11 +22,11 @@ from splitmerge_cli.data.reading import KindReading
 from splitmerge_cli.data.tables import notes
 from splitmerge_cli.data.tables.cells import in_numbers, note_missing
 from splitmerge_cli.data.tables.columns import POSITIVE, TOTAL, Wanted, matrix_of, true_labels
-from splitmerge_cli.data.tables.determined import leave_out_determined
+from splitmerge_cli.data.tables.files import misfit
+from splitmerge_cli.data.tables.notes import leave_out_determined
 from splitmerge_cli.data.tables.scaled import Matrix
 from splitmerge_cli.data.tables.table import NUMBER, Table, column_key, is_missing, is_text
 from splitmerge_cli.data.tables.text import Text
-from splitmerge_cli.data.tables.text_tables import misfit
 from splitmerge_cli.data.values import has_nan, is_sparse, notes_entry, place_of, positions_in, width_entry
 from splitmerge_cli.extras import sparse
 from splitmerge_cli.received import DataError

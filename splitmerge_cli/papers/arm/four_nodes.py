@@ -201,7 +201,8 @@ def picture_fig3(numbers: pd.DataFrame) -> Figure:
     """Bars of the exact probabilities with a mark for each sampler, and below the differences."""
     series = dict(list(numbers.groupby("series", sort=False)))
     exact = series.pop("exact")["probability"].to_numpy()
-    looks = {_name(method): _look(method) for method in METHODS}
+    population = {"color": "#E69F00"} | mark("v")
+    looks = {_name(m): look_of(METHODS[m][0]) | (population if m == "population" else {}) for m in METHODS}
     figure, (above, below) = plt.subplots(2, 1, figsize=(FULL, 4.4), sharex=True, height_ratios=[1, 1.5])
     places = np.arange(len(exact))
     above.bar(places, exact, width=0.86, color="#dddddd", zorder=1)
@@ -230,11 +231,6 @@ def _of_method(runs: Sequence[Run], method: str) -> list[Run]:
 
 def _name(method: str) -> str:
     return METHODS[method][1] or title_of(method)
-
-
-def _look(method: str) -> dict[str, Any]:
-    """Colour and marker."""
-    return look_of(METHODS[method][0]) | ({"color": "#E69F00"} | mark("v") if method == "population" else {})
 
 
 def _blocks(labels: Sequence[int]) -> list[str]:

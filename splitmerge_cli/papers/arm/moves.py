@@ -14,7 +14,7 @@ from matplotlib.patheffects import withStroke
 from matplotlib.typing import FillStyleType
 from numpy.typing import NDArray
 
-from splitmerge_cli.analysis.plots.chains import MERGE, SPLIT, probability_text
+from splitmerge_cli.analysis.plots.races import MERGE, SPLIT, probability_text
 from splitmerge_cli.analysis.plots.style import FULL, footnote
 from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.drawing import Drawing

@@ -142,7 +142,11 @@ def _models(chains: pd.DataFrame) -> list[str]:
 
 def picture_draw(numbers: pd.DataFrame) -> Figure:
     """Two heat maps with numbers."""
-    times, draws = relative_times(numbers), relative_draws(numbers)
+    times = relative_times(numbers)
+    # effective draws a second over the most of any schedule on the same data, means over data sets
+    by = numbers.pivot_table(index=TRIAL, columns="schedule", values="ess_log_joint", aggfunc="mean")
+    most = by.max(axis=1)
+    draws = by[most > 0].div(most[most > 0], axis=0).groupby(level="model").mean().T
     rows = sorted(times.index, key=lambda name: float(np.log(times.loc[name]).mean()))
     columns = _models(numbers)
     figure, (left, right) = plt.subplots(1, 2, figsize=(FULL, 0.17 * len(rows) + 0.9), sharey=True)
@@ -158,14 +162,6 @@ def picture_draw(numbers: pd.DataFrame) -> Figure:
 def relative_times(chains: pd.DataFrame) -> pd.DataFrame:
     """Geometric mean over data sets of the time to the target over the fastest one; schedules x models."""
     return np.exp(losses(chains).groupby(level="model").mean()).T
-
-
-def relative_draws(chains: pd.DataFrame) -> pd.DataFrame:
-    """Mean over data sets of the effective draws a second over the most of any schedule; schedules x models."""
-    by = chains.pivot_table(index=TRIAL, columns="schedule", values="ess_log_joint", aggfunc="mean")
-    most = by.max(axis=1)
-    share = by[most > 0].div(most[most > 0], axis=0)
-    return share.groupby(level="model").mean().T
 
 
 def _cells(ax: Axes, values: pd.DataFrame, norm: LogNorm, colours: str, form: str) -> None:

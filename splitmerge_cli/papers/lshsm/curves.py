@@ -24,7 +24,7 @@ from splitmerge_cli.analysis.plots.style import (
 )
 from splitmerge_cli.diagnostics.intervals import geometric_interval
 from splitmerge_cli.papers.claims import Claim, published_claims
-from splitmerge_cli.papers.drawing import Drawing
+from splitmerge_cli.papers.drawing import Drawing, in_parts
 from splitmerge_cli.papers.lshsm.runs import (
     FORMS,
     METHODS,
@@ -95,7 +95,9 @@ picture_fig1 = picture_fig2 = _draw_synthetic
 
 def _legend(figure: Figure, numbers: pd.DataFrame) -> None:
     """The samplers and what a mark on the axis is, in two rows."""
-    mark = entry(linestyle="", label="on the axis: median time to the level")
+    along = set(numbers["axis"])
+    what = "iteration" if along == {"iteration"} else "time" if along == {"seconds"} else "iteration or time"
+    mark = entry(linestyle="", label=f"on the axis: median {what} to the level")
     present = set(numbers["method"])
     key = [*handles([method for method in METHODS if method in present]), mark]
     half = -(-len(key) // 2)
@@ -120,8 +122,8 @@ def lines(climbs: Climbs, data: str, start: str, axis: str) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
-def draw(ax: Axes, numbers: pd.DataFrame, bands: bool = True) -> None:
-    """Draw one panel from its `lines`; `bands`: with the ranges over data sets."""
+def draw(ax: Axes, numbers: pd.DataFrame, bands: bool = True, logs: bool = True) -> None:
+    """Draw one panel from its `lines`; `bands`: with the ranges over data sets; not `logs`: from 0 on."""
     marks = list[tuple[float, dict[str, Any]]]()
     frames = dict(list(numbers.groupby("method", sort=False)))
     for place, (method, frame) in enumerate(frames.items()):
@@ -133,17 +135,21 @@ def draw(ax: Axes, numbers: pd.DataFrame, bands: bool = True) -> None:
         middle = frame["median_to_level"].iloc[0]
         if np.isfinite(middle):
             marks.append((middle, mark_alone(style, 1.4) if style["linestyle"] == "-" else hollow(style, 1.3)))
-    ax.set_xscale("log")
     # from shortly before anything happens; a chain that made no iteration has no place on the axis
     every = list(frames.values())
     begun = [f for f in every if f["x"].iloc[0] < f["x"].iloc[-1]] or every
-    ax.set_xlim(left=max(min(f["x"].iloc[0] for f in begun), min(map(_rises, begun)) / 5))
+    ax.set(xscale="log" if logs else "linear")
+    ax.set_xlim(left=max(min(f["x"].iloc[0] for f in begun), min(map(_rises, begun)) / 5) if logs else 0)
     low = ax.get_xlim()[0]
     on_axis: dict[str, Any] = {"transform": ax.get_xaxis_transform(), "clip_on": False, "zorder": 4}
     for middle, look in marks:
         # one that was there from the start stands at the edge
         ax.plot(max(middle, low), 0.0, **look, **on_axis)
-    log_ticks(ax.xaxis)
+    if logs:
+        log_ticks(ax.xaxis)
+    else:
+        ax.xaxis.set_major_locator(MaxNLocator(3))
+        ax.xaxis.set_major_formatter(FuncFormatter(_thousands))
     ax.yaxis.set_major_locator(MaxNLocator(5))
     ax.yaxis.set_major_formatter(FuncFormatter(_thousands))
 
@@ -231,8 +237,16 @@ def fig3(runs: Sequence[Run]) -> Drawing:
     frames = [lines(climbs, data, start, axis) for data, start, axis in panels if climbs.chains_of(data, start)]
     numbers = pd.concat(frames, ignore_index=True)
     standing = {data: _standing(runs, data) for data in dict.fromkeys(numbers["data"])}
+    seeds = len({run.config["seed"] for run in runs})
+    each = f"{seeds} data sets of kdd_like, a chain of each; {seeds} chains of each on the other: medians"
+    budgets = {start: run.config["budget"] for start in STARTS for run in runs if run.config["init"] == start}
+    # by start where that matters
+    times = [f"{seconds:g} s of sampling {STARTS[start]}" for start, seconds in budgets.items()]
+    if len(set(budgets.values())) == 1:
+        times = [f"{next(iter(budgets.values())):g} s of sampling"]
     notes = (
-        f"{_describe_chains(runs)}, {_describe_time(runs)}; moves alone, no Gibbs scans. {_describe_data(runs)} "
+        f"{each if seeds > 1 else 'One chain of each'}, {' and '.join(times)}; moves alone, no Gibbs scans. "
+        f"{_describe_data(runs)} "
         f"{BEST} {LEVEL} "
         "LSHSM, one by one: the pair by hashing, the other items by sequential allocation, as in SAMS. Algorithm 1: "
         "splits by coins, exact sums; it never leaves one cluster, and is shown from singletons."
@@ -269,46 +283,45 @@ def _fig3_verdicts(climbs: Climbs, runs: Sequence[Run]) -> list[Verdict]:
     return verdicts
 
 
+PRINTED = ("rgsm", "sdds", "sums")
+"""Lines of the paper's Figure 3, LSHSM in the form that counts."""
+
+
 def picture_fig3(numbers: pd.DataFrame, standing: Mapping[str, str] | None = None) -> Figure:
-    """A row for each data set; `standing`: what stands for it, with its size."""
+    """The paper's panels in a row, from singletons, and below them a row for each data set; `standing`: what stands for
+    it, with its size."""
     on = list(dict.fromkeys(numbers["data"]))
     panels = list(product(STARTS, AXES))
-    figure, axes = plt.subplots(len(on), len(panels), figsize=(FULL, 2.1 * len(on) + 0.7), squeeze=False)
+    figure, paper, added = in_parts(2.1, 2.1 * len(on) + 0.5)
+    printed = numbers[(numbers["start"] == "singletons") & numbers["method"].isin(PRINTED)]
+    for ax, (data, axis) in zip(paper.subplots(1, 2 * len(on)), product(on, AXES), strict=True):
+        _fig3_panel(ax, printed[(printed["data"] == data) & (printed["axis"] == axis)], axis, logs=False)
+        ax.set_title(f"for {data}", fontsize=7.5)
+    paper.axes[0].set_ylabel("log likelihood − best")
+    axes = added.subplots(len(on), len(panels), squeeze=False)
     for row, data in zip(axes, on, strict=True):
         for ax, (start, axis) in zip(row, panels, strict=True):
-            chosen = (numbers["data"] == data) & (numbers["start"] == start) & (numbers["axis"] == axis)
-            if not chosen.any():
+            here = numbers[(numbers["data"] == data) & (numbers["start"] == start)]
+            chosen = here[here["axis"] == axis]
+            if chosen.empty:
                 ax.axis("off")
                 continue
-            # data sets differ in level by more than samplers do
-            draw(ax, numbers[chosen], bands=False)
-            ax.tick_params(labelsize=6.5)
-            ax.set_xlabel(AXES[axis], fontsize=7)
+            _fig3_panel(ax, chosen, axis)
             ax.set_title(STARTS[start], fontsize=7.5)
-            shown = numbers.loc[(numbers["data"] == data) & (numbers["start"] == start), "median"]
-            ax.set_ylim(shown.min() - 0.06 * np.ptp(shown), shown.max() + 0.04 * np.ptp(shown))
+            ax.set_ylim(here["median"].min() - 0.06 * np.ptp(here["median"]), None)
             ax.tick_params(labelleft=axis == "iteration")
         name = (standing or {}).get(data, f"for {data}").replace(" for ", "\nfor ")
         row[0].set_ylabel(f"{name}\nlog likelihood − best")
     _legend(figure, numbers)
-    footnote(figure, "Medians over three data sets (upper row) or three chains (lower row) at most.")
+    footnote(figure, "Medians over three data sets (kdd_like) or three chains (ohsumed23) at most.")
     return figure
 
 
-def _describe_chains(runs: Sequence[Run]) -> str:
-    """How many chains there are of each sampler, and on how many data sets."""
-    seeds = len({run.config["seed"] for run in runs})
-    if seeds == 1:
-        return "One chain of each"
-    return f"{seeds} data sets of kdd_like, a chain of each; {seeds} chains of each on the other: medians"
-
-
-def _describe_time(runs: Sequence[Run]) -> str:
-    """The time that every sampler had, by start where that matters."""
-    budgets = {start: run.config["budget"] for start in STARTS for run in runs if run.config["init"] == start}
-    if len(set(budgets.values())) == 1:
-        return f"{next(iter(budgets.values())):g} s of sampling"
-    return " and ".join(f"{seconds:g} s of sampling {STARTS[start]}" for start, seconds in budgets.items())
+def _fig3_panel(ax: Axes, numbers: pd.DataFrame, axis: str, logs: bool = True) -> None:
+    # data sets differ in level by more than samplers do
+    draw(ax, numbers, bands=False, logs=logs)
+    ax.tick_params(labelsize=6.5)
+    ax.set_xlabel(AXES[axis], fontsize=7)
 
 
 def _standing(runs: Sequence[Run], data: str) -> str:

@@ -8,10 +8,11 @@ FIGURES = (
         "S1 to S3 are generated again for every chain: ten normal distributions in 25 dimensions that differ in mean "
         "and variance. The paper does not say where chains start or whether Gibbs scans follow a move. Here none do, "
         "because with scans every split-merge sampler finds all ten (Table 1). Both extreme starts are shown, because "
-        "the start decides which sampler leads.",
+        "the start decides which sampler leads. Likelihoods are less the best one, since every chain has data of its "
+        "own; iterations are on a log axis, since the samplers need very different numbers of them.",
         "curves.fig1",
         shows="Six panels, three data sets by two starts: log likelihood minus the best over iterations on a log "
-        "axis, a line and a band for each sampler, marks on the axis at median hitting times.",
+        "axis, a line and a band for each sampler, marks on the axis at the median iteration of the level.",
     ),
     PaperFigure(
         "lshsm-fig2",
@@ -19,21 +20,22 @@ FIGURES = (
         "time is left out. Every sampler has the same time and start.",
         "curves.fig2",
         shows="Six panels, three data sets by two starts: log likelihood minus the best over seconds of sampling on a "
-        "log axis, a line and a band for each sampler, marks on the axis at median hitting times.",
+        "log axis, a line and a band for each sampler, marks on the axis at the median time to the level.",
     ),
     PaperFigure(
         "lshsm-fig3",
         "kdd_like is generated in the manner of KDDCUP04Bio. ohsumed23, 7,400 abstracts in PubMed's vocabulary, stands "
-        "in for PubMed's 8.2 million. No Gibbs scans follow the moves, and all samplers have equal time.",
+        "in for PubMed's 8.2 million. No Gibbs scans follow the moves, and all samplers have equal time. The panels as "
+        "in the paper have the start that counts. Likelihoods are less the best one, since the data sets differ.",
         "curves.fig3",
-        shows="Eight panels, two data sets by two starts: log likelihood minus the best, over iterations and over "
-        "seconds of sampling on log axes, a line for each sampler.",
+        shows="Four panels as in the paper: log likelihood minus the best of RGSM, SDDS and LSHSM, over iterations and "
+        "over seconds, on two data sets. Below, eight panels on log axes, from two starts, a line for each sampler.",
     ),
     PaperFigure(
         "lshsm-speed",
-        "The paper reports one size of each data set. Here N, D and the number of clusters vary, and every sampler has "
-        "the same time. A chain that did not reach the level counts with all its time, so the ratio is then only a "
-        "bound.",
+        "The paper has no such figure; it says that LSHSM is at least five times faster. It reports one size of each "
+        "data set. Here N, D and the number of clusters vary, and every sampler has the same time. A chain that did "
+        "not reach the level counts with all its time, so the ratio is then only a bound.",
         "speed.speed",
         shows="Two panels by start, a row for each number of clusters, dimension and size: seconds to the level on a "
         "log axis, a mark for each sampler; hollow marks for a level not reached.",

@@ -130,7 +130,10 @@ def lead(first: Climb, second: Climb, level: float, axis: str) -> Lead:
         return Lead(np.nan, 0.0, True, True)
     lower = all(np.isinf(c.reaches(level, axis)) for c in pair)
     if lower:
-        level = _common(pair)
+        # the level that both reached; if one has not left the start, what the other reached soon
+        start = float(first.log_joint[0])
+        low, high = sorted(float(c.log_joint.max()) - start for c in pair)
+        level = start + max((1 - TOLERANCE) * low, TOLERANCE * high) if high > 0 else np.inf
     a, b = (c.reaches(level, axis) for c in pair)
     if not np.isfinite([a, b]).any():
         return Lead(np.nan, 0.0, True, True)
@@ -142,13 +145,6 @@ def lead(first: Climb, second: Climb, level: float, axis: str) -> Lead:
     return Lead(
         max(bt, least) / max(seconds_a, least), float(np.heaviside(b - a, 0.5)), bool(np.isinf([a, b]).any()), lower
     )
-
-
-def _common(pair: tuple[Climb, Climb]) -> float:
-    """The level that two chains from one start both reached; if one has not left it, what the other reached soon."""
-    start = float(pair[0].log_joint[0])
-    low, high = sorted(float(c.log_joint.max()) - start for c in pair)
-    return start + max((1 - TOLERANCE) * low, TOLERANCE * high) if high > 0 else np.inf
 
 
 class Climbs:

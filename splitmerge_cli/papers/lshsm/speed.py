@@ -187,10 +187,10 @@ def picture_speed(numbers: pd.DataFrame) -> Figure:
     starts = [start for start in STARTS if (numbers["start"] == start).any()]
     size = (FULL, 0.29 * len(cells) + 1.0)
     figure, axes = plt.subplots(1, len(starts), figsize=size, sharex=True, sharey=True, squeeze=False)
+    by_cell = dict(list(numbers.groupby(["start", "components", "D", "N"])))
     for ax, start in zip(axes[0], starts, strict=True):
-        here = numbers[numbers["start"] == start]
         for y, cell in enumerate(cells):
-            _draw(ax, y, here[(here[["components", "D", "N"]] == cell).all(axis=1)], methods)
+            _draw(ax, y, by_cell.get((start, *cell), numbers[:0]), methods)
         for y in range(0, len(cells) + 1):
             kinds = [cell[:2] for cell in cells[max(y - 1, 0) : y + 1]]
             if len(set(kinds)) > 1:

@@ -61,14 +61,15 @@ def scores(runs: Sequence[Run]) -> pd.DataFrame:
         truth = dataset_of(run).truth
         if truth is None:
             continue
-        best = run.summary["highest_log_joint"]
+        name, best = option(run, "data"), run.summary["highest_log_joint"]
+        own = data_of(run) if name in ("s1", "s2", "s3") else str(name)
         stored = run.diagnostics().set_index(["quantity", "chain"])["value"]
         rows.append(
             {
                 "schedule": option(run, "schedule"),
                 "start": run.config["init"],
                 "method": method_of(run),
-                "data": column_of(run),
+                "data": "ohsumed23" if is_stand_in(run) else own,
                 "seed": int(run.config["seed"]),
                 "nmi": geometric_nmi(truth, best["labels"]),
                 "accuracy": float(stored["accuracy/best", 0]),
@@ -76,14 +77,6 @@ def scores(runs: Sequence[Run]) -> pd.DataFrame:
             }
         )
     return pd.DataFrame(rows)
-
-
-def column_of(run: Run) -> str:
-    """The column of a run: its data set under its own name."""
-    name = option(run, "data")
-    if is_stand_in(run):
-        return "ohsumed23"
-    return data_of(run) if name in ("s1", "s2", "s3") else str(name)
 
 
 class _Row(NamedTuple):

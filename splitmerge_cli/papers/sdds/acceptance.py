@@ -14,7 +14,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from numpy.typing import NDArray
 
-from splitmerge_cli.analysis.plots import chains, style
+from splitmerge_cli.analysis.plots import races, style
 from splitmerge_cli.analysis.plots.races import data_sets, pick, values
 from splitmerge_cli.diagnostics.intervals import Summary, mean_interval, median_interval
 from splitmerge_cli.papers.claims import Claim, published_claims
@@ -57,10 +57,10 @@ def table1(table: pd.DataFrame) -> Drawing:
             for k, (step, token) in enumerate(zip(held["step"], held["token"], strict=True)):
                 if step == row.step:
                     ax.plot(left + k * 0.46, y - 0.42, marker="^", color="#222222", markersize=2.5)
-                chains.letter(ax, left + k * 0.46, y, token, side=0.42, size=style.SMALLEST)
+                races.letter(ax, left + k * 0.46, y, token, side=0.42, size=style.SMALLEST)
         ax.text(x, -1.9, f"{row.probability:.3f}", ha="center", va="center", fontsize=7, fontweight="bold")
         same = verdict.verdict == REPRODUCED
-        colour = "#555555" if same else chains.SPLIT
+        colour = "#555555" if same else races.SPLIT
         ax.text(x, -3.1, f"{verdict.claim.value:.3f}", ha="center", va="center", fontsize=7, color=colour)
         if not same:
             ax.text(x, -4.3, "erratum", ha="center", va="center", fontsize=6.5, color=colour)
@@ -148,17 +148,12 @@ def picture_fig2(numbers: pd.DataFrame) -> Figure:
     return _draw_ways(_Proposals(numbers), "sdds-fig2", "dumb", titles)
 
 
-def counted_end(q: _Proposals, figure: str) -> str:
-    """How the names of smart moves end under the reading of a figure's claims; of kept numbers without it, by
-    Algorithms 2 and 3."""
-    (reading,) = {claim.reading for claim in published_claims(figure)}
-    (end,) = (end for end, words in SMART.items() if words == reading)
-    return end if q.table["move"].str.endswith(EQUATION_3).any() else ""
-
-
 def _draw_ways(q: _Proposals, figure_id: str, kind: str, titles: Sequence[str]) -> Figure:
     """Two rows: x, where a smart move takes it, and where a smart or dumb move goes from there."""
-    counted = counted_end(q, figure_id)
+    # how the names of smart moves end under the reading that counts; kept numbers may be without it
+    (reading,) = {claim.reading for claim in published_claims(figure_id)}
+    (counted,) = (end for end, words in SMART.items() if words == reading)
+    counted = counted if q.table["move"].str.endswith(EQUATION_3).any() else ""
     width, height, level = 51.5, 10.2, 4.7
     figure, axes = plt.subplots(2, 1, figsize=(style.FULL, style.FULL * 2 * height / width))
     for ax, title, (forth, there, name) in zip(axes, titles, WAYS, strict=True):
@@ -169,9 +164,9 @@ def _draw_ways(q: _Proposals, figure_id: str, kind: str, titles: Sequence[str]) 
         smart_back = f"smart_{INVERSE[forth]}{counted}"
         way_back = smart_back if kind == "smart" else back
         rival, _ = q.favourite(smart_back, there)
-        start = chains.state(ax, 6.0, level, X, "x")
-        middle = chains.state(ax, 26.2, level, there, f"{name}′")
-        end = chains.state(ax, 45.4, level, rival, f"{name}″")
+        start = races.state(ax, 6.0, level, X, "x")
+        middle = races.state(ax, 26.2, level, there, f"{name}′")
+        end = races.state(ax, 45.4, level, rival, f"{name}″")
         p_forth, p_back, p_rival = (
             q.probability(forth + counted, X, there),
             q.probability(way_back, there, X),
@@ -179,26 +174,26 @@ def _draw_ways(q: _Proposals, figure_id: str, kind: str, titles: Sequence[str]) 
         )
         left, right = start.x + start.width / 2 + 0.6, middle.x - middle.width / 2 - 0.6
         centre = (left + right) / 2
-        label = chains.label
-        chains.arrow(ax, (left, level + 0.75), (right, level + 0.75), p_forth, _colour(forth))
+        label = races.label
+        races.arrow(ax, (left, level + 0.75), (right, level + 0.75), p_forth, _colour(forth))
         label(ax, centre, level + 1.9, forth, p_forth, _colour(forth), above=True)
         likely = kind == "dumb" or p_back >= p_rival
-        chains.arrow(ax, (right, level - 0.95), (left, level - 0.95), p_back, _colour(back), likely)
+        races.arrow(ax, (right, level - 0.95), (left, level - 0.95), p_back, _colour(back), likely)
         label(ax, centre, level - 1.9, back, p_back, _colour(back), above=False)
         left, right = middle.x + middle.width / 2 + 0.6, end.x - end.width / 2 - 0.6
-        chains.arrow(ax, (left, level), (right, level), p_rival, _colour(back))
+        races.arrow(ax, (left, level), (right, level), p_rival, _colour(back))
         label(ax, (left + right) / 2, level - 1.25, back, p_rival, _colour(back), above=False)
-        ratio = chains.probability_text(p_back / p_forth)
+        ratio = races.probability_text(p_back / p_forth)
         note = f"way back / way forth = {ratio}"
         if kind == "dumb":
             smart = q.probability(smart_back, there, X)
-            note += f"   (with a smart {INVERSE[forth]}: {chains.probability_text(smart / p_forth)})"
+            note += f"   (with a smart {INVERSE[forth]}: {races.probability_text(smart / p_forth)})"
         ax.text(width, height, note, fontsize=7.5, ha="right", va="top", color="#444444", linespacing=1.25)
     return figure
 
 
 def _colour(move: str) -> str:
-    return chains.SPLIT if move.endswith("split") else chains.MERGE
+    return races.SPLIT if move.endswith("split") else races.MERGE
 
 
 def _judge_smart(q: _Proposals, end: str, reading: str) -> list[Verdict]:
@@ -401,7 +396,9 @@ def _measure_acceptance(runs: Sequence[Run], claims: Sequence[Claim]) -> tuple[l
             rows += _rows(f"{kind} acceptance", sampler, f"{move}, {reading}", rates, mean_interval)
             for claim in about:
                 judge, N = by_factor if claim.value > 0 else by_bound, _size_of(claim)
-                note = "" if reading == SINGLE_SITE else _note_short(here, N)
+                length, full = pick(here, N=N)[0].config["iterations"], ITERATIONS[N]
+                is_short = reading != SINGLE_SITE and length < full
+                note = f"; {length:,} of the paper's {full:,} iterations" if is_short else ""
                 verdicts.append(judge(claim, rates[N], reading=reading, note=note, units=data_sets(of_size[N])))
     return rows, verdicts
 
@@ -419,12 +416,6 @@ def judge_drop(claim: Claim, runs: Sequence[Run], reading: str) -> Verdict:
 def _size_of(claim: Claim) -> int:
     """The N of ``emm N=500``."""
     return int(claim.data.partition("N=")[2])
-
-
-def _note_short(runs: Sequence[Run], N: int) -> str:
-    """A remark on runs that are shorter than the paper's; empty if they are not."""
-    length, full = pick(runs, N=N)[0].config["iterations"], ITERATIONS[N]
-    return f"; {length:,} of the paper's {full:,} iterations" if length < full else ""
 
 
 def _measure_times(runs: Sequence[Run], claims: Sequence[Claim]) -> tuple[list[dict[str, Any]], list[Verdict]]:

@@ -14,7 +14,7 @@ from splitmerge_cli.analysis.plots import style
 from splitmerge_cli.analysis.plots.races import data_sets, pick, values
 from splitmerge_cli.diagnostics.intervals import median_interval
 from splitmerge_cli.papers.claims import Claim, published_claims
-from splitmerge_cli.papers.drawing import Drawing
+from splitmerge_cli.papers.drawing import Drawing, in_parts
 from splitmerge_cli.papers.sdds.running_means import samplers_of, share_accepted
 from splitmerge_cli.papers.verdicts import Verdict, by_majority, untestable
 from splitmerge_cli.runs.store.read import Run
@@ -146,28 +146,39 @@ def fig6(runs: Sequence[Run]) -> Drawing:
 
 
 def picture_fig6(numbers: pd.DataFrame, leads: Mapping[int, str] | None = None) -> Figure:
-    """A panel for each size; `leads`: the lead of SDDS over RGSM in words."""
+    """A panel for each size over seconds from 0, as in the paper, and below it the same over their logarithm; `leads`:
+    the lead of SDDS over RGSM in words."""
     sizes, samplers = sorted(numbers["N"].unique()), list(dict.fromkeys(numbers["sampler"]))
-    figure, axes = plt.subplots(1, len(sizes), figsize=(style.FULL, 2.9), squeeze=False)
-    for ax, N in zip(axes[0], sizes, strict=True):
-        of_size = numbers[numbers["N"] == N]
-        for place, (sampler, rows) in enumerate(of_size.groupby("sampler", sort=False)):
-            look, median = style.look_of(str(sampler)), rows["median"].to_numpy()
-            ax.fill_between(rows["seconds"], rows["low"], rows["high"], color=look["color"], alpha=0.16, linewidth=0)
-            along = style.marks_along(median, place, of_size["sampler"].nunique())
-            ax.plot(rows["seconds"], median, linewidth=1.3, **look, **along)
-            middle = rows["median_seconds_to_level"].iloc[0]
-            if np.isfinite(middle):
-                on_axis = ax.get_xaxis_transform()
-                ax.plot(middle, 0.0, transform=on_axis, clip_on=False, zorder=4, **style.mark_alone(look, 1.4))
-        ax.set_title(f"N = {N:,}" + (f"\nlead: {leads[N]}" if leads else ""), linespacing=1.4)
-        ax.set_xscale("log")
-        ax.xaxis.set_major_locator(LogLocator(numticks=7))
-        style.powers(ax.xaxis)
-        ax.yaxis.set_major_locator(plt.MaxNLocator(5))
-        ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:,.0f}".replace("-", "−")))
-        ax.set_xlabel("seconds of sampling")
-    axes[0][0].set_ylabel("log likelihood − best chain's")
+    figure, paper, added = in_parts(2.2, 2.6)
+    for part, scale in ((paper, "linear"), (added, "log")):
+        axes = part.subplots(1, len(sizes), squeeze=False)[0]
+        for ax, N in zip(axes, sizes, strict=True):
+            of_size = numbers[numbers["N"] == N]
+            for place, (sampler, rows) in enumerate(of_size.groupby("sampler", sort=False)):
+                look, median = style.look_of(str(sampler)), rows["median"].to_numpy()
+                shade = {"color": look["color"], "alpha": 0.16, "linewidth": 0}
+                ax.fill_between(rows["seconds"], rows["low"], rows["high"], **shade)
+                along = style.marks_along(median, place, of_size["sampler"].nunique())
+                ax.plot(rows["seconds"], median, linewidth=1.3, **look, **along)
+                middle = rows["median_seconds_to_level"].iloc[0]
+                if np.isfinite(middle):
+                    on_axis = ax.get_xaxis_transform()
+                    ax.plot(middle, 0.0, transform=on_axis, clip_on=False, zorder=4, **style.mark_alone(look, 1.4))
+            ax.set_title(f"N = {N:,}" + (f"\nlead: {leads[N]}" if leads else ""), linespacing=1.4)
+            if scale == "log":
+                ax.set_xscale("log")
+                ax.xaxis.set_major_locator(LogLocator(numticks=7))
+                style.powers(ax.xaxis)
+            else:
+                # as far as the samplers differ
+                reached = of_size["median_seconds_to_level"].replace(np.inf, np.nan).max()
+                ax.set_xlim(0, 3 * reached if reached > 0 else of_size["seconds"].max())
+                ax.xaxis.set_major_locator(plt.MaxNLocator(3))
+                ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+            ax.yaxis.set_major_locator(plt.MaxNLocator(5))
+            ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:,.0f}".replace("-", "−")))
+            ax.set_xlabel("seconds of sampling")
+        axes[0].set_ylabel("log likelihood\n− best chain's")
     mark = style.entry(linestyle="", label="on the axis: median time to the level")
     style.legend(figure, [*style.sampler_handles(samplers), mark])
     style.footnote(

@@ -16,7 +16,7 @@ from scipy.special import gammaln, logsumexp
 from splitmerge_cli.config import RunSpecification
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.verify.pieces import allocation_steps
-from splitmerge_cli.verify.proposals import proposal_table
+from splitmerge_cli.verify.transitions import proposal_table
 
 ALLOCATED = "AABBCC"
 """Table 1: the entity that is split, and each mention's side."""

@@ -64,10 +64,11 @@ FIGURES = (
         "paper does not give the start), and a full Gibbs scan follows each move. Lines and bands: median and range "
         "over chains. A chain reaches the level when it has made 99 % of the climb from its start to the median log "
         "joint of the best chain's second half; a chain that has not reached it counts with all its time. Lead: median "
-        "of the differences of pairs.",
+        "of the differences of pairs. As in the paper, the axis has seconds from 0. Likelihoods are less the best one, "
+        "since every chain has data of its own. Below, on a log axis, all of the time.",
         "climbs.fig6",
-        shows="Three panels by N: log likelihood minus the best chain's over seconds of sampling on a log axis, lines "
-        "and bands for SDDS, RGSM and Gibbs, marks on the axis at the median time to the level.",
+        shows="Three panels by N as in the paper: log likelihood minus the best chain's over seconds, lines and bands "
+        "for SDDS, RGSM and Gibbs, marks at the median time to the level. Below, the same on a log axis.",
     ),
     PaperFigure(
         "sdds-traces",

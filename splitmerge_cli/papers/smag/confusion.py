@@ -4,7 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -12,12 +11,11 @@ from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from numpy.typing import NDArray
 
-from splitmerge_cli.analysis.plots.style import FULL
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.diagnostics.intervals import mean_interval
 from splitmerge_cli.kinds.documents.topics import LARGE, MATCHED, Topics, counts, document_of, match
 from splitmerge_cli.papers.claims import Claim, published_claims
-from splitmerge_cli.papers.drawing import Drawing
+from splitmerge_cli.papers.drawing import Drawing, in_parts
 from splitmerge_cli.papers.smag.runs import (
     FORMS,
     METHODS,
@@ -111,15 +109,13 @@ class States:
         """The states of a method, by seed and chain."""
         key = (setting, start, method)
         if key not in self._of:
-            self._of[key] = {k: v for run in select(self.runs, *key) for k, v in _last_states(run).items()}
+            states = self._of[key] = dict[tuple[int, int], Found]()
+            for run in select(self.runs, *key):
+                partitions = run.partitions(["chain", "iteration", "labels"])
+                last = partitions[partitions["iteration"] == run.config["iterations"]]
+                data, eta, seed = dataset_of(run), run.config["model"]["eta"], run.config["seed"]
+                states |= {(seed, int(r.chain)): confuse(np.asarray(r.labels), data, eta) for r in last.itertuples()}
         return self._of[key]
-
-
-def _last_states(run: Run) -> dict[tuple[int, int], Found]:
-    partitions = run.partitions(["chain", "iteration", "labels"])
-    last = partitions[partitions["iteration"] == run.config["iterations"]]
-    data, eta = dataset_of(run), run.config["model"]["eta"]
-    return {(run.config["seed"], int(r.chain)): confuse(np.asarray(r.labels), data, eta) for r in last.itertuples()}
 
 
 def fig4(runs: Sequence[Run]) -> Drawing:
@@ -142,16 +138,12 @@ def fig4(runs: Sequence[Run]) -> Drawing:
 
 
 def picture_fig4(numbers: pd.DataFrame, label_by_panel: Mapping[tuple[str, str, str], str] | None = None) -> Figure:
-    """A row of maps for each setting and one of the mixtures; `said`: the words below a map, by setting, column and
-    panel."""
+    """The paper's two maps, of the four groups' mixtures; below them maps of the topics, a row for each setting, and
+    the other mixtures. `label_by_panel`: the words below a map, by setting, column and panel."""
     settings = list(dict.fromkeys(numbers["setting"]))
     label_by_panel, first = label_by_panel or {}, settings[0]
-    figure, axes = plt.subplots(
-        len(settings) + 1,
-        len(COLUMNS),
-        figsize=(FULL, 2.2 * len(settings) + 1.2),
-        height_ratios=[1] * len(settings) + [0.5],
-    )
+    figure, paper, added = in_parts(1.7, 2.2 * len(settings) + 1.3)
+    axes = added.subplots(len(settings) + 1, len(COLUMNS), height_ratios=[1] * len(settings) + [0.5])
     maps = {
         key: rows.pivot(index="row", columns="column", values="value")[list(dict.fromkeys(rows["column"]))].to_numpy()
         for key, rows in numbers.groupby(["setting", "method", "panel"], sort=False)
@@ -165,11 +157,13 @@ def picture_fig4(numbers: pd.DataFrame, label_by_panel: Mapping[tuple[str, str, 
                 label_by_panel.get((setting, column, "topics"), f"{drawn}\ndiagonal {diagonal:.2f}"), fontsize=7
             )
         row[0].set_ylabel(f"{SETTINGS[setting]}:\ntrue topic")
-    for ax, column in zip(axes[-1], COLUMNS, strict=True):
-        _panel(ax, maps[first, column, "mixtures"], False, column)
+    for ax in axes[-1][:2]:
+        ax.remove()
+    for ax, column in zip([*paper.subplots(1, 2), *axes[-1][2:]], COLUMNS, strict=True):
+        _panel(ax, maps[first, column, "mixtures"], column in COLUMNS[:2], column)
         ax.set_xlabel(label_by_panel.get((first, column, "mixtures"), "topic"), fontsize=7)
-    axes[-1][0].set_ylabel("the four\ngroups")
-    figure.colorbar(image, ax=axes, shrink=0.5, pad=0.01, aspect=30, label="share of the row's tokens")
+        ax.set_ylabel("group")
+    figure.colorbar(image, ax=axes[:-1], shrink=0.5, pad=0.01, aspect=30, label="share of the row's tokens")
     return figure
 
 

@@ -4,19 +4,18 @@ from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
-from matplotlib.ticker import PercentFormatter
+from matplotlib.figure import Figure, SubFigure
+from matplotlib.ticker import MultipleLocator, PercentFormatter
 from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.analysis.plots.races import data_sets, series
-from splitmerge_cli.analysis.plots.style import FULL, REFERENCE, entry, footnote, legend, marks_along, powers
+from splitmerge_cli.analysis.plots.style import REFERENCE, entry, footnote, legend, marks_along, powers
 from splitmerge_cli.diagnostics.intervals import median_interval
 from splitmerge_cli.papers.claims import Claim, published_claims
-from splitmerge_cli.papers.drawing import Drawing
+from splitmerge_cli.papers.drawing import Drawing, in_parts
 from splitmerge_cli.papers.smag.runs import (
     FORMS,
     METHODS,
@@ -80,7 +79,13 @@ def fig3(runs: Sequence[Run]) -> Drawing:
         frames += [
             _share_reached(*key, *counted[key]) for start in STARTS for key in product([setting], METHODS, [start])
         ]
-        frames += [_share_accepted(runs, setting, method) for method in METHODS if method != "gibbs"]
+        for method in METHODS:
+            if method != "gibbs":
+                by_length = acceptance(beginnings(runs, setting, "one_cluster", method)).groupby("iteration")
+                sums, chains = by_length[["accepted", "proposed"]].sum(), by_length.size().to_numpy()
+                share = (sums["accepted"] / sums["proposed"]).to_numpy()
+                about = setting, "one_cluster", method
+                frames.append(_rows("accepted so far", *about, sums.index, share, chains))
     numbers = pd.concat(frames, ignore_index=True)
     titles = {setting: _title(runs, setting) for setting in settings}
     notes = (
@@ -112,9 +117,11 @@ def judge(runs: Sequence[Run], settings: Sequence[str]) -> list[Verdict]:
 
 
 def picture_fig3(numbers: pd.DataFrame, titles: Mapping[str, str] | None = None) -> Figure:
-    """A column for each setting, with `titles`."""
+    """The paper's two panels, of the four groups, and below them a column for each setting, with `titles`."""
     settings = list(dict.fromkeys(numbers["setting"]))
-    figure, axes = plt.subplots(4, len(settings), figsize=(FULL, 6.6), sharex=True, sharey="row", squeeze=False)
+    figure, paper, added = in_parts(2.2, 6.4)
+    _draw_paper(paper, numbers[(numbers["setting"] == settings[0]) & (numbers["start"] == COUNTED_START)])
+    axes = added.subplots(4, len(settings), sharex=True, sharey="row", squeeze=False)
     for column, setting in zip(axes.T, settings, strict=True):
         panels = dict(list(numbers[numbers["setting"] == setting].groupby("panel")))
         _draw_topics(column[0], panels["topics"][panels["topics"]["start"] == COUNTED_START])
@@ -124,6 +131,7 @@ def picture_fig3(numbers: pd.DataFrame, titles: Mapping[str, str] | None = None)
         for method, rows in panels["accepted so far"].groupby("method", sort=False):
             column[3].plot(rows["iteration"], rows["value"], linewidth=1.1, **STYLES[str(method)])
         _marks(column[3])
+        column[0].set(xscale="log")
         column[0].set_title((titles or {}).get(setting, SETTINGS[setting].capitalize()), fontsize=7)
         column[3].set_xlabel("iteration")
         powers(column[3].xaxis)
@@ -142,8 +150,26 @@ def picture_fig3(numbers: pd.DataFrame, titles: Mapping[str, str] | None = None)
         entry(label=f"iteration {EARLY}", color=REFERENCE, linewidth=0.7, linestyle=(0, (1, 2))),
     ]
     legend(figure, [*lines[:3], others[0]], [*lines[3:], others[1]])
-    footnote(figure, "Top row: medians over chains, and bands: their ranges; split-merge by coin, and Gibbs alone.")
+    footnote(figure, "Topics: medians over chains, and bands: their ranges; split-merge by coin, and Gibbs alone.")
     return figure
+
+
+def _draw_paper(part: SubFigure, numbers: pd.DataFrame) -> None:
+    """Draw Figure 3: topics against iteration of split-merge, with the share accepted, and of Gibbs alone."""
+    axes = part.subplots(1, 2, sharey=True)
+    for ax, method, letter in zip(axes, ("coin", "gibbs"), "ab", strict=True):
+        rows = numbers[(numbers["panel"] == "topics") & (numbers["method"] == method)]
+        _draw_topics(ax, rows)
+        ax.set(xlabel="iteration", xlim=(0, rows["iteration"].max()), ylim=(0, None))
+        ax.set_title(f"({letter}) {METHODS[method]}", fontsize=7.5)
+    axes[0].set_ylabel("topics")
+    accepted = numbers[(numbers["panel"] == "accepted so far") & (numbers["method"] == "coin")]
+    share = axes[0].twinx()
+    share.plot(accepted["iteration"], accepted["value"], color=REFERENCE, linewidth=1.1, linestyle=(0, (3, 1)))
+    share.grid(False)
+    share.set(ylabel="accepted (dashes)", ylim=(0, None))
+    share.yaxis.set_major_locator(MultipleLocator(0.05))
+    share.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
 
 
 def _title(runs: Sequence[Run], setting: str) -> str:
@@ -182,7 +208,6 @@ def _draw_topics(ax: Axes, numbers: pd.DataFrame) -> None:
         ax.plot(iteration, median, linewidth=1.3, **style, **marks_along(median, place, 2))
     ax.axhline(TRUE_K, color=REFERENCE, linewidth=0.7, linestyle=(0, (4, 3)))
     _marks(ax)
-    ax.set_xscale("log")
 
 
 def _share_reached(
@@ -203,14 +228,6 @@ def _draw_reached(ax: Axes, numbers: pd.DataFrame) -> None:
         ax.plot(rows["iteration"], rows["value"], drawstyle="steps-post", **look)
     _marks(ax)
     ax.set_ylim(0, 1)
-
-
-def _share_accepted(runs: Sequence[Run], setting: str, method: str) -> pd.DataFrame:
-    """Share of a form's proposals that were accepted so far, from one topic."""
-    each = acceptance(beginnings(runs, setting, "one_cluster", method))
-    sums = each.groupby("iteration")[["accepted", "proposed"]].sum()
-    share, chains = sums["accepted"] / sums["proposed"], each.groupby("iteration").size().to_numpy()
-    return _rows("accepted so far", setting, "one_cluster", method, share.index, share.to_numpy(), chains)
 
 
 FASTER = {"faster_than_gibbs": "gibbs", "coin_faster_than_pair": "pair"}
@@ -238,7 +255,13 @@ def _verdict(claim: Claim, runs: Sequence[Run], setting: str, start: str, method
     chosen, words = select(runs, setting, start, method), reading(setting, start, method)
     length = chosen[0].config["iterations"]
     if claim.metric == "acceptance_falls":
-        return _falls(claim, beginnings(runs, setting, start, method), words)
+        each = acceptance(beginnings(runs, setting, start, method))
+        first, last = each["iteration"].min(), each["iteration"].max()
+        shares = each.set_index(["iteration", "seed", "chain"])["share"]
+        change = shares[last] - shares[first]
+        sets = change.index.get_level_values("seed").to_numpy()
+        rule = f"share accepted of all {last} iterations below that of the first {first}"
+        return by_majority(claim, change, -change, rule, words, units=sets, above=0.0)
     K, sets = series(chosen, "n_clusters")[1], data_sets(chosen)
     if claim.metric == "K":
         second = K[:, K.shape[1] // 2 :]
@@ -261,13 +284,3 @@ def middle(samples: ArrayLike) -> tuple[float, float, float]:
     centre, low, high = median_interval(np.where(np.isfinite(x), x, large))
     centre, low, high = (value if value < large / 5 else np.inf for value in (centre, low, high))
     return centre, low, high
-
-
-def _falls(claim: Claim, runs: Sequence[Run], reading: str) -> Verdict:
-    each = acceptance(runs)
-    first, last = each["iteration"].min(), each["iteration"].max()
-    shares = each.set_index(["iteration", "seed", "chain"])["share"]
-    change = shares[last] - shares[first]
-    sets = change.index.get_level_values("seed").to_numpy()
-    rule = f"share accepted of all {last} iterations below that of the first {first}"
-    return by_majority(claim, change, -change, rule, reading, units=sets, above=0.0)

@@ -18,8 +18,9 @@ FIGURES = (
         "topics the posterior has; on four groups it does not have ten. So 200 documents are shown, too, with the "
         "setting that comes nearest to the claim. Chains start from one topic and from five random ones.",
         "counts.fig3",
-        shows="Twelve panels of lines over iterations on a log axis, three corpora side by side: topics of "
-        "split-merge and of Gibbs, share of chains that had ten topics from each start, share of proposals accepted.",
+        shows="Two panels as in the paper: lines of topics over iterations, of split-merge with the share accepted and "
+        "of Gibbs. Below, twelve panels on a log axis, three corpora: topics, share of chains that had ten, share "
+        "accepted.",
     ),
     PaperFigure(
         "smag-fig4",
@@ -27,24 +28,24 @@ FIGURES = (
         "topics share words, so no sampler can separate all tokens; the last column shows the best possible "
         "separation.",
         "confusion.fig4",
-        shows="Heat maps of true topic by topic found, for two corpora, three samplers and known mixtures; a last row "
-        "of the four groups by topic.",
+        shows="Two heat maps as in the paper: topics of the four groups, by Gibbs and by split-merge. Below, maps of "
+        "true topic by topic found, for two corpora, three samplers and known mixtures.",
     ),
     PaperFigure(
         "smag-fig5a",
         "The paper names neither the kind of perplexity nor the start. Its figure most likely shows fold-in; "
         "completion predicts words that were not used to estimate the mixture. Chains start from one topic and from "
-        "fifty random ones.",
+        "fifty random ones. A panel as in the paper has fold-in from one topic, the reading that counts.",
         "perplexity.fig5a",
-        shows="Eight panels of held-out perplexity, by fold-in and by completion, over iterations and over seconds, "
-        "from one topic and from 50: a line for each sampler; below, differences from Gibbs with intervals.",
+        shows="One panel as in the paper: lines of held-out perplexity over iterations, of Gibbs and split-merge. "
+        "Below, eight panels by evaluation, axis and start, and differences from Gibbs with intervals.",
     ),
     PaperFigure(
         "smag-fig5b",
         "As Figure 5a, on 16,242 postings, of which only the presence of a hundred words is known.",
         "perplexity.fig5b",
-        shows="Eight panels of held-out perplexity, by fold-in and by completion, over iterations and over seconds, "
-        "from one topic and from 50: a line for each sampler; below, differences from Gibbs with intervals.",
+        shows="One panel as in the paper: lines of held-out perplexity over iterations, of Gibbs and split-merge. "
+        "Below, eight panels by evaluation, axis and start, and differences from Gibbs with intervals.",
     ),
 )
 

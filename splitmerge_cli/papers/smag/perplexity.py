@@ -6,16 +6,14 @@ from functools import cached_property
 from itertools import product
 from typing import NamedTuple
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, SubFigure
 from numpy.typing import NDArray
 
 from splitmerge_cli.analysis.plots.races import option, pick
 from splitmerge_cli.analysis.plots.style import (
-    FULL,
     REFERENCE,
     entry,
     footnote,
@@ -27,7 +25,7 @@ from splitmerge_cli.analysis.plots.style import (
 from splitmerge_cli.diagnostics.intervals import overlapping_interval
 from splitmerge_cli.kinds.documents import PERPLEXITY
 from splitmerge_cli.papers.claims import Claim, published_claims
-from splitmerge_cli.papers.drawing import Drawing
+from splitmerge_cli.papers.drawing import Drawing, in_parts
 from splitmerge_cli.papers.smag.runs import FORMS, METHODS, STYLES, method_of, start_of
 from splitmerge_cli.papers.verdicts import Verdict, by_sign
 from splitmerge_cli.runs.store.read import Run
@@ -39,6 +37,8 @@ AXES = {"iteration": "iteration", "seconds": "sampling time (s)"}
 STARTS = {"one_cluster": "from one topic", "random": "from {K0} random topics"}
 NAMES = {"nips_abstracts": "NIPS abstracts", "20news_w100": "20 Newsgroups, 100 words"}
 SHOWN = ("gibbs", *FORMS)
+COMPARED = ("gibbs", "coin")
+"""Lines of the paper's figure: Gibbs alone, and split-merge in the form that counts."""
 HELD_OUT = 0.2
 """Share of the documents that a split holds out."""
 LATE = 0.1
@@ -144,10 +144,15 @@ def _figure(name: str, runs: Sequence[Run]) -> Drawing:
 
 
 def _picture(numbers: pd.DataFrame, curves: Curves | None = None) -> Figure:
-    """The figure; with `curves` each chain is a thin line, and each split a small mark."""
+    """The paper's panel, and below it all; with `curves` each chain is a thin line, and each split a small mark."""
     rows, columns = len(EVALUATIONS), 2 * len(STARTS)
-    figure, axes = plt.subplots(rows + 1, columns, figsize=(FULL, 5.3), height_ratios=[1] * rows + [0.62])
+    figure, paper, added = in_parts(2.2, 5.3)
+    axes = added.subplots(rows + 1, columns, height_ratios=[1] * rows + [0.62])
     means = numbers[numbers["axis"].notna()]
+    printed = means[(means["panel"] == "fold_in") & (means["start"] == "one_cluster") & means["method"].isin(COMPARED)]
+    ax = paper.subplots()
+    _draw(ax, printed[printed["axis"] == "iteration"], Where("fold_in", "one_cluster"), "iteration", curves)
+    ax.set(xscale="linear", xlim=(0, None), ylabel="perplexity")
     for (evaluation, start), of_place in means.groupby(["panel", "start"], sort=False):
         row, first = list(EVALUATIONS).index(evaluation), 2 * list(STARTS).index(start)
         for ax, axis in zip(axes[row, first : first + 2], AXES, strict=True):
@@ -157,9 +162,10 @@ def _picture(numbers: pd.DataFrame, curves: Curves | None = None) -> Figure:
         axes[row, first].set_title(_start(curves.runs, start) if curves else STARTS[start].replace("{K0} ", ""))
     for row, method in zip(axes, EVALUATIONS.values(), strict=False):
         row[0].set_ylabel(f"perplexity,\n{method}")
-    for ax, start in zip(_join_panels(figure, axes[-1]), STARTS, strict=True):
+    lower = _join_panels(added, axes[-1])
+    for ax, start in zip(lower, STARTS, strict=True):
         _draw_differences(ax, numbers[numbers["axis"].isna() & (numbers["start"] == start)], start, curves)
-    figure.axes[-2].set_ylabel("final perplexity\n− that of Gibbs")
+    lower[0].set_ylabel("final perplexity\n− that of Gibbs")
     lines = [entry(label=METHODS[m], linewidth=1.8, **STYLES[m]) for m in SHOWN]
     legend(figure, lines)
     each = "Thin: chains; thick: means over splits. Bottom: small marks are splits, large ones means."
@@ -204,7 +210,7 @@ def _draw(ax: Axes, numbers: pd.DataFrame, where: Where, axis: str, curves: Curv
     log_ticks(ax.xaxis)
 
 
-def _join_panels(figure: Figure, row: NDArray[np.object_]) -> list[Axes]:
+def _join_panels(figure: SubFigure, row: NDArray[np.object_]) -> list[Axes]:
     """Panels of twice the width in the place of a row of panels, each with a scale of its own."""
     grid = row[0].get_gridspec()
     for ax in row:

@@ -57,15 +57,13 @@ def long_form(panel: str, values: NDArray[np.float64], columns: Sequence[str]) -
     )
 
 
-def _wide(table: pd.DataFrame, panel: str) -> pd.DataFrame:
-    rows = table[table["panel"] == panel]
-    wide = rows.pivot(index="row", columns="column", values="value")
-    return wide[list(dict.fromkeys(rows["column"]))]
-
-
 def fig2(table: pd.DataFrame) -> Drawing:
     """The ten topics, and the four groups as bags of words with their mixtures."""
-    topics, bags, mixtures = (_wide(table, panel) for panel in ("topics", "groups", "mixtures"))
+    by_panel = (table[table["panel"] == panel] for panel in ("topics", "groups", "mixtures"))
+    topics, bags, mixtures = (
+        rows.pivot(index="row", columns="column", values="value")[list(dict.fromkeys(rows["column"]))]
+        for rows in by_panel
+    )
     figure = plt.figure(figsize=(FULL, 3.1))
     left, right = figure.subfigures(1, 2, width_ratios=[1, 1.35], squeeze=False)[0]
     ax = left.subplots()
@@ -167,12 +165,9 @@ def setting_of(run: Run) -> str:
 def describe_setting(run: Run) -> tuple[str, str]:
     """Documents, and hyper-parameters, in words."""
     data, model = run.config["data"], run.config["model"]
-    kept = [f"{name} = {_value(model[key])}" for key, name in (("gamma", "γ"), ("alpha0", "α₀"), ("eta", "η"))]
+    names = {"γ": model["gamma"], "α₀": model["alpha0"], "η": model["eta"]}
+    kept = [f"{k} = {str(v).replace('gamma', 'Γ') if isinstance(v, str) else f'{v:g}'}" for k, v in names.items()]
     return f"{run.config['N']} × {data['length']:,} words, Dir({data['concentration']:g})", ", ".join(kept)
-
-
-def _value(prior: object) -> str:
-    return f"{prior:g}" if isinstance(prior, (int, float)) else str(prior).replace("gamma", "Γ")
 
 
 def select(runs: Iterable[Run], setting: str, start: str, method: str) -> list[Run]:

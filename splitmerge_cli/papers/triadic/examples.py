@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 from numpy.typing import ArrayLike, NDArray
 
-from splitmerge_cli.analysis.plots import chains, style
+from splitmerge_cli.analysis.plots import races, style
 from splitmerge_cli.analysis.plots.style import FULL, entry, footnote
 from splitmerge_cli.diagnostics.intervals import share_interval
 from splitmerge_cli.kinds.tables.plots import points
@@ -86,21 +86,15 @@ class _Example:
     errors: Errors
 
 
-def _examples(runs: Sequence[Run]) -> list[_Example]:
-    """The last state of every chain, with its errors."""
+def fig2(runs: Sequence[Run]) -> Drawing:
+    """Two last states of the triadic sampler, with typical errors."""
     examples = []
-    for run in runs:
+    for run in select_runs(runs, "main", "triadic"):
         dataset = dataset_of(run)
         assert dataset.truth is not None
         partitions = run.partitions(["chain", "iteration", "labels"]).sort_values("iteration")
         for labels in partitions.groupby("chain").last()["labels"]:
             examples.append(_Example(run, labels, errors_of(dataset.values, dataset.truth, labels)))
-    return examples
-
-
-def fig2(runs: Sequence[Run]) -> Drawing:
-    """Two last states of the triadic sampler, with typical errors."""
-    examples = _examples(select_runs(runs, "main", "triadic"))
     merged = min(examples, key=lambda e: e.errors.angle)
     others = [e for e in examples if number_of(e.run) != number_of(merged.run)] or examples
     broken = max(others, key=lambda e: e.errors.second)
@@ -117,21 +111,29 @@ def fig2(runs: Sequence[Run]) -> Drawing:
         ("similar_lines_in_one_cluster", [e.errors.angle <= SIMILAR for e in examples], f"up to {SIMILAR:g}° apart"),
         ("line_in_several_clusters", [bool(e.errors.broken) for e in examples], f"{BROKEN:.0%} or more in a second"),
     ]:
-        verdicts.append(_typical(claims[metric], shows, what, name_sets(runs)))
+        # typical: the interval of its share in the data sets lies at or above the tolerance
+        k, n = sum(shows), len(shows)
+        low, high = share_interval(k, n)
+        kept = Samples.build(what, "share", range(1, n + 1), shows)
+        estimated = Estimate((k / n, low, high), n, name_sets(runs), None, (kept,))
+        verdicts.append(by_edge(claims[metric], estimated, f"{what}: in {k} of {n} last states"))
     return Drawing(picture_fig2(numbers, model), numbers, name_data(runs, verdicts), notes)
 
 
 def picture_fig2(numbers: pd.DataFrame, model: Mapping[str, float] = MODEL) -> Figure:
     """Two states: one that has two true lines in a cluster, and one with a true line in several."""
     figure, axes = plt.subplots(1, 2, figsize=(FULL, 3.6))
-    for ax, (number, state), merged in zip(axes, _split_states(numbers), (True, False), strict=True):
+    sets, half = list(dict.fromkeys(numbers["set"])), len(numbers) // 2
+    # with one set they are the halves
+    states = [numbers[numbers["set"] == one] for one in sets] if len(sets) > 1 else [numbers[:half], numbers[half:]]
+    for ax, state, merged in zip(axes, states, (True, False), strict=True):
         x, truth, labels = state[["x", "y"]].to_numpy(), state["truth"].to_numpy(), state["cluster"].to_numpy()
         errors = errors_of(x, truth, labels)
         concerned, title = errors.broken, f"one line in {errors.clusters} clusters"
         if merged:
             concerned, title = errors.merged, f"two lines, {errors.angle:.2g}° apart, in one cluster"
         _draw_example(ax, x, truth, labels, concerned, model)
-        ax.set_title(f"set {number}: {title if concerned else 'no such error'}", fontsize=8)
+        ax.set_title(f"set {state['set'].iloc[0]}: {title if concerned else 'no such error'}", fontsize=8)
     handles = [
         entry(color=style.COLOURS[0], marker="o", markersize=6, linewidth=1.5, label="fitted to a cluster"),
         entry(color=TRUE, linewidth=0.7, label="true line"),
@@ -140,15 +142,6 @@ def picture_fig2(numbers: pd.DataFrame, model: Mapping[str, float] = MODEL) -> F
     ]
     figure.legend(handles=handles, loc="outside upper left", ncols=4, columnspacing=1.4)
     return figure
-
-
-def _split_states(numbers: pd.DataFrame) -> list[tuple[int, pd.DataFrame]]:
-    """The two states, each with the number of its data set; with one set they are the halves."""
-    sets = list(dict.fromkeys(numbers["set"]))
-    if len(sets) == 1:
-        half = len(numbers) // 2
-        return [(sets[0], numbers[:half]), (sets[0], numbers[half:])]
-    return [(number, numbers[numbers["set"] == number]) for number in sets]
 
 
 def _draw_example(
@@ -178,15 +171,6 @@ def _points(example: _Example) -> pd.DataFrame:
     dataset = dataset_of(example.run)
     frame = pd.DataFrame(dataset.values, columns=["x", "y"])
     return frame.assign(set=number_of(example.run), cluster=example.labels, truth=dataset.truth)
-
-
-def _typical(claim: Claim, shows: Sequence[bool], what: str, unit: str) -> Verdict:
-    """Whether an error is typical: the interval of its share in the data sets lies at or above the tolerance."""
-    k, n = sum(shows), len(shows)
-    low, high = share_interval(k, n)
-    kept = Samples.build(what, "share", range(1, n + 1), shows)
-    estimated = Estimate((k / n, low, high), n, unit, None, (kept,))
-    return by_edge(claim, estimated, f"{what}: in {k} of {n} last states")
 
 
 MOVES = {
@@ -254,8 +238,12 @@ def picture_fig1(numbers: pd.DataFrame) -> Figure:
         ax.text(places[0] - 2.4, height, METHODS[method], fontsize=8.5, va="top", color="#222222")
         for n, x in enumerate(places, start=1):
             _state(ax, x, level, n, 2 if method == "dyadic" else 3)
-        for row in _sum_moves(numbers[numbers["method"] == method]).itertuples(index=False):
-            _transition(ax, places[row.before - 1], places[row.after - 1], level, row.share, row.acceptance)
+        here = numbers[numbers["method"] == method]
+        moves = here.groupby(["before", "after"], as_index=False)[["proposed", "accepted"]].sum()
+        for row in moves.itertuples(index=False):
+            share = row.proposed / moves["proposed"].sum()
+            acceptance = row.accepted / row.proposed if row.proposed else np.nan
+            _transition(ax, places[row.before - 1], places[row.after - 1], level, share, acceptance)
     ax.text(TRIADIC[1], 0.5, "none between 1 and 3", ha="center", va="center", fontsize=7.5, color="#444444")
     for x in (TRIADIC[0], TRIADIC[-1]):
         ax.plot([x, x], [1.7, level - 3.2], color="#bbbbbb", linewidth=0.8, linestyle=(0, (2, 2)))
@@ -263,14 +251,6 @@ def picture_fig1(numbers: pd.DataFrame) -> Figure:
     ax.plot(TRIADIC[1], 1.7, "x", color="#444444", markersize=6)
     footnote(figure, "Arrows as wide as the share of proposals; to the right: splits, to the left: merges.")
     return figure
-
-
-def _sum_moves(table: pd.DataFrame) -> pd.DataFrame:
-    """Share of the proposals and share accepted of each move, over all data sets."""
-    summed = table.groupby(["before", "after"], as_index=False)[["proposed", "accepted"]].sum()
-    summed["share"] = summed["proposed"] / summed["proposed"].sum()
-    summed["acceptance"] = summed["accepted"] / summed["proposed"].where(summed["proposed"] > 0)
-    return summed
 
 
 def _state(ax: Axes, x: float, y: float, clusters: int, items: int) -> None:
@@ -286,9 +266,9 @@ def _state(ax: Axes, x: float, y: float, clusters: int, items: int) -> None:
 def _transition(ax: Axes, start: float, end: float, y: float, share: float, acceptance: float) -> None:
     """One arrow with its numbers: splits above, merges below."""
     split = end > start
-    colour, height = (chains.SPLIT, y + 1.0) if split else (chains.MERGE, y - 1.0)
+    colour, height = (races.SPLIT, y + 1.0) if split else (races.MERGE, y - 1.0)
     gap = 2.75 if split else -2.75
-    chains.arrow(ax, (start + gap, height), (end - gap, height), share, colour)
+    races.arrow(ax, (start + gap, height), (end - gap, height), share, colour)
     text = f"{'split' if split else 'merge'}: proposed {_percent(share)}\naccepted {_percent(acceptance)}"
     place = y + 2.3 if split else y - 2.3
     va = "bottom" if split else "top"

@@ -101,8 +101,8 @@ PRINTED = ("dyadic", "neal8", "triadic")
 CURVES = [("main", "iteration"), ("main_timed", "seconds"), ("kept", "iteration"), ("kept_timed", "seconds")]
 ROW = 0.148
 """Height of a row in the table, in inches."""
-HEAD = 10
-"""Rows above our runs: the heads, the paper's and the released program's."""
+HEAD = 16
+"""Rows above our runs: the heads, the paper's table, and the released program's."""
 
 
 def table1(runs: Sequence[Run]) -> Drawing:
@@ -173,22 +173,27 @@ def _draw_table(ax: Axes, rows: Sequence[tuple[str, str]], values: Values, budge
     ax.axis("off")
     places = dict(zip(COLUMNS, [0.60, 0.72, 0.84, 0.98], strict=True))
     for column, place in places.items():
-        ax.text(place, -8.7, COLUMNS[column], ha="right", va="bottom", fontsize=7, linespacing=1.1)
+        ax.text(place, -HEAD + 1.5, COLUMNS[column], ha="right", va="bottom", fontsize=7, linespacing=1.1)
+    shade: dict[str, Any] = {"va": "center", "fontsize": 7}
+    grey = shade | {"color": "#555555"}
+    released = released_scores().to_dict("records")
+    ax.text(0, -HEAD + 2.2, "as in the paper; grey: printed", ha="left", fontweight="bold", **shade)
     paper = {(c.sampler, c.metric): c.value for c in published_claims("triadic-table1")}
-    printed: list[tuple[str, dict[str, float]]] = [
-        (f"paper: {METHODS[method]}", {f"{score}_last": paper[method, claimed] for score, claimed in CLAIMED.items()})
-        for method in METHODS
-        if method in PRINTED
-    ]
-    for row in released_scores().to_dict("records"):
+    for k, method in enumerate(PRINTED):
+        y = 2 * k - HEAD + 3.2
+        ax.plot(0.012, y, **style.look_of(colour_key(method)))
+        ax.text(0.03, y, METHODS[method], ha="left", **shade)
+        for score, claimed in CLAIMED.items():
+            column = f"{score}_last"
+            ax.text(places[column], y, _score(values["main", method, column]), ha="right", **shade)
+            ax.text(places[column], y + 0.9, _score(paper[method, claimed]), ha="right", **grey)
+    ax.text(0, -HEAD + 9.7, "added here", ha="left", fontweight="bold", **shade)
+    for y, row in enumerate(released, start=-len(released)):
         where = f"{row['ticks']:,} ticks" + (f", {row['sets']} sets" if row["sets"] < 100 else "")
         name = METHODS[row["sampler"]].partition(" (")[0]
-        printed.append((f"released, {where}: {name}", {column: row[column] for column in COLUMNS}))
-    for y, (name, scores) in enumerate(printed, start=-len(printed)):
-        shade: dict[str, Any] = {"va": "center", "fontsize": 7, "color": "#555555"}
-        ax.text(0.0, y, name, ha="left", **(shade | {"fontsize": 6.3}))
-        for column, score in scores.items():
-            ax.text(places[column], y, _score(score), ha="right", **shade)
+        ax.text(0.0, y, f"released, {where}: {name}", ha="left", **(grey | {"fontsize": 6.3}))
+        for column in COLUMNS:
+            ax.text(places[column], y, _score(row[column]), ha="right", **grey)
     for y, (setting, method) in enumerate(rows):
         if not method:
             ax.plot([0, 1], [y - 0.5, y - 0.5], color="#cccccc", linewidth=0.6, clip_on=False)

@@ -1,14 +1,10 @@
-"""Corpora of counts: bags of words of the UCI collection, sparse matrices, LDA-C.
+"""Formats of corpora that hold counts of words: a sparse matrix, UCI's bag of words, LDA-C. Each reader returns all
+documents of its file, the empty ones too, and the vocabulary.
 
-Texts of counts as the UCI collection "Bag of Words" has them, converted once into arrays that are then mapped.
-
-Three lines say how many documents, words and entries there are; every further line is an entry: document, word, count,
+Texts of counts as the UCI collection "Bag of Words" has them are converted once into arrays that are then mapped. Three
+lines say how many documents, words and entries there are; every further line is an entry: document, word, count,
 numbered from 1, documents in ascending order. The arrays are in a folder next to the text. It appears whole or not at
 all, and is made again when the text is another.
-
-Formats of corpora that hold counts of words: a sparse matrix, UCI's bag of words, LDA-C.
-
-Each reader returns all documents of its file, the empty ones too, and the vocabulary.
 """
 
 import json

@@ -67,20 +67,15 @@ def read_vocabulary(path: Path, words: int | None = None, encoding: str | None =
     return lines
 
 
-def documents_with(counts: "sparse.csr_array") -> NDArray[np.int64]:
-    """int64 ``[words]``: in how many documents each word is."""
-    n_documents = np.zeros(counts.shape[1], dtype=np.int64)
-    for start in range(0, counts.nnz, BLOCK):
-        n_documents += np.bincount(counts.indices[start : start + BLOCK], minlength=len(n_documents))
-    return n_documents
-
-
 def keep_words(documents: Documents, min_documents: int = 1) -> Documents:
     """Keep the words that occur in at least `min_documents` documents; a `DataError` for no whole number of at least
     1, or where no word is left.
     """
     require_size("data.min_documents", min_documents)
-    n_documents = documents_with(documents.counts)
+    counts = documents.counts
+    n_documents = np.zeros(counts.shape[1], dtype=np.int64)
+    for start in range(0, counts.nnz, BLOCK):
+        n_documents += np.bincount(counts.indices[start : start + BLOCK], minlength=len(n_documents))
     columns = np.flatnonzero(n_documents >= min_documents)
     if not len(columns):
         most_documents = int(n_documents.max())
@@ -91,7 +86,7 @@ def keep_words(documents: Documents, min_documents: int = 1) -> Documents:
         )
         raise DataError(f"data.min_documents={min_documents}: no word is left; expected {expected}")
     vocabulary = [documents.vocabulary[j] for j in columns]
-    return replace(documents, counts=documents.counts[:, columns], vocabulary=vocabulary)
+    return replace(documents, counts=counts[:, columns], vocabulary=vocabulary)
 
 
 def weigh(counts: "sparse.csr_array", weights: str = "tfidf") -> "sparse.csr_array":

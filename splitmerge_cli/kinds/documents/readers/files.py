@@ -1,8 +1,5 @@
-"""The user's own documents: from files and from objects.
-
-The user's own documents: which of the formats a file has, and the data set that it makes.
-
-Documents of objects: texts, lists of words, counts of words; new documents under the words of a corpus.
+"""The user's own documents: which of the formats a file has, and the data set that it makes; documents of objects:
+texts, lists of words, counts of words; new documents under the words of a corpus.
 """
 
 import hashlib
@@ -239,9 +236,7 @@ class DocumentsReading(KindReading):
         max_share: float = 1.0,
         min_length: str | int = "auto",
     ) -> Dataset:
-        """Convert an object; words are left out as of a file
-        (`splitmerge_cli.kinds.documents.readers.words.keep_words`).
-        """
+        """Convert an object; words are left out as of a file (`words.keep_words`)."""
         data, names = texts_of(data)
         data = data if has_counts(data) else list(data)
         texts = not has_counts(data) and all(isinstance(document, str) for document in data)
@@ -253,7 +248,13 @@ class DocumentsReading(KindReading):
         elif texts:
             counts, vocabulary, notes = count_texts(data, min_length)
         else:
-            counts, vocabulary = _count_words(data)
+            if any(isinstance(document, str) for document in data):
+                raise DataError("data: texts mixed with lists of words; expected one or the other")
+            check_words(data)
+            try:
+                counts, vocabulary = vectorize(data, analyzer=list)
+            except (ValueError, TypeError) as error:
+                raise DataError(f"data: {error}; expected texts, or sequences of words") from error
         words = vocabulary or [f"word {k}" for k in range(counts.shape[1])]
         meta, options = notes_entry(notes), {"min_length": min_length} if texts else {}
         from_counts = dataset(
@@ -265,16 +266,6 @@ class DocumentsReading(KindReading):
         if (stop_words, min_documents, max_share) == (None, 0, 1.0):
             return note_short_documents(from_counts)
         return note_short_documents(keep_words(from_counts, stop_words, min_documents, max_share, texts))
-
-
-def _count_words(documents: Sequence[Sequence[str]]) -> "tuple[sparse.csr_array, list[str]]":
-    if any(isinstance(document, str) for document in documents):
-        raise DataError("data: texts mixed with lists of words; expected one or the other")
-    check_words(documents)
-    try:
-        return vectorize(documents, analyzer=list)
-    except (ValueError, TypeError) as error:
-        raise DataError(f"data: {error}; expected texts, or sequences of words") from error
 
 
 def check_words(documents: Iterable[Iterable[Any]]) -> None:
@@ -313,7 +304,12 @@ def known_words(dataset: Dataset, new: Any) -> NewDocuments:
         counts, words, _ = counts_of(data)
     else:
         shortest = dataset.meta.get("documents", {}).get("options", {}).get("min_length", AUTO)
-        counts, words = _count_known(data, Words(shortest))
+        find_words = Words(shortest)
+        # documents may be empty
+        each = [find_words(document) if isinstance(document, str) else list(document) for document in data]
+        check_words(each)
+        none = sparse.csr_array((len(each), 0), dtype=np.int32)
+        counts, words = vectorize(each, analyzer=list) if any(each) else (none, [])
     if words is None:
         if counts.shape[1] != len(vocabulary):
             raise DataError(f"new documents: {counts.shape[1]} words; expected the {len(vocabulary)} of the data")
@@ -333,10 +329,3 @@ def known_words(dataset: Dataset, new: Any) -> NewDocuments:
     known_counts.sum_duplicates()
     commonest = unknown[np.argsort(-totals[unknown], kind="stable")]
     return NewDocuments(tokens_of(known_counts), int(totals[unknown].sum()), [words[k] for k in commonest[:3]])
-
-
-def _count_known(documents: Any, find_words: Words) -> "tuple[sparse.csr_array, list[str]]":
-    """Count the words of texts, or of sequences of words, which may be empty."""
-    each = [find_words(document) if isinstance(document, str) else list(document) for document in documents]
-    check_words(each)
-    return vectorize(each, analyzer=list) if any(each) else (sparse.csr_array((len(each), 0), dtype=np.int32), [])

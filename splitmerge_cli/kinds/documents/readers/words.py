@@ -1,12 +1,8 @@
-"""From texts to a corpus: words, the choice of them, and the split.
+"""From texts to a corpus: words; the choice of them, whereby stop words, rare and common ones are left out; and the
+split, by which whole documents are held out, or words of every document.
 
-Choice of words in a corpus: stop words, rare and common ones are left out.
-
-Split of a corpus: whole documents are held out, or words of every document.
-
-Words of texts: runs of letters and digits with their marks, single ideographs and Hangul syllables, and emoji.
-
-They are in lower case and composed (Unicode's form NFC). Marks that follow a letter belong to its word, so that words
+Words of texts are runs of letters and digits with their marks, single ideographs and Hangul syllables, and emoji. They
+are in lower case and composed (Unicode's form NFC). Marks that follow a letter belong to its word, so that words
 of Hindi or Thai are whole; so do the joiners of Persian and the soft hyphen, which is left out.
 """
 
@@ -65,35 +61,18 @@ def keep_words(
     texts: bool = False,
     encoding: str = "utf-8",
 ) -> Dataset:
-    """Leave out some words of the documents.
+    """Leave out some words of documents, of which nothing is held out, and which have no truth.
 
-    Parameters
-    ----------
-    whole : Dataset
-        Kind ``documents``, nothing held out, without a truth.
-    stop_words : str or Path, optional
-        ``none`` or None: no word is left out. ``english``: the words of scikit-learn's English list, in upper or lower
-        case. ``auto``: that list where it has at least 0.2 of the tokens; else, of `texts` of 20 documents or
-        more, words that more than half of the documents have. Any other: a file with a word a line.
-    min_documents : int
-        Words that fewer documents have are left out; 0: none, so that the vocabulary stays as it is.
-    max_share : float
-        Words that more than this share of the documents have are left out; 1: none.
-    texts : bool
-        Whether the words were found in texts, not given as counts of words that somebody chose.
-    encoding : str
-        Encoding of the file of stop words.
+    `stop_words`: ``none`` or None: no word is left out. ``english``: the words of scikit-learn's English list, in upper
+    or lower case. ``auto``: that list where it has at least 0.2 of the tokens; else, of `texts` of 20 documents or
+    more, words that more than half of the documents have. Any other: a file with a word a line, in this `encoding`.
+    Words are left out that fewer than `min_documents` have (0: none, so that the vocabulary stays as it is), or more
+    than the share `max_share` of them (1: none). `texts`: the words were found in texts, not given as counts of words
+    that somebody chose.
 
-    Returns
-    -------
-    Dataset
-        Documents may have become empty. ``meta["left_out"]``: number of words of the vocabulary and of tokens that are
-        left out. What ``auto`` leaves out is a note.
-
-    Raises
-    ------
-    DataError
-        An option out of range, no such file, or no word that occurs is left.
+    Documents may have become empty. ``meta["left_out"]``: number of words of the vocabulary and of tokens that are left
+    out. What ``auto`` leaves out is a note. A `DataError`: an option out of range, no such file, or no word that occurs
+    is left.
     """
     require_words(stop_words, min_documents, max_share)
     options = {
@@ -110,7 +89,10 @@ def keep_words(
     if stop_words == AUTO and not (is_kept & (documents_by_word > 0)).any():
         # there are no others
         is_kept, why_stopped = within, None
-    tokens = _drop_words(corpus.tokens, is_kept)
+    tokens = corpus.tokens
+    if not is_kept.all():
+        rest, number = tokens.take(is_kept[tokens.words]), np.cumsum(is_kept, dtype=np.int32) - np.int32(1)
+        tokens = Tokens(number[rest.words], rest.starts)
     if not len(tokens.words):
         options_text = ", ".join(f"data.{key}={'null' if value is None else value}" for key, value in options.items())
         expected = (
@@ -199,15 +181,6 @@ def _documents_with(corpus: Corpus) -> NDArray[np.int64]:
         place.sort()
     first = np.diff(place, prepend=-1) > 0
     return np.bincount(place[first] % corpus.V, minlength=corpus.V)
-
-
-def _drop_words(tokens: Tokens, is_kept: NDArray[np.bool_]) -> Tokens:
-    """Drop the tokens of all words except `is_kept` (bool ``[V]``), and renumber the kept words."""
-    if is_kept.all():
-        return tokens
-    rest = tokens.take(is_kept[tokens.words])
-    number = np.cumsum(is_kept, dtype=np.int32) - np.int32(1)
-    return Tokens(number[rest.words], rest.starts)
 
 
 LETTERS = 2
@@ -330,16 +303,13 @@ def note_unsegmented(counts: "sparse.csr_array", vocabulary: list[str]) -> list[
 def _word() -> re.Pattern[str]:
     """A word of a text that is not of ASCII alone."""
     # no plane above the first has any but selectors of variants
-    marks = [code for code in range(0x300, 0x20000) if unicodedata.category(chr(code)) in ("Mn", "Mc", "Me")]
-    return re.compile(rf"{_EMOJI}|\w(?:[\w{_ranges(marks)}]|[\u200c\u200d](?=\w))*")
-
-
-def _ranges(codes: list[int]) -> str:
-    """Write ascending character codes as the ranges between the brackets of a regular expression."""
-    code_points = np.array(codes)
-    first = np.flatnonzero(np.diff(code_points, prepend=-2) > 1)
-    last = np.append(first[1:] - 1, len(code_points) - 1)
-    return "".join(f"{chr(code_points[a])}-{chr(code_points[b])}" for a, b in zip(first, last, strict=True))
+    codes = range(0x300, 0x20000)
+    marks = np.array([code for code in codes if unicodedata.category(chr(code)) in ("Mn", "Mc", "Me")])
+    # ascending codes as the ranges between the brackets of a regular expression
+    first = np.flatnonzero(np.diff(marks, prepend=-2) > 1)
+    last = np.append(first[1:] - 1, len(marks) - 1)
+    ranges = "".join(f"{chr(marks[a])}-{chr(marks[b])}" for a, b in zip(first, last, strict=True))
+    return re.compile(rf"{_EMOJI}|\w(?:[\w{ranges}]|[\u200c\u200d](?=\w))*")
 
 
 def require_split(heldout: float, heldout_by: str, split_seed: int) -> None:
@@ -352,31 +322,16 @@ def require_split(heldout: float, heldout_by: str, split_seed: int) -> None:
 
 
 def split(whole: Dataset, heldout: float = 0.0, heldout_by: str = "document", split_seed: int = 0) -> Dataset:
-    """Hold out a share of a corpus.
+    """Hold out a share of documents, at least 0 (nothing) and less than 1.
 
-    Parameters
-    ----------
-    whole : Dataset
-        Kind ``documents``, nothing held out.
-    heldout : float
-        Share that is held out, at least 0 and less than 1; 0: nothing.
-    heldout_by : {"document", "word"}
-        ``document``: round(heldout J) documents, drawn uniformly; of the tokens of each a random half, rounded up, is
-        `observed`, so that a document of one token is observed whole and leaves nothing to predict. ``word``: tokens
-        of every document, drawn uniformly, heldout n of n, rounded up or down such that all documents together come to
-        heldout N (systematic sampling: a token is held out with probability heldout); but one token at least stays.
-    split_seed : int
-        Seed of the split, independent of the seeds of the data and of the chains.
+    By ``document``: round(heldout J) documents, drawn uniformly; of the tokens of each a random half, rounded up, is
+    `observed`, so that a document of one token is observed whole and leaves nothing to predict. By ``word``: tokens of
+    every document, drawn uniformly, heldout n of n, rounded up or down such that all documents together come to
+    heldout N (systematic sampling: a token is held out with probability heldout); but one token at least stays.
+    `split_seed` is independent of the seeds of the data and of the chains.
 
-    Returns
-    -------
-    Dataset
-        Truth, labels, names and mixtures belong to the training part; tokens keep their order.
-
-    Raises
-    ------
-    DataError
-        An option out of range; nothing is held out, nothing is left to predict, or no token to train with.
+    Truth, labels, names and mixtures belong to the training part; tokens keep their order. A `DataError`: an option out
+    of range; nothing is held out, nothing is left to predict, or no token to train with.
     """
     require_split(heldout, heldout_by, split_seed)
     options = {"heldout": heldout, "heldout_by": heldout_by, "split_seed": split_seed}

@@ -1,8 +1,8 @@
 """A background of noise behind normal clusters: ``model.noise``, rows of no cluster, uniform over a box.
 
-Each cluster has a kind of its own: with probability rho it is noise, its rows uniform over the box of the data, else its
-rows are normal as in the model without noise. The kind is integrated out, so a cluster C of rows x_i has the marginal
-likelihood
+Each cluster has a kind of its own: with probability rho it is noise, its rows uniform over the box of the data, else
+its rows are normal as in the model without noise. The kind is integrated out, so a cluster C of rows x_i has the
+marginal likelihood
 
     m(C) = (1 - rho) f(C) + rho u(C),        u(C) = prod_{i in C} 1 / V_i
 
@@ -12,13 +12,14 @@ clusters again, and the predictive of one more row is the mixture of both by the
     p(x | C) = P(normal | C) f(x | C) + P(noise | C) / V,        P(noise | C) = rho u(C) / m(C)
 
 so every sampler of the partition is exact as it stands. Under the Chinese restaurant process (a Dirichlet process whose
-base measure has an atom of weight rho at the noise) the share of noise is Beta(alpha rho, alpha (1 - rho)) a priori, and
-what is no noise is a Chinese restaurant process of concentration alpha (1 - rho): docs/derivations.md, "A background of
-noise". (Banfield and Raftery 1993; Coretto and Hennig 2016, both with one share for one uniform component.)
+base measure has an atom of weight rho at the noise) the share of noise is Beta(alpha rho, alpha (1 - rho)) a priori,
+and what is no noise is a Chinese restaurant process of concentration alpha (1 - rho): docs/derivations.md, "A
+background of noise". (Banfield and Raftery 1993; Coretto and Hennig 2016, both with one share for one uniform
+component.)
 
 ``Background`` holds a model without noise, whose columns follow its own; ``TableBackground`` a table of several types.
-There noise is uniform over the levels of a discrete column, and over the whole numbers of the box of a column of counts:
-a box of half a step more on each side has the volume that their number is.
+There noise is uniform over the levels of a discrete column, and over the whole numbers of the box of a column of
+counts: a box of half a step more on each side has the volume that their number is.
 """
 from libc.math cimport INFINITY, exp, ldexp, log, log1p
 from libc.stdint cimport int64_t

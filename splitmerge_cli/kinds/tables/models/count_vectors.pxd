@@ -46,4 +46,3 @@ cdef class GivenTotals(CountVectors):
     cdef Py_ssize_t length_all
     cdef bint is_whole_all              # whether the next has all totals that there can be, and a row's more
     cdef const double *rise_all         # [length_all] log of all_alpha (all_alpha + 1) ...
-

@@ -8,7 +8,6 @@ of the likelihood"). Items are held as their counts that are not 0, so that word
 absent cost nothing.
 """
 from libc.math cimport NAN, lgamma, log
-from libc.stdint cimport int64_t
 
 import numpy as np
 

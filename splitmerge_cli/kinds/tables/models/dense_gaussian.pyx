@@ -44,15 +44,12 @@ Here is what the three share; what a covariance has of its own is in ``gaussian_
 ``gaussian_full.pyx``.
 """
 from libc.math cimport INFINITY, NAN, exp, ldexp, lgamma, log, log1p, sqrt
-from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
 import numpy as np
 
 from splitmerge_cli.core.capabilities cimport TILE_ITEMS, DrawnParameters
 from splitmerge_cli.core.memory cimport doubles_of
-from splitmerge_cli.core.model cimport Model
-from splitmerge_cli.core.rng cimport Rng
 from splitmerge_cli.core.sums cimport BY_COLUMN, COPIED, LONGS, ROOM, STALE, WHOLES
 from splitmerge_cli.kinds.tables.models.normal cimport (
     FRACTION, ISO, LOG_FRACTION, Normal, RowWeights, Scaled, ScalePrior,

@@ -49,13 +49,7 @@ def _tables(rates, Py_ssize_t sizes):
 def find_rates(values, shape, rate, exposure=None):
     """Return the rate of each column's prior, a list of D floats. `values` and `shape`: as of the model; `rate`: None,
     a number, or one for each column; None: `shape` over the mean of each column, 1 for a column of zeros, with
-    `exposure` (of the rows) a mean by unit.
-
-    Examples
-    --------
-    >>> find_rates(np.array([[1, 0], [3, 0]]), 1.0, None)
-    [0.5, 1.0]
-    """
+    `exposure` (of the rows) a mean by unit."""
     D = values.shape[1]
     if rate is None:
         rows = values.shape[0] if exposure is None else exposure.sum()

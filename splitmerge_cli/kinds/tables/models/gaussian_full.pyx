@@ -14,7 +14,6 @@ import numpy as np
 
 from splitmerge_cli.core.memory cimport doubles_of, ints_of
 from splitmerge_cli.core.model cimport Model
-from splitmerge_cli.core.rng cimport Rng
 from splitmerge_cli.core.sums cimport ROOM_INTS, Sums
 from splitmerge_cli.kinds.tables.models.dense_gaussian cimport DenseGaussian, numbers_at, whole
 from splitmerge_cli.kinds.tables.models.gaussian_independent cimport DenseParameters
@@ -418,26 +417,21 @@ cdef class FullParameters(DenseParameters):
         tile_full(theta, self.model.D, tile, log_weight, floor, out)
 
 
-def slices(Py_ssize_t n, Py_ssize_t D):
-    """Yield n points in slices whose matrices [D, D] take 32 MB at most."""
-    cdef Py_ssize_t start, step = max(1, (1 << 22) // (D * D))
-    for start in range(0, n, step):
-        yield slice(start, start + step)
-
-
-def blocks_of(psi, there):
-    """The blocks of a matrix whose columns are `there`, [points, D]; the identity in all other rows and columns."""
-    return np.where(there[:, :, None] & there[:, None, :], psi, np.eye(len(psi)))
+def by_pattern(absent):
+    """Yield the rows that lack the same cells, and the columns that they have: they share the matrices of these."""
+    patterns, pattern_of_row = np.unique(absent, axis=0, return_inverse=True)
+    for p, missing in enumerate(patterns):
+        yield np.flatnonzero(pattern_of_row.ravel() == p), np.flatnonzero(~missing)
 
 
 def log_det_of(block):
-    """Log determinants of positive definite matrices."""
+    """Log determinant of a positive definite matrix."""
     return np.linalg.slogdet(block)[1]
 
 
 def distances(block, off):
     """off' block^-1 off of each point."""
-    return (off * np.linalg.solve(block, off[:, :, None])[:, :, 0]).sum(axis=1)
+    return (off * np.linalg.solve(block, off.T).T).sum(axis=1)
 
 
 @cython.final
@@ -526,12 +520,11 @@ cdef class FullGaussian(DenseGaussian):
         of freedom less the other columns' degrees. `psi`: Psi_n with the grain of one more point."""
         cdef double kappa = self.kappa0 + n
         found = np.empty(len(points))
-        for rows in slices(len(points), self.D):
-            there = ~absent[rows]
-            off, block = np.where(there, points[rows] - mean, 0.0), blocks_of(psi, there)
-            before = log_det_of(block - self.grain_blocks(there))
-            after = log_det_of(block) + np.log1p(kappa / (kappa + 1.0) * distances(block, off))
-            found[rows] = self.log_marginal(there, n, before, after)
+        for rows, seen in by_pattern(absent):
+            block = psi[np.ix_(seen, seen)]
+            before = log_det_of(block - self.grain_of(seen))
+            far = distances(block, points[np.ix_(rows, seen)] - mean[seen])
+            found[rows] = self.log_marginal(seen, n, before, log_det_of(block) + np.log1p(kappa / (kappa + 1.0) * far))
         return found
 
     def log_left_out(self, points, absent, Py_ssize_t k):
@@ -544,33 +537,27 @@ cdef class FullGaussian(DenseGaussian):
             return found
         self.posterior(self.sums_of(k), self.squares_of(k), n + 1, self.mean, self.scatter)
         mean, psi = numbers_at(self.mean, self.D).copy(), self.psi()
-        for rows in slices(len(points), self.D):
-            there = ~absent[rows]
-            off, block = np.where(there, points[rows] - mean, 0.0), blocks_of(psi, there)
-            rest = block - self.grain_blocks(there)
-            before = log_det_of(rest) + np.log1p(-(kappa + 1.0) / kappa * distances(rest, off))
-            found[rows] = self.log_marginal(there, n, before, log_det_of(block))
+        for rows, seen in by_pattern(absent):
+            block = psi[np.ix_(seen, seen)]
+            rest = block - self.grain_of(seen)
+            far = distances(rest, points[np.ix_(rows, seen)] - mean[seen])
+            before = log_det_of(rest) + np.log1p(-(kappa + 1.0) / kappa * far)
+            found[rows] = self.log_marginal(seen, n, before, log_det_of(block))
         return found
 
-    def log_marginal(self, there, Py_ssize_t n, before, after):
-        """Log densities of the columns that are `there` of one more point beside n, from the log determinants of their
-        blocks of Psi without and with it."""
-        cdef Py_ssize_t d
-        cdef double a, kappa = self.kappa0 + n
-        known = there.sum(axis=1)
-        a_of, constant = np.empty(self.D + 1), np.empty(self.D + 1)
-        for d in range(self.D + 1):
-            a = self.a_n(n) - 0.5 * (self.D - d)
-            a_of[d] = a
-            # of no column the density is 1
-            constant[d] = (lgamma(a + 0.5) - lgamma(a + 0.5 - 0.5 * d) - 0.5 * d * log(M_PI)
-                           + 0.5 * d * log(kappa / (kappa + 1.0))) if d else 0.0
-        return (constant[known] + a_of[known] * before - (a_of[known] + 0.5) * after
-                - there @ np.log(numbers_at(self.units, self.D)))
+    def log_marginal(self, seen, Py_ssize_t n, before, after):
+        """Log densities of the columns `seen` of one more point beside n, from the log determinants of their block of
+        Psi without and with it."""
+        cdef Py_ssize_t d = len(seen)
+        cdef double a = self.a_n(n) - 0.5 * (self.D - d), kappa = self.kappa0 + n
+        if not d:  # of no column the density is 1
+            return 0.0
+        return (lgamma(a + 0.5) - lgamma(a + 0.5 - 0.5 * d) + 0.5 * d * log(kappa / (kappa + 1.0) / M_PI)
+                + a * before - (a + 0.5) * after - np.log(numbers_at(self.units, self.D)[seen]).sum())
 
-    def grain_blocks(self, there):
-        """The grain of one point, diagonal, in the columns that are `there`: an array [points, D, D]."""
-        return np.where(there, numbers_at(self.grain, self.D), 0.0)[:, :, None] * np.eye(self.D)
+    def grain_of(self, seen):
+        """The grain of one point, a diagonal matrix of the columns `seen`."""
+        return np.diag(numbers_at(self.grain, self.D)[seen])
 
     def psi(self):
         """Psi, from the Cholesky factor in ``scatter``, with the reciprocals of its diagonal."""

@@ -22,7 +22,6 @@ Source: Gelman et al. 2013, *Bayesian Data Analysis*, sections 2.4, 2.6, 3.3, 3.
 """
 cimport cython
 from libc.math cimport INFINITY, exp, log, log1p
-from libc.stdint cimport int32_t, int64_t, uint8_t
 
 from pkgutil import resolve_name
 
@@ -31,12 +30,7 @@ import numpy as np
 from splitmerge_cli.core.capabilities cimport TILE_ITEMS, DrawnParameters
 from splitmerge_cli.core.memory cimport bytes_of, doubles_of, ints_of, longs_of
 from splitmerge_cli.core.model cimport Model
-from splitmerge_cli.core.rng cimport Rng
 from splitmerge_cli.core.sums cimport BY_COLUMN, INTS, BY_LANE, LONGS, ROOM, STALE
-from splitmerge_cli.kinds.tables.models.ordered_levels cimport OrderedLevels
-from splitmerge_cli.kinds.tables.models.real_cells cimport RealCells
-from splitmerge_cli.kinds.tables.models.regression cimport Regression
-from splitmerge_cli.kinds.tables.models.normal cimport Scaled
 
 from splitmerge_cli import priors
 from splitmerge_cli.core.capabilities import Noise

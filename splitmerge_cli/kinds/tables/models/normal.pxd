@@ -3,6 +3,7 @@ cimport cython
 from libc.stdint cimport int64_t
 
 from splitmerge_cli.core.blocks cimport Blocks
+from splitmerge_cli.core.memory cimport Memory
 from splitmerge_cli.core.rng cimport Rng
 
 
@@ -16,6 +17,7 @@ cdef enum:
 
 @cython.final
 cdef class RowWeights:
+    cdef Memory memory                  # of its arrays
     cdef readonly Py_ssize_t n          # rows that are data
     cdef readonly double nu             # degrees of freedom
     cdef int64_t *parts                 # [N] weight in units of 2^-22
@@ -37,6 +39,7 @@ cdef class RowWeights:
 
 @cython.final
 cdef class ScalePrior:
+    cdef Memory memory                  # of its arrays
     cdef readonly Py_ssize_t n          # scales: one a column; iso: one
     cdef readonly bint of_b0, of_kappa0  # which have a gamma prior and are resampled
     cdef double b0_shape, b0_rate, kappa0_shape, kappa0_rate

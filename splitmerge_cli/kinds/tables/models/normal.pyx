@@ -7,15 +7,12 @@ likelihood and of a predictive that depend on a cluster's size alone.
 cimport cython
 from libc.math cimport M_PI, exp, ldexp, lgamma, log, rint
 from libc.stdint cimport int32_t, int64_t
-from libc.stdlib cimport free
 from libc.string cimport memcmp, memset
 
 import numpy as np
 
-from splitmerge_cli.core.blocks cimport Blocks
-from splitmerge_cli.core.memory cimport doubles, doubles_of
+from splitmerge_cli.core.memory cimport doubles_of
 from splitmerge_cli.core.model cimport Model
-from splitmerge_cli.core.rng cimport Rng
 
 from splitmerge_cli import priors
 from splitmerge_cli.core.checks import as_numbers
@@ -77,11 +74,11 @@ TAILS = Choice("tails", "normal", "t: clusters have Student's t tails, by a weig
 SELECT = Flag("select", False, "covariance=diag: a column may be the same in all clusters; which ones are is part "
               "of the posterior", later=True)
 NOISE = (
-    Number("noise", 0.0, "share of the rows that are expected to be noise, uniform over model.box: a cluster is noise with "
-           "this probability; 0: none; smcmc run takes auto: 0.01 if that predicts rows better", least=0.0, most=0.5,
-           later=True),
-    Numbers("box", None, "model.noise: lowest and highest value of each column of numbers, one after another; null: those of the "
-            "data", optional=True, least=-1e30, most=1e30, each="end of a column", later=True),
+    Number("noise", 0.0, "share of the rows that are expected to be noise, uniform over model.box: a cluster is noise "
+           "with this probability; 0: none; smcmc run takes auto: 0.01 if that predicts rows better", least=0.0,
+           most=0.5, later=True),
+    Numbers("box", None, "model.noise: lowest and highest value of each column of numbers, one after another; null: "
+            "those of the data", optional=True, least=-1e30, most=1e30, each="end of a column", later=True),
 )
 """Options of a background of noise, which ``gaussian.py`` adds to a model."""
 MOST_BITS = 28
@@ -122,24 +119,17 @@ cdef class RowWeights:
     def __init__(self, Py_ssize_t N, Py_ssize_t n, Py_ssize_t D):
         cdef Py_ssize_t i
         self.n, self.nu, self.D = n, START, D
-        self.parts, self.logs = <int64_t *> doubles(N), <int64_t *> doubles(N)
-        self.weight, self.distance, self.drawn = doubles(N), doubles(N + 7), doubles(N)
+        self.memory = Memory()
+        self.parts, self.logs = <int64_t *> self.memory.doubles(N), <int64_t *> self.memory.doubles(N)
+        self.weight, self.drawn = self.memory.doubles(N), self.memory.doubles(N)
+        self.distance = self.memory.doubles(N + 7)
         for i in range(N):
             self.put(i, 1 << FRACTION)
-
-    def __dealloc__(self):
-        free(self.parts)
-        free(self.logs)
-        free(self.weight)
-        free(self.distance)
-        free(self.cells)
-        free(self.having)
-        free(self.drawn)
 
     def set_cells(self, cells):
         """Take how many columns each row has: ndarray, shape (N,)."""
         cdef Py_ssize_t i
-        self.cells, self.having = doubles(len(cells) + 7), doubles(self.D + 1)
+        self.cells, self.having = self.memory.doubles(len(cells) + 7), self.memory.doubles(self.D + 1)
         for i in range(len(cells)):
             self.cells[i] = cells[i]
             if i < self.n:
@@ -162,13 +152,11 @@ cdef class RowWeights:
         self.logs[i] = <int64_t> rint(ldexp(log(self.weight[i]), LOG_FRACTION))
 
     cdef void draw(self, Rng rng) noexcept nogil:
-        """Draw nu, then the weights, given the squared distances of all rows.
-
-        Weights are 2^-22 to 64. Nu is drawn with weights of any size integrated out, so nu and all weights together are
-        a proposal, rejected if a weight is out of range: within it the proposal's density is the target's but for a
-        constant, and the ratio is 1. After a rejection each weight is proposed given nu as it is, by the same argument:
-        whether the first proposal is rejected does not depend on the present nu and weights.
-        """
+        """Draw nu, then the weights, given the squared distances of all rows. Weights are 2^-22 to 64. Nu is drawn with
+        weights of any size integrated out, so nu and all weights together are a proposal, rejected if a weight is out
+        of range: within it the proposal's density is the target's but for a constant, and the ratio is 1. After a
+        rejection each weight is proposed given nu as it is, by the same argument: whether the first proposal is
+        rejected does not depend on the present nu and weights."""
         cdef double[32] odds
         cdef double top = 0.0, nu
         cdef Py_ssize_t i, t
@@ -258,9 +246,9 @@ cdef class ScalePrior:
         cdef Py_ssize_t d
         cdef const double[::1] begin = start
         self.n, self.log_unit, self.least, self.most = len(start), log_unit, least, MOST_SCALE
-        self.held = unit, square
+        self.held, self.memory = (unit, square), Memory()
         self.unit = doubles_of(unit)
-        self.b0, self.precision = doubles(self.n), doubles(self.n)
+        self.b0, self.precision = self.memory.doubles(self.n), self.memory.doubles(self.n)
         for d in range(self.n):
             self.b0[d] = begin[d]
         self.of_b0, self.of_kappa0 = isinstance(b0, Gamma), isinstance(kappa0, Gamma)
@@ -270,20 +258,14 @@ cdef class ScalePrior:
             self.kappa0_shape, self.kappa0_rate = kappa0.shape, kappa0.rate
         self.kappa0 = start_value(kappa0, LEAST_WEIGHT, MOST_WEIGHT)
 
-    def __dealloc__(self):
-        free(self.b0)
-        free(self.precision)
-
     cdef void begin(self) noexcept nogil:
         """Start the sums over clusters."""
         memset(self.precision, 0, self.n * sizeof(double))
         self.distance = 0.0
 
     cdef void draw(self, Rng rng, double shapes, double means) noexcept nogil:
-        """Draw the scales, column by column, then kappa0, given the sums.
-
-        `shapes`: K times the shape of one variance's prior; `means`: K D.
-        """
+        """Draw the scales, column by column, then kappa0, given the sums. `shapes`: K times the shape of one variance's
+        prior; `means`: K D."""
         cdef Py_ssize_t d
         cdef double value
         if self.of_b0:

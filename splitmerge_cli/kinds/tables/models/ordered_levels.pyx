@@ -13,12 +13,10 @@ column.
 """
 cimport cython
 from libc.math cimport log
-from libc.stdint cimport int32_t
 
 import numpy as np
 
 from splitmerge_cli.core.memory cimport doubles_of, ints_of
-from splitmerge_cli.core.rng cimport Rng
 from splitmerge_cli.core.sums cimport BY_COLUMN, ROOM, Sums
 
 cdef extern from "simd_math.h":

@@ -11,14 +11,11 @@ add to a score comes first: the methods take that sum and go on with it.
 """
 cimport cython
 from libc.math cimport M_PI, lgamma, log, log1p, sqrt
-from libc.stdint cimport int32_t, int64_t
 
 import numpy as np
 
 from splitmerge_cli.core.memory cimport doubles_of, ints_of
-from splitmerge_cli.core.rng cimport Rng
 from splitmerge_cli.core.sums cimport BY_COLUMN, BY_LANE, LONGS, ROOM, WHOLES, Sums
-from splitmerge_cli.kinds.tables.models.normal cimport ScalePrior
 
 from splitmerge_cli.core.options import Gamma
 from splitmerge_cli.core.shared import share

@@ -21,13 +21,11 @@ u given these and y, and forgets the coefficients (Albert and Chib 1993). Given 
 """
 cimport cython
 from libc.math cimport M_PI, erfc, exp, lgamma, log, log1p, rint, sqrt
-from libc.stdint cimport int8_t, int32_t, int64_t
 from libc.string cimport memcpy
 
 import numpy as np
 
 from splitmerge_cli.core.memory cimport bytes_of, doubles_of
-from splitmerge_cli.core.rng cimport Rng
 from splitmerge_cli.core.sums cimport BY_COLUMN, INTS, BY_LANE, LONGS, ROOM, STALE, WHOLES, Sums
 from splitmerge_cli.kinds.tables.models.gaussian_full cimport factorise
 

@@ -1,0 +1,456 @@
+/* Log marginal likelihoods of what joins two blocks, or is within one, in multiples of their unit.
+
+   A cell holds sums of whole numbers over the pairs of nodes of two blocks: for every part (a relation, or one direction
+   of it) the number of edges, of unknown pairs, and what their values add up to. Each number that is computed from a
+   cell is rounded once, so that sums and differences of them are exact, whatever their order.
+
+   Rising factorials are read from tables. Past the end of a table, which only networks of more than some 2,800 nodes
+   reach, an entry is computed. No entry is read that does not exist, not even where its value would not count: a block
+   that a row leaves out is left out of its loop. */
+#ifndef SMCMC_CELLS_H
+#define SMCMC_CELLS_H
+#include <assert.h>
+#include <math.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include "simd_math.h"
+
+#define FAR_BITS 16
+#define MOST_SLOTS 128
+/* parts from which on those without entries are left out of sums */
+#define MANY_PARTS 4
+
+/* gathers of eight table entries at a time are slower than loads one by one */
+#if defined(__GNUC__) && !defined(__clang__)
+#define SCALAR __attribute__((optimize("no-tree-vectorize")))
+#else
+#define SCALAR
+#endif
+
+enum { EXACT_EDGES, RATES };           /* how edges come about: Bernoulli, or Poisson */
+enum { NO_VALUES, REAL_VALUES, LEVELS }; /* what an edge has besides */
+
+typedef struct {
+    int64_t m, value;
+} far_t;
+
+typedef struct {
+    far_t *far;       /* [1 << FAR_BITS] entries past the end, by a hash of m; m = 0: none */
+    const int64_t *at; /* [length] log of b (b + 1) ... (b + m - 1), in units */
+    int64_t length;
+    long double base; /* log Gamma(b) */
+    long double b;
+    long double per;  /* units in one */
+} rise_t;
+
+typedef struct {
+    int edges, values;
+    int slot;          /* of the number of edges in a cell; sums of values follow */
+    int unknown;       /* slot of unknown pairs, -1 none */
+    int n_levels;
+    int first;         /* the only direction, or the one that counts what is within a block */
+    int directed, loops, corrected;
+    int log_row;       /* of counts whose pairs are all known: which row of kept logarithms has theirs; else -1 */
+    int near;          /* Bernoulli: whether no index lies past a table */
+    rise_t edge, gap, pair; /* Bernoulli: of beta1, beta0 and their sum */
+    rise_t rise;       /* Poisson: of the shape */
+    double shape, rate, offset, exposure; /* shape log rate; what one of m counts as: half a pair where degrees
+                                             are corrected, else a pair */
+    double per;        /* units in one */
+    /* values */
+    const double *half; /* [edges + 2] log Gamma(a0 + n / 2) - log Gamma(a0) + a0 log b0 - n / 2 log 2 pi */
+    double kappa0, a0, b0, step, square; /* a sum counts steps, a sum of squares their squares */
+    rise_t level, all_levels;
+} part_t;
+
+typedef struct {
+    part_t *part;       /* [n] */
+    int n, V;           /* parts, and numbers of a cell */
+    int sided;          /* two kinds of nodes */
+    int plain;          /* a cell is a number of Bernoulli edges without a direction */
+} form_t;
+
+/* log Gamma(x) by Stirling's series: of x > 2^19 what is left out is below 1e-32 */
+static inline long double log_gamma_far(long double x)
+{
+    const long double half_log_2pi = 0.918938533204672741780329736405617639861L;
+    return (x - 0.5L) * logl(x) - x + half_log_2pi + 1 / (12 * x) - 1 / (360 * x * x * x);
+}
+
+static int64_t rise_far(const rise_t *t, int64_t m)
+{
+    far_t *kept = t->far + ((uint64_t)m * 0x9e3779b97f4a7c15u >> (64 - FAR_BITS));
+    if (kept->m != m) {
+        kept->value = llrintl(t->per * (log_gamma_far(m + t->b) - t->base));
+        kept->m = m;
+    }
+    return kept->value;
+}
+
+static inline int64_t entry(const rise_t *t, int64_t m, int near)
+{
+    assert(m >= 0 && (!near || m < t->length));
+    return near || m < t->length ? t->at[m] : rise_far(t, m);
+}
+
+/* One logarithm, the same bits as among others. */
+static inline double log_one(double x)
+{
+    const lanes all = x - (lanes){0};
+    return lanes_log(all)[0];
+}
+
+/* log Gamma(x), Stirling's series from 16 on: what is left out is below 1e-15 */
+static inline double log_gamma(double x)
+{
+    if (x < 16) return lgamma(x);
+    const double y = 1 / (x * x);
+    return (x - 0.5) * log_one(x) - x + 0.91893853320467274178
+           + (1. / 12 - y * (1. / 360 - y * (1. / 1260 - y * (1. / 1680 - y / 1188)))) / x;
+}
+
+/* of the values of n edges, s: their sums */
+static inline int64_t value_lik(const part_t *p, int64_t n, const int64_t *s)
+{
+    if (p->values == REAL_VALUES) {
+        const double sum = s[0] * p->step, weight = p->kappa0 + n;
+        const double scatter = s[1] * p->square - sum * sum / weight;
+        return llrint(p->per * (p->half[n] - (p->a0 + 0.5 * n) * log_one(p->b0 + 0.5 * (scatter > 0 ? scatter : 0))
+                                - 0.5 * log_one(weight / p->kappa0)));
+    }
+    int64_t total = -entry(&p->all_levels, n, 0);
+    for (int v = 0; v < p->n_levels; v++)
+        total += entry(&p->level, s[v], 0);
+    return total;
+}
+
+/* of e Bernoulli edges among m pairs */
+static inline int64_t exact_lik(const part_t *p, int64_t e, int64_t m, int near)
+{
+    return entry(&p->edge, e, near) + entry(&p->gap, m - e, near) - entry(&p->pair, m, near);
+}
+
+/* of a sum s of Poisson counts, log_rate: log(rate + m) of m pairs */
+static inline int64_t rate_lik(const part_t *p, int64_t s, double log_rate)
+{
+    return entry(&p->rise, s, 0) - llrint(p->per * ((p->shape + s) * log_rate - p->offset));
+}
+
+/* of the sums s and t of both directions, rounded once */
+static inline int64_t rates_lik(const part_t *p, int64_t s, int64_t t, double log_rate)
+{
+    return entry(&p->rise, s, 0) + entry(&p->rise, t, 0)
+           - llrint(p->per * ((2 * p->shape + (s + t)) * log_rate - 2 * p->offset));
+}
+
+static inline double rate_of(const part_t *p, int64_t m)
+{
+    return p->rate + p->exposure * m;
+}
+
+/* of a part whose edges are among m pairs */
+static inline int64_t part_lik(const part_t *p, const int64_t *cell, int64_t m)
+{
+    const int64_t *s = cell + p->slot;
+    int64_t total;
+    if (p->unknown >= 0) m -= cell[p->unknown];
+    total = p->edges == EXACT_EDGES ? exact_lik(p, s[0], m, 0) : rate_lik(p, s[0], log_one(rate_of(p, m)));
+    if (p->values != NO_VALUES && s[0]) total += value_lik(p, s[0], s + 1);
+    return total;
+}
+
+/* pairs of nodes of two blocks, of a0 and b0 nodes of the one kind, a1 and b1 of the other */
+static inline int64_t pairs_between(int64_t a0, int64_t a1, int64_t b0, int64_t b1, int sided)
+{
+    return sided ? a0 * b1 + a1 * b0 : a0 * b0;
+}
+
+/* Whether a part and the next are both directions of counts, all of whose pairs are known. */
+static inline int is_pair(const part_t *part)
+{
+    return part->log_row >= 0 && part->first && part->directed;
+}
+
+/* of some parts of a cell of two blocks with m pairs */
+static inline int64_t parts_lik(const part_t *parts, int n, const int64_t *cell, int64_t m)
+{
+    int64_t total = 0;
+    for (int p = 0; p < n; p++) {
+        const part_t *part = parts + p;
+        if (is_pair(part)) {
+            const double log_rate = log_one(rate_of(part, m << part->corrected));
+            total += rates_lik(part, cell[part->slot], cell[part[1].slot], log_rate);
+            p++;
+        } else
+            total += part_lik(part, cell, m << part->corrected);
+    }
+    return total;
+}
+
+/* of a cell of two blocks */
+static inline int64_t cell_lik(const form_t *f, const int64_t *cell, int64_t m)
+{
+    return f->plain ? exact_lik(f->part, *cell, m, f->part->near) : parts_lik(f->part, f->n, cell, m);
+}
+
+/* of the pairs within a block of n0 and n1 nodes */
+static inline int64_t within_lik(const form_t *f, const int64_t *cell, int64_t n0, int64_t n1)
+{
+    int64_t total = 0;
+    if (f->plain)
+        return exact_lik(f->part, *cell, n0 * (n0 - 1) / 2 + (f->part->loops ? n0 : 0), f->part->near);
+    for (int p = 0; p < f->n; p++) {
+        const part_t *part = f->part + p;
+        if (!part->first) continue;
+        int64_t m;
+        if (f->sided)
+            m = n0 * n1 << part->corrected;
+        else if (part->corrected)
+            m = part->directed ? 2 * n0 * n0 : n0 * n0;
+        else
+            m = (part->directed ? n0 * (n0 - 1) : n0 * (n0 - 1) / 2) + (part->loops ? n0 : 0);
+        total += part_lik(part, cell, m);
+    }
+    return total;
+}
+
+/* Blocks k < K but a and b, against one other: of n0[k] + d0 and n1[k] + d1 nodes of either kind, the other of b0 and
+   b1; their cell is row[k], and `add` besides: one cell for all, or with `every` that of each block. */
+typedef struct {
+    const int64_t *row, *add;
+    int every;
+    const int32_t *n0, *n1;
+    ptrdiff_t K, a, b;
+    int64_t d0, d1, b0, b1;
+} row_t;
+
+static inline int64_t pairs_of(const form_t *f, const row_t *r, ptrdiff_t k)
+{
+    return pairs_between(r->n0[k] + r->d0, r->n1[k] + r->d1, r->b0, r->b1, f->sided);
+}
+
+/* `term` of every block of a row but those left out, where a cell is a number; `near` a constant in it. */
+#define EACH_PLAIN(near, term) \
+    for (ptrdiff_t k = 0; k < K; k++) \
+        if (k != a && k != b) { \
+            term(near) \
+        }
+
+/* Edges that are Bernoulli, and all known. */
+#define PLAIN(near) out[k] += exact_lik(part, row[k] + add[k * step], (n0[k] + d0) * b0, near);
+SCALAR static void add_exact(const form_t *f, const part_t *part, row_t r, int64_t *restrict out)
+{
+    const ptrdiff_t K = r.K, a = r.a, b = r.b, V = f->V, step = r.every ? V : 0;
+    const int64_t *restrict row = r.row + part->slot, *restrict add = r.add + part->slot;
+    const int32_t *restrict n0 = r.n0;
+    const int64_t d0 = r.d0, b0 = r.b0;
+    if (!f->plain) {
+        for (ptrdiff_t k = 0; k < K; k++)
+            if (k != a && k != b)
+                out[k] += exact_lik(part, row[k * V] + add[k * step], pairs_of(f, &r, k) << part->corrected, 0);
+    } else if (part->near) {
+        EACH_PLAIN(1, PLAIN)
+    } else {
+        EACH_PLAIN(0, PLAIN)
+    }
+}
+
+/* The logarithms of the rates of eight blocks from `first` on, up to the last. */
+static inline void fill_lanes(const form_t *f, const part_t *part, const row_t *r, ptrdiff_t first, double *restrict x)
+{
+    for (ptrdiff_t h = 0; h < 8; h++)
+        x[h] = rate_of(part, pairs_of(f, r, first + h < r->K ? first + h : first) << part->corrected);
+    EACH_LANE(h) LANES_TO(x + h) = lanes_log(LANES_AT(x + h));
+}
+
+/* All logarithms of a row that are kept; `logs`: rows of `cap`, a multiple of 8. */
+static void fill_logs(const form_t *f, const row_t *r, double *restrict logs, ptrdiff_t cap)
+{
+    for (int p = 0; p < f->n; p++)
+        if (f->part[p].log_row >= 0 && f->part[p].first)
+            for (ptrdiff_t first = 0; first < r->K; first += 8)
+                fill_lanes(f, f->part + p, r, first, logs + f->part[p].log_row * cap + first);
+}
+
+/* Edges that are counts, and all pairs known; `logs`: those of the row, NULL where they are not kept. Returns whether
+   the next part, the other direction, is counted, too. */
+static int add_rates(const form_t *f, const part_t *part, row_t r, const double *restrict logs, ptrdiff_t cap,
+                     int64_t *restrict out)
+{
+    const int both = is_pair(part), V = f->V;
+    const ptrdiff_t step = r.every ? V : 0, K = r.K, a = r.a, b = r.b;
+    const int64_t *restrict s = r.row + part->slot, *restrict t = r.row + part[both].slot;
+    const int64_t *restrict more = r.add + part->slot, *restrict back = r.add + part[both].slot;
+    for (ptrdiff_t first = 0; first < K; first += 8) {
+        double x[8] __attribute__((aligned(64)));
+        const int width = K - first < 8 ? (int)(K - first) : 8;
+        const double *log_rates = logs + part->log_row * cap + first;
+        if (!logs) {
+            fill_lanes(f, part, &r, first, x);
+            log_rates = x;
+        }
+        for (int h = 0; h < width; h++) {
+            const ptrdiff_t k = first + h;
+            if (k == a || k == b) continue;
+            out[k] += both ? rates_lik(part, s[k * V] + more[k * step], t[k * V] + back[k * step], log_rates[h])
+                           : rate_lik(part, s[k * V] + more[k * step], log_rates[h]);
+        }
+    }
+    return both;
+}
+
+/* out[k] += of each block of a row; `logs`: rows of `cap` kept logarithms, NULL for none */
+static void add_row(const form_t *f, const row_t *r, const double *logs, ptrdiff_t cap, int64_t *restrict out)
+{
+    const int V = f->V;
+    for (int p = 0; p < f->n; p++) {
+        const part_t *part = f->part + p;
+        if (part->values != NO_VALUES || part->unknown >= 0) {
+            for (ptrdiff_t k = 0; k < r->K; k++) {
+                if (k == r->a || k == r->b) continue;
+                int64_t cell[MOST_SLOTS];
+                for (int v = 0; v < V; v++)
+                    cell[v] = r->row[k * V + v] + r->add[(r->every ? k * V : 0) + v];
+                out[k] += part_lik(part, cell, pairs_of(f, r, k) << part->corrected);
+            }
+        } else if (part->edges == EXACT_EDGES)
+            add_exact(f, part, *r, out);
+        else
+            p += add_rates(f, part, *r, logs, cap, out);
+    }
+}
+
+/* out[k] = of each block of a row, 0 of those that it leaves out */
+static void fill_row(const form_t *f, const row_t *r, const double *logs, ptrdiff_t cap, int64_t *restrict out)
+{
+    memset(out, 0, r->K * sizeof *out);
+    add_row(f, r, logs, cap, out);
+}
+
+/* ``sum_row`` where a cell is a number. */
+#define SUM(near) total += exact_lik(part, row[k] + add[k * step], n0[k] * b0, near);
+SCALAR static int64_t sum_plain(const form_t *f, const row_t *r)
+{
+    const part_t *part = f->part;
+    const ptrdiff_t K = r->K, a = r->a, b = r->b, step = r->every;
+    const int64_t *row = r->row, *add = r->add;
+    const int32_t *n0 = r->n0;
+    const int64_t b0 = r->b0;
+    int64_t total = 0;
+    if (part->near) {
+        EACH_PLAIN(1, SUM)
+    } else {
+        EACH_PLAIN(0, SUM)
+    }
+    return total;
+}
+
+/* The sum of ``fill_row`` for blocks as they are; `room`: of K numbers. */
+static int64_t sum_row(const form_t *f, const row_t *r, int64_t *restrict room)
+{
+    int64_t total = 0;
+    if (f->plain) return sum_plain(f, r);
+    fill_row(f, r, NULL, 0, room);
+    for (ptrdiff_t k = 0; k < r->K; k++)
+        total += room[k];
+    return total;
+}
+
+/* ``add_gains`` where a cell is a number. */
+#define GAINS(near) out[k] += exact_lik(part, row[k] + more, (n0[k] + d0) * b0, near) - zero[k];
+SCALAR static void add_plain(const form_t *f, const row_t *r, const int64_t *restrict zero, int64_t *restrict out)
+{
+    const part_t *part = f->part;
+    const ptrdiff_t K = r->K, a = r->a, b = r->b;
+    const int64_t *restrict row = r->row;
+    const int32_t *restrict n0 = r->n0;
+    const int64_t d0 = r->d0, b0 = r->b0, more = *r->add;
+    if (part->near) {
+        EACH_PLAIN(1, GAINS)
+    } else {
+        EACH_PLAIN(0, GAINS)
+    }
+}
+
+/* out[k] += of each block of a row, less zero[k], which is that without `add`, one cell for all. Of many parts most
+   have nothing to add: those alone that have, with it less without it. */
+static void add_gains(const form_t *f, const row_t *r, const int64_t *restrict zero, const double *logs, ptrdiff_t cap,
+                      int64_t *restrict out)
+{
+    const int V = f->V;
+    if (f->plain) {
+        add_plain(f, r, zero, out);
+        return;
+    }
+    if (f->n < MANY_PARTS) {
+        add_row(f, r, logs, cap, out);
+        for (ptrdiff_t k = 0; k < r->K; k++)
+            out[k] -= k != r->a && k != r->b ? zero[k] : 0;
+        return;
+    }
+    for (int p = 0, width; p < f->n; p += width) {
+        const part_t *part = f->part + p;
+        width = 1 + is_pair(part);
+        const int first = part->slot, end = p + width < f->n ? part[width].slot : V;
+        int v = first;
+        while (v < end && !r->add[v]) v++;
+        if (v == end) continue;
+        for (ptrdiff_t k = 0; k < r->K; k++) {
+            if (k == r->a || k == r->b) continue;
+            const int64_t m = pairs_of(f, r, k);
+            int64_t cell[MOST_SLOTS];
+            for (v = first; v < end; v++)
+                cell[v] = r->row[k * V + v] + r->add[v];
+            out[k] += parts_lik(part, width, cell, m) - parts_lik(part, width, r->row + k * V, m);
+        }
+    }
+}
+
+/* Where a cell is a number: score[k] += what an item of block `a` adds to each other block against the rest of its own,
+   of m nodes, which it has c edges to, less what now[k] and zero[k] count of that. row[k]: edges of its block, edges[k]:
+   of the item. Returns the sum over these k of what the item adds to the rest of its own block. */
+#define OWN(near) \
+    const int64_t pairs = n0[k] * m, rest = row[k] - edges[k]; \
+    const int64_t without = exact_lik(part, rest, pairs, near); \
+    score[k] += exact_lik(part, rest + c, pairs + m, near) - without + now[k] - zero[k]; \
+    stay += now[k] - without;
+SCALAR static int64_t add_own(const form_t *f, const int64_t *restrict row, const int64_t *restrict edges,
+                              const int32_t *restrict n0, ptrdiff_t K, ptrdiff_t a, int64_t m, int64_t c,
+                              const int64_t *restrict now, const int64_t *restrict zero, int64_t *restrict score)
+{
+    const part_t *part = f->part;
+    const ptrdiff_t b = a;
+    int64_t stay = 0;
+    if (part->near) {
+        EACH_PLAIN(1, OWN)
+    } else {
+        EACH_PLAIN(0, OWN)
+    }
+    return stay;
+}
+
+/* Count the items neighbour[:n] by their columns z, those with z < 0 left out; returns how many columns were touched,
+   which are listed. The columns' counts are 0 before. */
+static ptrdiff_t count_neighbours(const int32_t *restrict neighbour, ptrdiff_t n, const int32_t *restrict z,
+                                  int64_t *restrict count, int32_t *restrict touched)
+{
+    ptrdiff_t found = 0;
+    for (ptrdiff_t t = 0; t < n; t++) {
+        const int32_t k = z[neighbour[t]];
+        if (k < 0) continue;
+        /* no branch on whether k is new, which is often mistaken */
+        touched[found] = k;
+        found += count[k] == 0;
+        count[k]++;
+    }
+    return found;
+}
+
+/* score[k] += row[k] for k < K */
+static inline void add_numbers(const int64_t *restrict row, ptrdiff_t K, int64_t *restrict score)
+{
+    for (ptrdiff_t k = 0; k < K; k++)
+        score[k] += row[k];
+}
+#endif

@@ -1,0 +1,208 @@
+"""Which form of degrees a network takes: likelihoods of both are of the same data, and the choice follows from them."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from smcmc import Posterior, sample
+from splitmerge_cli.config import compose
+from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.fits.candidates import model_of
+from splitmerge_cli.kinds.networks import start
+from splitmerge_cli.kinds.networks.data import Relation, Relations, network_of
+from splitmerge_cli.kinds.networks.layout import CORRECTED, PLAIN
+from splitmerge_cli.kinds.networks.quantities import SPREAD
+from splitmerge_cli.kinds.networks.readers.adjacency import adjacency, simple_graph
+from splitmerge_cli.kinds.networks.relations import Relations as Model
+from splitmerge_cli.kinds.networks.start import Degrees, compare_degrees, degrees_scatter, log_exclusion
+from splitmerge_cli.runs.checks import check_fit
+from splitmerge_cli.runs.draws import State
+from splitmerge_cli.runs.starts import start_of
+
+LABELS = np.array([0, 0, 0, 0, 1, 1, 1], dtype=np.int32)
+SIDES = np.array([0, 0, 0, 0, 1, 1, 1], dtype=np.int8)
+PRIORS: dict[str, dict[str, float]] = {
+    "wide": {"shape": 3.0, "rate": 2.0, "propensity": 4.0},
+    "narrow": {"shape": 3e4, "rate": 4e4, "propensity": 3e4},
+}
+
+
+def draw_means(
+    relations: Relations, prior: dict[str, float], draws: int, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Every pair that may have an edge, and its expected number of edges in draws of the prior, ``[draws, pairs]``."""
+    layer, sides, N = relations.layers[0], relations.sides, relations.N
+    theta = np.ones((2, draws, N))
+    for way in range(2):
+        for k in range(2):
+            here = np.flatnonzero(k == LABELS)
+            theta[way][:, here] = len(here) * rng.dirichlet(np.full(len(here), prior["propensity"]), draws)
+    rate = rng.gamma(prior["shape"], 1.0 / prior["rate"], (draws, 2, 2))
+    if not layer.directed:
+        theta[1], rate[:, 1, 0] = theta[0], rate[:, 0, 1]
+    pairs = [(i, j) for i in range(N) for j in range(N) if layer.loops or i != j]
+    if sides is not None:
+        pairs = [(i, j) for i, j in pairs if sides[i] < sides[j]]
+    elif not layer.directed:
+        pairs = [(i, j) for i, j in pairs if i <= j]
+    i, j = np.array(pairs).T
+    half = np.where((i == j) & (not layer.directed), 0.5, 1.0)
+    return np.stack([i, j], axis=1), half * theta[0][:, i] * theta[1][:, j] * rate[:, LABELS[i], LABELS[j]]
+
+
+@pytest.mark.parametrize("form", ["simple", "loops", "directed", "two kinds"])
+@pytest.mark.parametrize("name", PRIORS)
+def test_corrected_degrees_have_the_likelihood_of_a_network_without_multiple_edges(form: str, name: str) -> None:
+    """Against draws of the prior: each pair has an edge with 1 - exp(-mean), and no node one to itself. A bound, and
+    the likelihood itself where the posterior is narrow."""
+    rng, prior = np.random.default_rng(5), PRIORS[name]
+    layer = Relation("", np.zeros((0, 2), np.int32), directed=form == "directed", loops=form == "loops")
+    sides = SIDES if form == "two kinds" else None
+    pairs, mean = draw_means(Relations(7, (layer,), sides), prior, 50_000, rng)
+    edge = rng.random(len(pairs)) < 0.4
+    relations = Relations(7, (replace(layer, ends=pairs[edge].astype(np.int32)),), sides)
+    log_p = np.where(edge, np.log(-np.expm1(-mean)), -mean).sum(axis=1)
+    expected = np.logaddexp.reduce(log_p) - np.log(len(log_p))
+    model = Model(relations, simple_graph(relations), degrees=CORRECTED, **prior)
+    model.set_labels(LABELS)
+    multiple = model.log_lik_total()
+    gained = log_exclusion(relations, LABELS, {"degrees": CORRECTED, "beta1": 1.0, "beta0": 1.0, **prior})
+    assert gained > 0.5
+    if name == "narrow":
+        assert multiple + gained == pytest.approx(expected, abs=0.005)
+    else:
+        assert multiple + 0.5 * gained < multiple + gained < expected + 0.05
+
+
+def draw_network(seed: int, *, is_heavy: bool) -> tuple[Dataset, NDArray[np.int64]]:
+    """Five groups of 240 nodes, with alike or very different degrees within them; and the groups."""
+    rng = np.random.default_rng(seed)
+    labels = rng.integers(5, size=240)
+    theta = np.minimum((1.0 - rng.random(240)) ** (-1.0 / 1.5), 15.0) if is_heavy else np.ones(240)
+    mean = np.outer(theta, theta) * np.where(labels[:, None] == labels, 12.0, 1.0)
+    mean *= 2.0 * 2_000 / mean.sum()
+    i, j = np.nonzero(np.triu(rng.random((240, 240)) < -np.expm1(-mean), 1))
+    return Dataset("made", "graph", adjacency(240, i, j)), labels
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_networks_take_the_form_that_made_them(seed: int) -> None:
+    model = compose(["data=network", "N=60"]).model
+    heavy = compare_degrees(model, draw_network(seed, is_heavy=True)[0])
+    assert heavy.taken == CORRECTED and heavy.blocks[0] == 5 < heavy.blocks[1]
+    even = compare_degrees(model, draw_network(seed, is_heavy=False)[0])
+    assert even.taken == PLAIN and even.blocks[0] == 5 and even.ahead > start.ALIKE
+    assert not degrees_scatter(network_of(draw_network(seed, is_heavy=False)[0]))
+
+
+def test_blocks_explain_degrees_of_core_and_periphery() -> None:
+    rng = np.random.default_rng(0)
+    labels = np.arange(200) % 2
+    p = np.array([[0.3, 0.1], [0.1, 0.02]])[labels[:, None], labels]
+    i, j = np.nonzero(np.triu(rng.random(p.shape) < p, 1))
+    dataset = Dataset("made", "graph", adjacency(200, i, j))
+    assert degrees_scatter(network_of(dataset))
+    found = compare_degrees(compose(["data=network", "N=60"]).model, dataset)
+    assert (found.taken, found.blocks[0]) == (PLAIN, 2)
+
+
+def test_forms_that_are_alike_are_told_apart_by_their_blocks() -> None:
+    assert str(Degrees(CORRECTED, 0.01, (5, 11))) == (
+        "corrected, which describes the network as well with 5 blocks as plain with 11 blocks"
+    )
+    assert str(Degrees(CORRECTED, -0.04, (5, 11))) == str(Degrees(CORRECTED, 0.01, (5, 11)))
+    assert str(Degrees(PLAIN, 0.07, (2, 1))) == (
+        "plain, which describes the network better than corrected, by 0.070 nats an edge (2 blocks, not 1 block)"
+    )
+    assert Degrees(PLAIN, 0.07, (2, 1)).as_records() == [
+        {"degrees": PLAIN, "blocks": 2, "behind": 0.0},
+        {"degrees": CORRECTED, "blocks": 1, "behind": 0.07},
+    ]
+
+
+@pytest.mark.parametrize(("ahead", "plain", "corrected", "taken"), [
+    (0.04, 5, 3, CORRECTED), (-0.04, 5, 3, CORRECTED), (-0.06, 5, 3, PLAIN),
+    (0.04, 3, 5, PLAIN), (0.06, 3, 5, CORRECTED), (0.01, 4, 4, CORRECTED), (-0.01, 4, 4, PLAIN),
+])  # fmt: skip
+def test_the_rule_of_the_choice(
+    monkeypatch: pytest.MonkeyPatch, ahead: float, plain: int, corrected: int, taken: str
+) -> None:
+    """The densities of both forms as they are given, and the edges of the network."""
+    dataset = draw_network(0, is_heavy=False)[0]
+    edges = len(network_of(dataset).layers[0].ends)
+
+    def merge(entries: Any, model: Any, sides: Any, is_corrected: bool, rng: Any) -> tuple[float, Any]:
+        K = corrected if is_corrected else plain
+        return ahead * edges * is_corrected, (np.arange(240) % K).astype(np.int32)
+
+    monkeypatch.setattr(start, "merge", merge)
+    monkeypatch.setattr(start, "log_exclusion", lambda *given: 0.0)
+    found = compare_degrees(compose(["data=network", "N=60"]).model, dataset)
+    assert found.taken == taken
+    assert found.blocks == ((corrected, plain) if taken == CORRECTED else (plain, corrected))
+    assert found.ahead == pytest.approx(ahead if taken == CORRECTED else -ahead)
+
+
+def test_degrees_are_chosen_unless_somebody_named_them() -> None:
+    said: list[str] = []
+
+    def degrees(*words: str) -> str:
+        chosen = start_of(compose(["data=network", "N=200", "data.blocks=4", "data.degrees=1.2", *words])).choose(
+            said.append
+        )
+        return str(chosen.model.options["degrees"])
+
+    assert degrees() == CORRECTED
+    assert said[0].startswith("model.degrees=corrected, which describes the network ")
+    assert said[0].endswith("; nodes of a block may differ in degree (model.degrees=plain: they are alike)")
+    assert said[1].startswith("init=best")
+    said.clear()
+    # who names the form, its prior or a start has chosen
+    named = ("model.degrees=plain", "model.beta1=2", "model.density=0.1", "init=random", "K0=5")
+    assert {degrees(word) for word in named} == {PLAIN}
+    assert degrees("N=60") == PLAIN
+    assert not any(line.startswith("model.degrees") for line in said)
+    unknown = start_of(compose(["data=network", "N=200", "data.degrees=1.2", "data.unknown=0.1"])).choose(said.append)
+    assert unknown.model.options["degrees"] == PLAIN and not any(line.startswith("model.degrees") for line in said)
+
+
+def test_jobs_of_one_network_compare_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[int] = []
+
+    def compare(*given: Any) -> Degrees:
+        made.append(1)
+        return Degrees(CORRECTED, 0.1, (2, 3))
+
+    monkeypatch.setattr(start, "compare_degrees", compare)
+    monkeypatch.setattr(start.NetworkStart, "_compared", {})
+    words = ["data=network", "N=180", "data.degrees=1.2"]
+    for seed in range(3):
+        chosen = start_of(compose([*words, f"seed={seed}"])).choose(lambda line: None)
+        assert chosen.model.options["degrees"] == CORRECTED
+    assert len(made) == 1
+    start_of(compose([*words, "data.seed=7"])).choose(lambda line: None)
+    assert len(made) == 2
+
+
+def test_a_sample_has_the_links_of_the_form_that_it_took() -> None:
+    found = sample("irm", draw_network(1, is_heavy=True)[0], iterations=10, chains=2, seed=1, progress="none")
+    assert found.run.config["model"]["degrees"] == CORRECTED
+    pairs = [[0, 1], [0, 2]]
+    again = Posterior(found.run).predict_links(pairs)
+    assert found.predict_links(pairs).to_numpy().tolist() == again.to_numpy().tolist()
+
+
+def test_a_network_without_multiple_edges_is_no_misfit_of_corrected_degrees() -> None:
+    """What the model makes has them, and they count: else it had too few ties, of too even degrees."""
+    dataset, labels = draw_network(0, is_heavy=True)
+    states = [State(labels.astype(np.int32), 5, {})]
+    fit = check_fit(model_of({"name": "irm", "degrees": CORRECTED}), dataset, states, draws=60)
+    by_key = {(check.subject, check.quantity): check for check in fit.checks}
+    for key in (("ties", "number"), ("degrees", SPREAD), ("degrees", "largest")):
+        assert by_key[key].low <= by_key[key].observed <= by_key[key].high, key
+    # with alike degrees the model does not describe it
+    plain = check_fit(model_of({"name": "irm"}), dataset, states, draws=60)
+    assert next(check for check in plain.checks if check.quantity == SPREAD).is_far
