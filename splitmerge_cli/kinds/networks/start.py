@@ -192,7 +192,8 @@ class Degrees:
         if self.ahead <= ALIKE and self.blocks[0] < self.blocks[1]:
             return f"{self.taken}, which describes the network as well with {own} as {other} with {others}"
         blocks = f"both with {own}" if own == others else f"{own}, not {others}"
-        return f"{self.taken}, which describes the network better than {other}, by {self.ahead:.3f} nats an edge ({blocks})"
+        better = f"which describes the network better than {other}, by {self.ahead:.3f} nats an edge ({blocks})"
+        return f"{self.taken}, {better}"
 
 
 def compare_degrees(model: Component, dataset: Dataset) -> Degrees:
