@@ -23,7 +23,7 @@ from splitmerge_cli.diagnostics.around_estimate import Dendrogram, find_item_cor
 from splitmerge_cli.diagnostics.cluster_table import WIDTH, cluster_lines, span
 from splitmerge_cli.diagnostics.point_estimate import TooManyClusters, counts_larger
 from splitmerge_cli.overrides import shell_word
-from splitmerge_cli.runs import grouping, stored, summaries
+from splitmerge_cli.runs import grouping, initial, summaries
 from splitmerge_cli.runs.answers import answers_of, interval_of_run, kind_of, sampled_partitions
 from splitmerge_cli.runs.draws import State
 from splitmerge_cli.runs.judgement import judgement_of
@@ -66,7 +66,7 @@ def predictive_densities(
     densities of fine ones are too high rather than too low. None for networks and documents, whose items are no rows,
     and for a model that predicts no new items.
     """
-    dataset, model = dataset or stored.dataset_of(run), stored.specification_of(run).model
+    dataset, model = dataset or initial.dataset_of(run), initial.specification_of(run).model
     try:
         dataset.kind.require_rows("levels")
     except ConfigError:
@@ -215,7 +215,7 @@ def core_lines(run: Run, level: float) -> Iterator[str]:
 
 def _cluster_lines(run: Run, labels: NDArray[np.int32], heading: str, width: int) -> Iterator[str]:
     """Any partition of the items, its clusters in the data's words."""
-    dataset = stored.dataset_of(run)
+    dataset = initial.dataset_of(run)
     memberships = similarity.membership(sampled_partitions(run), labels, dataset.items)
     frame, _ = summaries.describe_clusters(dataset, labels, memberships.certainty, run.summary, run.first_cluster)
     rows, outliers = summaries.set_apart(summaries.as_text(frame), grouping.total_size(run.summary))

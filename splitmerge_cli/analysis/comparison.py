@@ -21,7 +21,7 @@ from splitmerge_cli.config import ConfigError, component, resolution, schema, sp
 from splitmerge_cli.data.tables.repeats import KEEP
 from splitmerge_cli.diagnostics import agreement, partition_losses
 from splitmerge_cli.received import DataError
-from splitmerge_cli.runs import grouping, identity, stored
+from splitmerge_cli.runs import grouping, identity, initial
 from splitmerge_cli.runs.answers import answers_of, interval_of_run, kind_of
 from splitmerge_cli.runs.judgement import judgement_of
 from splitmerge_cli.runs.store.files import CLUSTERS, LISTED_RUNS, DamagedRun
@@ -135,7 +135,7 @@ class Items:
         is_whole = data.get("repeated", KEEP) == KEEP and (data["name"] != "csv" or data.get("weights") is None)
         options = {key: value for key, value in data.items() if key not in OF_ITEMS}
         if digests[0] is not None and is_whole:
-            options = stored.specification_of(run).model.kind.options_of_items(options)
+            options = initial.specification_of(run).model.kind.options_of_items(options)
         self._key = json.dumps([digests, options, len(self.labels)], sort_keys=True, default=str)
         place = data.get("path") or ""
         self.source = f"data={data['name']}{f' {place}' if place else ''}, {len(self.labels):,} items"
@@ -284,7 +284,7 @@ def answers(run: Run, at_hand: Sequence[Run]) -> list[Answer]:
         try:
             if not other.is_done or other.config["data"]["name"] != run.config["data"]["name"]:
                 continue
-            other = stored.open_run(other)
+            other = initial.open_run(other)
             labels = own_items.align(Items(other))
         except (ConfigError, DamagedRun, FileNotFoundError):  # what cannot be read tells nothing here
             continue
@@ -312,7 +312,7 @@ def aspect_of(difference: str) -> str:
 
 def commands(run: Run) -> Iterator[tuple[str, str]]:
     """Commands that tell how the answer moves, each with the aspect: prior, model, start."""
-    spec = stored.specification_of(run)
+    spec = initial.specification_of(run)
     tried: dict[str, dict[str, Any]] = {
         "prior": _choose_other_prior(run.config["model"]),
         "model": _choose_other_model(run, run.config["model"]),
@@ -344,7 +344,7 @@ def _choose_other_model(run: Run, model: Mapping[str, Any]) -> dict[str, Any]:
             return {"model.covariance": others if len(others) > 1 else others[0]}
         return {}
     try:
-        dataset = stored.dataset_of(run)
+        dataset = initial.dataset_of(run)
     except (ConfigError, DataError):
         return {}
     for name in usable_choices("model"):

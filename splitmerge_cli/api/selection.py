@@ -46,8 +46,16 @@ from splitmerge_cli.data.dataset import Dataset, Kind, get_kind, kinds
 from splitmerge_cli.data.tables import mixed, scaled
 from splitmerge_cli.fits import candidates
 from splitmerge_cli.fits.candidates import MIXED, Fits
-from splitmerge_cli.fits.objects import columns_read, warn_of_data
-from splitmerge_cli.fits.readings import AS_READ, COUNTS, READINGS, REALS, add_types, as_vectors
+from splitmerge_cli.fits.objects import (
+    AS_READ,
+    COUNTS,
+    READINGS,
+    REALS,
+    add_types,
+    as_vectors,
+    columns_read,
+    warn_of_data,
+)
 from splitmerge_cli.fits.short_fits import CHAINS, keeping, short_fits
 from splitmerge_cli.kinds.tables import choice
 from splitmerge_cli.received import DataError
@@ -293,7 +301,7 @@ def _settle_readings(
 
         degrees = compare_degrees(spec.model, _read_accepted(spec, OF_DEGREES))
         say(f"{OF_DEGREES}={AUTO}: {degrees}")
-        found[OF_DEGREES] = degrees.as_records()
+        found[OF_DEGREES] = [vars(degrees)]
         spec = spec.with_({OF_DEGREES: degrees.taken})
     return spec, found
 

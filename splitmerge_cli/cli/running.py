@@ -139,7 +139,7 @@ def run(
         try:
             done = runs.make(plan, on_begin=name_sampler)
         except runs.Interrupted as error:
-            from splitmerge_cli.runs.so_far import lines_so_far
+            from splitmerge_cli.runs.finish import lines_so_far
 
             interrupts.say(f"smcmc: {error}")
             interrupts.allow(interrupts.ANSWER)

@@ -388,6 +388,6 @@ def _read_value(key: str, text: str) -> Any:
         override = parse_override(quote_priors(f"{key}={text}"))
     except ConfigError as error:
         raise ConfigError(unreadable(f"{key}={text}")) from error
-    if override.sweep:
+    if override.is_sweep_override():
         raise ConfigError(f"{key}={text}: several values; expected one")
-    return override.value
+    return override.value()

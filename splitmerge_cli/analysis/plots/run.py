@@ -20,7 +20,7 @@ from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data.dataset import Kind, kinds
 from splitmerge_cli.diagnostics.cluster_table import count_of, number_clusters, plural_of
 from splitmerge_cli.received import DataError
-from splitmerge_cli.runs import answers, grouping, stored
+from splitmerge_cli.runs import answers, grouping, initial
 from splitmerge_cli.runs.store.read import Run
 
 MOST_LEAVES = 40
@@ -233,7 +233,7 @@ def _make_each(
     """Make something of each picture that a run has; the first error of all is raised last."""
     failed: ConfigError | DataError | None = None
     try:
-        drawn = pictures_of(stored.specification_of(run).model.kind)
+        drawn = pictures_of(initial.specification_of(run).model.kind)
     except (ConfigError, DataError) as error:
         # a model of the user's own that is not at hand: what every run has can be drawn
         failed, drawn = error, PICTURES

@@ -17,7 +17,7 @@ from splitmerge_cli.analysis.plots.style import FULL, HALF, colour_of, footnote,
 from splitmerge_cli.diagnostics import point_estimate, similarity
 from splitmerge_cli.diagnostics.cluster_table import number_clusters, plural_of, shorten
 from splitmerge_cli.diagnostics.summary import second_half
-from splitmerge_cli.runs import answers, grouping, stored
+from splitmerge_cli.runs import answers, grouping, initial
 from splitmerge_cli.runs.store import schema
 from splitmerge_cli.runs.store.read import Run
 
@@ -110,7 +110,7 @@ def credible_ball(run: Run, x: NDArray[np.float64] | None = None) -> Figure:
         if x is not None:
             style.scatter(ax, x, labels, 8.0, looks=_looks_of_parts(run, labels, listed))
             ax.grid(False)
-            names = stored.dataset_of(run).column_titles
+            names = initial.dataset_of(run).column_titles
             ax.set(xlabel=plain_text(names[0]) if k > 1 else "", ylabel=plain_text(names[1]) if k % 2 == 0 else "")
         else:
             assert sampled is not None
