@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli import extras, overrides, received, terminal
+from splitmerge_cli import extras, received, terminal
 from splitmerge_cli.analysis.predictive import build_predictive, by_state, each_alone, log_jacobian, take_state
 from splitmerge_cli.config import Component, ConfigError
 from splitmerge_cli.data.dataset import Dataset
@@ -22,6 +22,7 @@ from splitmerge_cli.diagnostics import partition_losses, similarity
 from splitmerge_cli.diagnostics.around_estimate import Dendrogram, find_item_core, merge_clusters, representatives
 from splitmerge_cli.diagnostics.cluster_table import WIDTH, cluster_lines, span
 from splitmerge_cli.diagnostics.point_estimate import TooManyClusters, counts_larger
+from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.runs import grouping, initial, summaries
 from splitmerge_cli.runs.answers import answers_of, interval_of_run, kind_of, sampled_partitions
 from splitmerge_cli.runs.draws import State
@@ -153,7 +154,7 @@ def dendrogram_lines(run: Run) -> Iterator[str]:
     if density is not None:
         best = numbers[int(np.argmax(density))]
         yield f"held-out density is highest at {best:,} cluster{'s' * (best != 1)}"
-    yield f"smcmc summary {overrides.shell_word(str(run.path))} clusters=NUMBER shows the clusters of a level"
+    yield f"smcmc summary {shell_word(str(run.path))} clusters=NUMBER shows the clusters of a level"
 
 
 def _join_numbers(run: Run, clusters: Sequence[int]) -> str:
