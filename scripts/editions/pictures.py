@@ -6,38 +6,38 @@ import numpy as np
 import pandas as pd
 
 from editions.counted import settle, strip
-from editions.kept import DPI, check_file, claims_of, kept_editions, kept_folder, picture_of, read_index, save_small
+from editions.kept import (
+    DPI,
+    SUPPLEMENTS,
+    check_file,
+    claims_of,
+    kept_editions,
+    kept_folder,
+    picture_of,
+    read_index,
+    save_small,
+)
 from editions.overview import latest_figures
 from splitmerge_cli.analysis.plots.style import use_style
 from splitmerge_cli.papers.discovery import figures
 
 CLAIM = ["data", "sampler", "metric"]
 """Columns that name a claim of a figure."""
+OTHER_RUNS = r"(?:seeds|restarts|from runs) of edition \d"
+"""What the reason of a verdict says that rests on other runs than those of the whole figure."""
 
 
-def find_elsewhere(root: Path, name: str, folder: Path) -> set[tuple[str, ...]]:
-    """The claims of a figure whose verdicts rest on other runs than those that the edition in `folder` plots.
-
-    These are the claims that a supplement judged from runs of its own, so that their units changed.
-    """
+def find_elsewhere(root: Path, name: str) -> set[tuple[str, ...]]:
+    """The claims of a figure whose verdicts rest on other runs than those that are plotted: the reasons of a supplement
+    name the edition whose runs they are."""
     elsewhere: set[tuple[str, ...]] = set()
-    before = read_units(folder, name)
     for number in kept_editions(root):
-        place = kept_folder(root, number)
-        entry = read_index(place)["figures"].get(name)
-        if entry is None or "judged" not in entry:
-            continue
-        now = read_units(place, name)
-        if entry["runs"]:
-            elsewhere |= {claim for claim, values in now.items() if values != before.get(claim)}
-        before = now
+        index = read_index(kept_folder(root, number))
+        if SUPPLEMENTS in index and name in index["figures"]:
+            claims = claims_of(kept_folder(root, number), name)[0]
+            rows = claims[claims["counted"].astype(bool) & claims["reason"].str.contains(OTHER_RUNS)]
+            elsewhere |= set(rows[CLAIM].itertuples(index=False, name=None))
     return elsewhere
-
-
-def read_units(folder: Path, name: str) -> dict[tuple[str, ...], list[str]]:
-    """The units of every claim of a figure, and their values, in all readings."""
-    units = pd.read_csv(next(folder.glob(f"{name}-units.csv*")), dtype=str, keep_default_na=False)
-    return {claim: (rows["unit"] + " " + rows["value"]).tolist() for claim, rows in units.groupby(CLAIM, sort=False)}
 
 
 def counted_claims(folder: Path, name: str) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -49,7 +49,7 @@ def counted_claims(folder: Path, name: str) -> tuple[pd.DataFrame, pd.DataFrame]
     place = latest.claims_folder if latest is not None and drawn else folder
     claims = claims_of(place, name)[0]
     claims = claims[claims["counted"].astype(bool)]
-    elsewhere = find_elsewhere(root, name, folder) if place != folder else set()
+    elsewhere = find_elsewhere(root, name) if place != folder else set()
     other = [key in elsewhere for key in claims[CLAIM].itertuples(index=False, name=None)]
     # edition 1 has kept no units
     file = next(place.glob(f"{name}-units.csv*"), None)

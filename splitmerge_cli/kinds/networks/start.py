@@ -192,8 +192,8 @@ class Degrees:
         if self.ahead <= ALIKE and self.blocks[0] < self.blocks[1]:
             return f"{self.taken}, which describes the network as well with {own} as {other} with {others}"
         blocks = f"both with {own}" if own == others else f"{own}, not {others}"
-        by = f"{self.ahead:.3f} nats an edge"
-        return f"{self.taken}, which describes the network better than {other}, by {by} ({blocks})"
+        ahead = f"by {self.ahead:.3f} nats an edge"
+        return f"{self.taken}, which describes the network better than {other}, {ahead} ({blocks})"
 
 
 def compare_degrees(model: Component, dataset: Dataset) -> Degrees:
