@@ -330,9 +330,14 @@ class Start:
         model.start_parameters(rng)
 
     @property
+    def named(self) -> set[str]:
+        """Keys that somebody named."""
+        return self.spec.given_keys.keys
+
+    @property
     def is_named(self) -> bool:
         """Whether the initial state is named, or is an experiment's."""
-        return self.init != "random" or bool(_NAMED & self.spec.given_keys.keys)
+        return self.init != "random" or bool(_NAMED & self.named)
 
     def load(self) -> Dataset:
         """Read the data."""

@@ -301,12 +301,12 @@ class NetworkStart(Start):
 
     def _choose_degrees(self, dataset: Dataset, say: Callable[[str], None]) -> dict[str, str]:
         """The key of the form of degrees that describes the network better; nothing if the user named one."""
-        if ASKED & self.spec.given_keys.keys or self._is_corrected:
+        if ASKED & self.named or self._is_corrected:
             return {}
         if not degrees_scatter(network_of(dataset)):
             return {"model.degrees": PLAIN}
         # jobs of a sweep ask again
-        key = repr((self.data.values, self.spec.values["N"], file_digests(self.data), self.model.values))
+        key = repr((self.data.values, dataset.N, file_digests(self.data), self.model.values))
         if key not in self._compared:
             self._compared[key] = compare_degrees(self.model, dataset)
         degrees = self._compared[key]
