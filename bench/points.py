@@ -25,8 +25,7 @@ from sklearn.mixture import BayesianGaussianMixture
 from splitmerge_cli.config import compose
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
-from splitmerge_cli.runs.shards.dask_shards import DaskShards
-from splitmerge_cli.runs.shards.run import ShardedRun, bounds_of
+from splitmerge_cli.runs.shards.run import DaskShards, ShardedRun, bounds_of
 from splitmerge_cli.runs.shards.source import open_source
 from splitmerge_cli.runs.sweeps.remote import DaskWorkers
 from splitmerge_cli.samplers.dyadic import Dyadic

@@ -28,7 +28,7 @@ from bench import tomotopy
 from splitmerge_cli.kinds.documents.corpus import Tokens, tokens_of
 from splitmerge_cli.kinds.documents.perplexity import topic_states
 from splitmerge_cli.runs.draws import states_of
-from splitmerge_cli.runs.stored import specification_of
+from splitmerge_cli.runs.initial import specification_of
 
 SEED = 0
 HELD = 0.2

@@ -30,8 +30,8 @@ from splitmerge_cli.diagnostics.partition_losses import distances
 from splitmerge_cli.diagnostics.point_estimate import estimate_partition, interval_of_counts
 from splitmerge_cli.diagnostics.similarity import co_clustering
 from splitmerge_cli.kinds.tables.simulated import draw_pseudo_counts, draw_tails, simulate_scattered_shares
-from splitmerge_cli.runs.build import Builder
 from splitmerge_cli.runs.initial import build_model
+from splitmerge_cli.runs.plan import Builder
 
 Rng = np.random.Generator
 Array = NDArray[np.float64]

@@ -22,7 +22,7 @@ from splitmerge_cli.analysis.certificate import Schedule, digest_of
 from splitmerge_cli.api.sampling import specify_sample
 from splitmerge_cli.core.coupled import CoupledChains
 from splitmerge_cli.core.model import Model
-from splitmerge_cli.diagnostics.meeting_times import bound
+from splitmerge_cli.diagnostics.intervals import bound
 from splitmerge_cli.runs.plan import Plan
 from splitmerge_cli.verify import large_posteriors as large
 from splitmerge_cli.verify.large_posteriors import LargePosterior

@@ -70,8 +70,8 @@ from splitmerge_cli.papers.verdicts import (
     judge_interval,
     no_run,
 )
+from splitmerge_cli.runs.initial import dataset_of
 from splitmerge_cli.runs.store.read import Run
-from splitmerge_cli.runs.stored import dataset_of
 
 RULES = DOCS / "reproduction-edition-3.yaml"
 EDITION_2 = KEPT / "edition-2"

@@ -44,9 +44,9 @@ from splitmerge_cli.papers.triadic import table as triadic_table
 from splitmerge_cli.papers.triadic.runs import Scores
 from splitmerge_cli.papers.verdict_tables import frame
 from splitmerge_cli.papers.verdicts import NOT_TESTABLE, Verdict, by_bound, by_factor
+from splitmerge_cli.runs.initial import open_run
 from splitmerge_cli.runs.store.files import write_text
 from splitmerge_cli.runs.store.read import Run
-from splitmerge_cli.runs.stored import open_run
 from splitmerge_cli.runs.sweeps.sweep import read_jobs, run_jobs
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"

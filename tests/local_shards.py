@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from splitmerge_cli.runs.shards.shard import Shard
+from splitmerge_cli.runs.shards.source import Shard
 
 
 class LocalShards:

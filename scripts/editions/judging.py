@@ -14,8 +14,8 @@ from splitmerge_cli.papers.experiments import jobs as jobs_of_figure
 from splitmerge_cli.papers.experiments import out_override
 from splitmerge_cli.papers.verdict_tables import KEY, read_claims
 from splitmerge_cli.papers.verdicts import Samples, Verdict
+from splitmerge_cli.runs.initial import open_run
 from splitmerge_cli.runs.store.read import Run
-from splitmerge_cli.runs.stored import open_run
 from splitmerge_cli.runs.sweeps.sweep import expand, find_run, read_jobs, run_jobs
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"

@@ -22,7 +22,7 @@ from splitmerge_cli.diagnostics import partition_losses, similarity
 from splitmerge_cli.diagnostics.around_estimate import Dendrogram, find_item_core, merge_clusters, representatives
 from splitmerge_cli.diagnostics.cluster_table import WIDTH, cluster_lines, span
 from splitmerge_cli.diagnostics.point_estimate import TooManyClusters, counts_larger
-from splitmerge_cli.runs import grouping, stored, summaries
+from splitmerge_cli.runs import grouping, initial, summaries
 from splitmerge_cli.runs.answers import answers_of, interval_of_run, kind_of, sampled_partitions
 from splitmerge_cli.runs.draws import State
 from splitmerge_cli.runs.judgement import judgement_of
@@ -65,7 +65,7 @@ def predictive_densities(
     densities of fine ones are too high rather than too low. None for networks and documents, whose items are no rows,
     and for a model that predicts no new items.
     """
-    dataset, model = dataset or stored.dataset_of(run), stored.specification_of(run).model
+    dataset, model = dataset or initial.dataset_of(run), initial.specification_of(run).model
     try:
         dataset.kind.require_rows("levels")
     except ConfigError:
@@ -107,8 +107,7 @@ def _hyperparameters(run: Run) -> tuple[dict[str, float], NDArray[np.float64] | 
 
 
 def cut_lines(run: Run, clusters: int, width: int = WIDTH) -> Iterator[str]:
-    """Describe the clusters of one cut, and first how it relates to the posterior; a `ConfigError` for a
-    number that the estimate does not have."""
+    """Describe the clusters of one cut, and first how it relates to the posterior."""
     dendrogram = dendrogram_of(run)
     try:
         labels = dendrogram.cut(clusters)
@@ -215,7 +214,7 @@ def core_lines(run: Run, level: float) -> Iterator[str]:
 
 def _cluster_lines(run: Run, labels: NDArray[np.int32], heading: str, width: int) -> Iterator[str]:
     """Any partition of the items, its clusters in the data's words."""
-    dataset = stored.dataset_of(run)
+    dataset = initial.dataset_of(run)
     memberships = similarity.membership(sampled_partitions(run), labels, dataset.items)
     frame, _ = summaries.describe_clusters(dataset, labels, memberships.certainty, run.summary, run.first_cluster)
     rows, outliers = summaries.set_apart(summaries.as_text(frame), grouping.total_size(run.summary))

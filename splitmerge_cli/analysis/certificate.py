@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from splitmerge_cli import received
-from splitmerge_cli.diagnostics.meeting_times import (
+from splitmerge_cli.diagnostics.intervals import (
     LEVEL,
     Bound,
     bound,

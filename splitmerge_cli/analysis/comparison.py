@@ -7,6 +7,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
@@ -20,7 +21,7 @@ from splitmerge_cli.config import ConfigError, component, resolution, schema, sp
 from splitmerge_cli.data.tables.repeats import KEEP
 from splitmerge_cli.diagnostics import agreement, partition_losses
 from splitmerge_cli.received import DataError
-from splitmerge_cli.runs import grouping, identity, stored
+from splitmerge_cli.runs import grouping, identity, initial
 from splitmerge_cli.runs.answers import answers_of, interval_of_run, kind_of
 from splitmerge_cli.runs.judgement import judgement_of
 from splitmerge_cli.runs.store.files import CLUSTERS, LISTED_RUNS, DamagedRun
@@ -69,8 +70,7 @@ def row_of(run: Run) -> dict[str, Any]:
 
 
 def compare(runs: Sequence[Run], labels: Sequence[str] | None = None) -> pd.DataFrame:
-    """A row for each run: `job`, its label (by default `differences`), `run`, its folder, then `row_of`. A
-    `ConfigError` names a run that is not finished."""
+    """A row for each run: `job`, its label (by default `differences`), `run`, its folder, then `row_of`."""
     for run in runs:
         if not run.is_done:
             raise ConfigError(f"{run.path}: expected a finished run, got one that is {run.missing}")
@@ -124,8 +124,8 @@ def labels_of(run: Run) -> NDArray[np.int64]:
 
 
 class Items:
-    """The items of a finished run, to tell whether another clusters the same: where they come from, for messages, and
-    their clusters, int64 ``[N]``."""
+    """The items of a finished run, to tell whether another clusters the same, their place in words, and clusters, int64
+    ``[N]``."""
 
     def __init__(self, run: Run) -> None:
         self.labels = labels_of(run)
@@ -135,7 +135,7 @@ class Items:
         is_whole = data.get("repeated", KEEP) == KEEP and (data["name"] != "csv" or data.get("weights") is None)
         options = {key: value for key, value in data.items() if key not in OF_ITEMS}
         if digests[0] is not None and is_whole:
-            options = stored.specification_of(run).model.kind.options_of_items(options)
+            options = initial.specification_of(run).model.kind.options_of_items(options)
         self._key = json.dumps([digests, options, len(self.labels)], sort_keys=True, default=str)
         place = data.get("path") or ""
         self.source = f"data={data['name']}{f' {place}' if place else ''}, {len(self.labels):,} items"
@@ -277,11 +277,14 @@ class Answer:
 def answers(run: Run, at_hand: Sequence[Run]) -> list[Answer]:
     """The finished runs of the same items, among those `at_hand` and those in the same folder of results."""
     own_items, answers_found = Items(run), []
-    for other in _candidates(run, at_hand):
+    below = sorted(find_runs(run.path.parents[1]), key=lambda each: -each.path.stat().st_mtime)[:NEWEST_RUNS]
+    others = {other.path.resolve(): other for other in (*at_hand, *below)}
+    others.pop(run.path.resolve(), None)
+    for other in others.values():
         try:
             if not other.is_done or other.config["data"]["name"] != run.config["data"]["name"]:
                 continue
-            other = stored.open_run(other)
+            other = initial.open_run(other)
             labels = own_items.align(Items(other))
         except (ConfigError, DamagedRun, FileNotFoundError):  # what cannot be read tells nothing here
             continue
@@ -292,15 +295,6 @@ def answers(run: Run, at_hand: Sequence[Run]) -> list[Answer]:
         vi = float(partition_losses.distances(own_items.labels, labels[None, :])[0])
         answers_found.append(Answer(aspect_of(difference), difference or "nothing", row_of(other), ari, vi))
     return sorted(answers_found, key=lambda each: (each.aspect, each.difference))
-
-
-def _candidates(run: Run, at_hand: Sequence[Run]) -> Iterator[Run]:
-    seen = {run.path.resolve()}
-    below = sorted(find_runs(run.path.parents[1]), key=lambda each: -each.path.stat().st_mtime)[:NEWEST_RUNS]
-    for other in (*at_hand, *below):
-        if other.path.resolve() not in seen:
-            seen.add(other.path.resolve())
-            yield other
 
 
 def aspect_of(difference: str) -> str:
@@ -318,7 +312,7 @@ def aspect_of(difference: str) -> str:
 
 def commands(run: Run) -> Iterator[tuple[str, str]]:
     """Commands that tell how the answer moves, each with the aspect: prior, model, start."""
-    spec = stored.specification_of(run)
+    spec = initial.specification_of(run)
     tried: dict[str, dict[str, Any]] = {
         "prior": _choose_other_prior(run.config["model"]),
         "model": _choose_other_model(run, run.config["model"]),
@@ -345,20 +339,15 @@ def _choose_other_model(run: Run, model: Mapping[str, Any]) -> dict[str, Any]:
     covariance = model.get("covariance")
     if covariance is not None:
         others = tuple(each for each in ("diag", "full") if each != covariance)
-        return {"model.covariance": others if len(others) > 1 else others[0]} if _is_valid(run, others[0]) else {}
+        with suppress(ConfigError):
+            specify([f"model={model['name']}", f"model.covariance={others[0]}"], run.config_dir)
+            return {"model.covariance": others if len(others) > 1 else others[0]}
+        return {}
     try:
-        dataset = stored.dataset_of(run)
+        dataset = initial.dataset_of(run)
     except (ConfigError, DataError):
         return {}
     for name in usable_choices("model"):
         if name != model["name"] and component("model", name).target.accepts(dataset)[0]:
             return {"model": name, "sampler": resolution.AUTO}
     return {}
-
-
-def _is_valid(run: Run, covariance: str) -> bool:
-    try:
-        specify([f"model={run.config['model']['name']}", f"model.covariance={covariance}"], run.config_dir)
-    except ConfigError:
-        return False
-    return True

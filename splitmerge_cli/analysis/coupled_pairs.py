@@ -31,8 +31,8 @@ from splitmerge_cli.config import ConfigError
 from splitmerge_cli.core import coupled, recording
 from splitmerge_cli.data import values
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.diagnostics.meeting_times import TIMES, DensitySum, distance_terms, unbiased_estimate
-from splitmerge_cli.runs import disk, errors, interrupts
+from splitmerge_cli.diagnostics.intervals import TIMES, DensitySum, distance_terms, unbiased_estimate
+from splitmerge_cli.runs import interrupts, recorders
 from splitmerge_cli.runs.plan import Plan, prepare, threads
 from splitmerge_cli.runs.store import provenance
 from splitmerge_cli.runs.store.files import LOCK, DamagedRun, Locked, lock_file
@@ -66,8 +66,7 @@ OnPair = Callable[[int, int], None]
 
 
 def check_coupling(spec: RunSpecification) -> Plan:
-    """Check that chains of this configuration can be coupled; nothing is written. A `ConfigError` or `DataError` tells
-    of bad input, or of a sampler that does not couple."""
+    """Check that chains of this configuration can be coupled; nothing is written."""
     spec = spec.with_fixed_length()
     plan = prepare(spec, records=False)
     if spec.iterations is None:
@@ -101,16 +100,11 @@ def certify(
     coupling: str = COUPLING,
     new: Dataset | None = None,
 ) -> certificate.Certificate:
-    """Make the pairs that are missing. The options are as of `splitmerge_cli.certify`: the lag and k are by default the
-    0.95 quantile of the meeting times of `PILOTS` pairs of lag 1, and m is 5 k. Pairs that were begun, by this command
-    or by one that was interrupted, are finished whatever the time, for to leave out the long ones would make the bound
-    too small.
-
-    `plan` comes from `check_coupling`; `new`: items whose predictive densities are estimated. A `ConfigError`: another
-    coupling, a model that does not predict items, or too small a disk. `Interrupted`, `WrittenElsewhere` or `RunError`:
-    Ctrl-C or SIGTERM, another process that writes this certificate, a full disk; what was stored is intact.
-    `DamagedRun`: the stored pairs are not what was written.
-    """
+    """Make the pairs that are missing, by the options of `splitmerge_cli.certify`, for a `plan` of `check_coupling`:
+    the lag and k are by default the 0.95 quantile of the meeting times of `PILOTS` pairs of lag 1, and m is 5 k. Pairs
+    that were begun, by this command or by one that was interrupted, are finished whatever the time, for to leave out
+    the long ones would make the bound too small. `new`: items whose predictive densities are estimated. Whatever ends
+    it, what was stored is intact."""
     spec = plan.spec
     if coupling not in recording.COUPLINGS:
         raise ConfigError(f"coupling={coupling}: expected {', '.join(recording.COUPLINGS)}")
@@ -183,14 +177,14 @@ def _hold_folder(path: Path, out: str) -> Iterator[None]:
             try:
                 yield
             except OSError as error:
-                raise errors.RunError(
+                raise interrupts.RunError(
                     f"{path}: {error.strerror or error}; the stored pairs are intact, and the same command continues "
                     "the certificate"
                 ) from error
     except KeyboardInterrupt as error:
-        raise errors.Interrupted(path) from error
+        raise interrupts.Interrupted(path) from error
     except Locked as error:
-        raise errors.WrittenElsewhere(str(error)) from error
+        raise interrupts.WrittenElsewhere(str(error)) from error
     except OSError as error:
         raise ConfigError(f"out={out}: cannot write to {path}: {error.strerror or error}") from error
 
@@ -330,8 +324,8 @@ class Pairs:
 
 
 def _find_constants(rows: NDArray[np.float64], lag: int, returned: bool, hyperparameters: Sequence[str]) -> list[str]:
-    """Find the partition and hyper-parameters that never changed in either chain; `returned`: the partitions at the
-    end equal the ones at the start."""
+    """The partition and hyper-parameters that never changed in either chain; `returned`: the partitions end as they
+    began."""
     of_y = rows[lag:, 1]
     of_y = of_y[~np.isnan(of_y[:, 0])]
     same = [np.all(values == values[:1], axis=0) for values in (rows[:, 0], of_y)]
@@ -388,15 +382,15 @@ def check_certificate(spec: RunSpecification, path: Path, pairs: int, N: int, ne
     # what is kept of all pairs is replaced whole, so for a while it is there twice
     each = 2 * PAIR_BYTES + 4 * of_items + 16 * new + 4 * int(np.searchsorted(TIMES, iterations))
     tables = 48 * of_items + 40 * new
-    free = disk.free_bytes(path)
+    free = recorders.free_bytes(path)
     stored_bytes = sum(file.stat().st_size for file in path.glob("**/*") if file.is_file())
-    room = disk.DISK_SHARE * free + stored_bytes - tables
+    room = recorders.DISK_SHARE * free + stored_bytes - tables
     if pairs * each <= room:
         return
     enough = int(room // each)
     advice = f"such as pairs={enough}" if enough >= 2 else "or another out="
+    needed, there = map(recorders.format_bytes, (pairs * each + tables - stored_bytes, free))
     raise ConfigError(
-        f"pairs={pairs}: the certificate would take up to {disk.format_bytes(pairs * each + tables - stored_bytes)}; "
-        f"expected at most {disk.DISK_SHARE:.0%} of the {disk.format_bytes(free)} that are free for out={spec.out}, "
-        f"{advice}"
+        f"pairs={pairs}: the certificate would take up to {needed}; expected at most {recorders.DISK_SHARE:.0%} of the "
+        f"{there} that are free for out={spec.out}, {advice}"
     )

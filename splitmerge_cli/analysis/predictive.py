@@ -181,8 +181,8 @@ def shares_in(
 
 
 class Following:
-    """Log predictive densities of new items in the present state of a chain, each alone; parameters as of
-    `predict`, and the model of the chain."""
+    """Log predictive densities of new items, each alone, in the present state of a chain of this model, as of
+    `predict`."""
 
     def __init__(self, model: Component, dataset: Dataset, new: Dataset, chain: Model) -> None:
         def present() -> State:
@@ -249,8 +249,7 @@ def build_predictive(component: Component, dataset: Dataset, whole: Dataset) -> 
 
 
 def check_missing(component: Component, dataset: Dataset, new: Dataset) -> None:
-    """Raise a `ConfigError` for missing cells that the model does not take, which counts the rows of the new items
-    alone."""
+    """Reject missing cells that the model does not take; it counts the rows of the new items alone."""
     if new.missing:
         build_predictive(component, dataset, replace(new, bundles=None))
 
@@ -311,8 +310,7 @@ def _predict_coupled(
 
 
 def items_of(data: DataSource, dataset: Dataset, file: str) -> Dataset:
-    """New items of a file that has the form of the data's, which the group data of the run reads, too; a `ConfigError`
-    says that the data are not read from a file, or are a network or documents."""
+    """New items of a file that has the form of the data's, which the group data of the run reads, too."""
     kind = dataset.kind
     kind.require_rows(f"new={file}: data of kind {kind} have no file of new items")
     if data.values.get("path") is None:

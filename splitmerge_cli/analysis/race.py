@@ -344,9 +344,7 @@ def _mean_time(part: pd.DataFrame, column: str) -> float:
 
 
 def race_of(runs: Sequence[read.Run]) -> Race:
-    """The race of finished runs. Raises `ConfigError` (a run is not finished, was made without times or without
-    partitions, or is of other data or another model).
-    """
+    """The race of finished runs of one posterior, with times and partitions."""
     runs = list(runs)
     if not runs:
         raise ConfigError("a race needs finished runs")

@@ -14,7 +14,7 @@ from splitmerge_cli.analysis.pages import html
 from splitmerge_cli.analysis.predictive import Prediction, predict
 from splitmerge_cli.api.updating import update
 from splitmerge_cli.config import ConfigError
-from splitmerge_cli.diagnostics import around_estimate, cluster_summary, partition_losses, similarity
+from splitmerge_cli.diagnostics import around_estimate, cluster_table, partition_losses, similarity
 from splitmerge_cli.diagnostics.cluster_table import number_clusters, plural_of, span
 from splitmerge_cli.diagnostics.point_estimate import Estimate
 from splitmerge_cli.extras import name_missing
@@ -27,8 +27,8 @@ from splitmerge_cli.kinds.records.linkage import EntityAnswers
 from splitmerge_cli.kinds.tables.outcomes import OutcomeAnswers
 from splitmerge_cli.runs import grouping, summaries
 from splitmerge_cli.runs.answers import answers_of, interval_of_run, searched_interval
+from splitmerge_cli.runs.checks import find_unlike, put_first
 from splitmerge_cli.runs.draws import draws_of
-from splitmerge_cli.runs.misfit import find_unlike, put_first
 from splitmerge_cli.runs.store import schema
 
 if TYPE_CHECKING:
@@ -335,7 +335,7 @@ class Posterior(OutcomeAnswers, LinkAnswers, EntityAnswers):
                 table.insert(3, "certainty", sure[table["cluster"] - first].to_numpy())
             return table
         certainty = self._membership()["certainty"]
-        table = Table(cluster_summary.clusters(self.dataset, self._labels, certainty, first_cluster=first))
+        table = Table(cluster_table.describe_clusters(self.dataset, self._labels, certainty, first_cluster=first))
         summaries.mark_apart(table, self._labels, self._facts_of_rows, first)
         return table
 
@@ -365,7 +365,7 @@ class Posterior(OutcomeAnswers, LinkAnswers, EntityAnswers):
         ConfigError
             The data are no table of columns.
         """
-        frame = cluster_summary.columns(self.dataset, self._labels, first_cluster=self.run.first_cluster)
+        frame = cluster_table.describe_columns(self.dataset, self._labels, first_cluster=self.run.first_cluster)
         if frame is None:
             raise ConfigError(f"model={self.run.config['model']['name']} has no columns; expected a table")
         self._warn()

@@ -53,12 +53,10 @@ def recognise(path: str | Path) -> Recognised:
     suffix = separators.suffix_of(file)
     if suffix in GRAPHS or suffix in EDGE_LISTS:
         return Recognised(NETWORK, f"the ending {suffix}")
-    if suffix in COUNTED:
+    if suffix in COUNTED or suffix in separators.TEXT_CONVERTERS:
         return Recognised(DOCUMENTS, f"the ending {suffix}")
     if suffix in ARRAYS:
         return Recognised(TABLE)
-    if suffix in separators.TEXT_CONVERTERS:
-        return Recognised(DOCUMENTS, f"the ending {suffix}")
     try:
         return (_of_lines(file) if suffix not in files.TABLES or suffix == ".txt" else None) or _of_cells(file)
     except (DataError, OSError, UnicodeDecodeError):

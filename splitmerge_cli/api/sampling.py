@@ -33,8 +33,8 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def answer_misspelt(function: _F) -> _F:
-    """Let a function answer an unknown argument with a `TypeError` that names the nearest, or says where
-    a key of the command line belongs."""
+    """Let a function answer an unknown argument with a `TypeError`: the nearest, or where a key of the command line
+    belongs."""
     known = [name for name in inspect.signature(function).parameters if name != "self"]
 
     @functools.wraps(function)

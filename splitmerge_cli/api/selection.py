@@ -46,8 +46,16 @@ from splitmerge_cli.data.dataset import Dataset, Kind, get_kind, kinds
 from splitmerge_cli.data.tables import mixed, scaled
 from splitmerge_cli.fits import candidates
 from splitmerge_cli.fits.candidates import MIXED, Fits
-from splitmerge_cli.fits.objects import columns_read, warn_of_data
-from splitmerge_cli.fits.readings import AS_READ, COUNTS, READINGS, REALS, add_types, as_vectors
+from splitmerge_cli.fits.objects import (
+    AS_READ,
+    COUNTS,
+    READINGS,
+    REALS,
+    add_types,
+    as_vectors,
+    columns_read,
+    warn_of_data,
+)
 from splitmerge_cli.fits.short_fits import CHAINS, keeping, short_fits
 from splitmerge_cli.kinds.tables import choice
 from splitmerge_cli.received import DataError
@@ -168,14 +176,15 @@ def _choose(spec: RunSpecification, say: Callable[[str], None], made: Fits | Non
         spec = spec.with_(named := _choose_model(spec, tell))
         said = [specification.override(key, value) for key, value in named.items() if value != AUTO and key != "gap"]
         say(f"model={AUTO}: {' '.join(said)}")
-    fits = made or short_fits(_sampler_of(spec), spec.seed, say, spec.progress)
+    sampler = {key: value for key, value in spec.values["sampler"].items() if key != "_target_"}
+    fits = made or short_fits(sampler, spec.seed, say, spec.progress)
     of_ratings: dict[str, Any] = {}
     with keeping(fits, so_far, again=not spec.resume) if made is None else nullcontext():
         if "model" in asked and spec.model.name == MIXED:
             spec, of_ratings = _settle_ratings(spec, say, fits)
         # choose what is left to the data when the model and the reading of ratings are known
         calibrates = OF_POWER in spec.to_choose
-        of_reals = _with_reals(spec) if ("model" in asked and spec.model.name == MIXED) else None
+        of_reals = _with_reals(spec) if "model" in asked and spec.model.name == MIXED else None
         if calibrates:
             model = spec.model.name
             having = [name for name, target in classes("model").items() if POWER in {o.name for o in target.OPTIONS}]
@@ -185,16 +194,14 @@ def _choose(spec: RunSpecification, say: Callable[[str], None], made: Fits | Non
         decided, chosen = _settle_readings(readings, asks, say, fits)
         by = (_describe_comparison() if chosen else {}) | ({"powers": list(choice.POWERS)} if calibrates else {})
         if calibrates:
-            # a run with the power of the calibration curve, and the curve
             dataset = _read_accepted(decided, OF_POWER)
             problem = candidates.find_problem(decided.model, dataset, **A_POWER)
             if problem:
                 raise ConfigError(problem.replace(f"{OF_POWER}={A_POWER[POWER]:g}", f"{OF_POWER}={AUTO}"))
             found = choice.calibrate(decided.model.as_typed, dataset, fits.sample)
             say(choice.format_calibration(found))
-            curve = found.table.astype(object).to_dict("records")
-            decided, curve = decided.with_({OF_POWER: found.power}), {OF_POWER: curve, "rows": found.rows}
-            chosen |= curve
+            decided = decided.with_({OF_POWER: found.power})
+            chosen |= {OF_POWER: found.table.astype(object).to_dict("records"), "rows": found.rows}
         settled = Settled(decided, chosen | {"by": by} if chosen else None)
     return settled._replace(chosen=of_ratings | (settled.chosen or {}) or None)
 
@@ -294,7 +301,7 @@ def _settle_readings(
 
         degrees = compare_degrees(spec.model, _read_accepted(spec, OF_DEGREES))
         say(f"{OF_DEGREES}={AUTO}: {degrees}")
-        found[OF_DEGREES] = degrees.as_records()
+        found[OF_DEGREES] = [vars(degrees)]
         spec = spec.with_({OF_DEGREES: degrees.taken})
     return spec, found
 
@@ -455,8 +462,3 @@ def _read(spec: RunSpecification, model: str | None = None, **options: Any) -> D
     data.check()
     with opening.limit_bytes(data.max_bytes):
         return initial.load_dataset(data, kind, identity.file_digests(data))
-
-
-def _sampler_of(spec: RunSpecification) -> dict[str, Any]:
-    """The sampler of a configuration, with its options."""
-    return {key: value for key, value in spec.values["sampler"].items() if key != "_target_"}

@@ -20,7 +20,7 @@ from splitmerge_cli.config import Component, ConfigError, RunSpecification, spec
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.reading import hold
 from splitmerge_cli.fits.objects import DataNote, warn, warn_of_data
-from splitmerge_cli.runs import draws, errors, initial, stored
+from splitmerge_cli.runs import draws, initial, interrupts
 from splitmerge_cli.runs.starts import start_of
 from splitmerge_cli.runs.store import files, read
 from splitmerge_cli.terminal import console
@@ -29,8 +29,7 @@ Made = tuple[read.Run, Dataset | None, str | None, Component]
 
 
 class Settled(NamedTuple):
-    """A run without ``auto``, and how covariance and power were chosen, for its summary; None without a request for
-    that."""
+    """A run without ``auto``, and how covariance and power were chosen, for its summary; None if nobody asked."""
 
     spec: RunSpecification
     chosen: dict[str, Any] | None
@@ -55,7 +54,7 @@ def make(settle_in: Callable[[str], tuple[Settled, Dataset | None]], store: str 
         if plan.growing:
             warn(plan.growing, DataNote)
         run = runs.make(replace(plan, chosen=settled.chosen))
-    except errors.Interrupted as interruption:
+    except interrupts.Interrupted as interruption:
         run = read.Run(interruption.path)
     except BaseException:
         if temporary is not None:
@@ -66,9 +65,7 @@ def make(settle_in: Callable[[str], tuple[Settled, Dataset | None]], store: str 
 
 def choose_progress(progress: str) -> str:
     """Choose bars in a notebook, too, where stderr is no terminal."""
-    if progress == "auto":
-        return "bars" if console().is_jupyter else "auto"
-    return progress
+    return "bars" if progress == "auto" and console().is_jupyter else progress
 
 
 STARTS = "starts"
@@ -124,13 +121,13 @@ def update(
         raise ConfigError(f"update: the run is not finished: {missing}")
     whole, new_items = stack_items(dataset, new)
     seed = run.config["seed"] + 1 if seed is None else seed
-    starts = start_states(run, stored.specification_of(run).model, dataset, new_items, np.random.default_rng(seed))
+    starts = start_states(run, initial.specification_of(run).model, dataset, new_items, np.random.default_rng(seed))
     changed = {"seed": seed, "progress": choose_progress(progress)}
     changed |= {} if iterations is None else {"iterations": iterations}
 
     def settle_in(out: str) -> tuple[Settled, Dataset]:
         data = {"data": "given", "data.sha256": hold(whole)}
-        settings = specification.differences(stored.specification_of(run), data=data)
+        settings = specification.differences(initial.specification_of(run), data=data)
         held = _write(starts, Path(out) / STARTS)
         named = {key: value for key, value in settings.items() if key not in ("K0", "warmup")}
         named |= {"init": str(held), "chains": len(starts), "out": out} | changed

@@ -323,7 +323,7 @@ def note(message: str) -> None:
 
 @contextmanager
 def choosing(words: str = "") -> Iterator[None]:
-    """Context for short runs that store nothing; one line (by default the command as it was typed) reports an
+    """Context for short runs that store nothing; a line (by default the command as it was typed) reports an
     interruption."""
     if not words:
         typed = shlex.join(["smcmc", *sys.argv[1:]])

@@ -97,8 +97,7 @@ def _build_table(columns: Mapping[str, Iterable[str]]) -> Table:
 
 
 def runs_in(path: Path) -> list[Run]:
-    """Find the run of a folder, the runs below it, or the runs of its sweep or race; raise `ConfigError` without
-    one."""
+    """Find the run of a folder, the runs below it, or the runs of its sweep or race, one at least."""
     runs = find_runs(path)
     if not runs and certificates_in(path):
         raise ConfigError(

@@ -17,8 +17,7 @@ _READ_AS = {"csv": "a table", "edges": "a network", "corpus": "documents"}
 
 
 def with_file(words: Sequence[str]) -> list[str]:
-    """Replace a file among the overrides by the keys that it stands for; print how it is read unless it is a table. A
-    `DataError` if there is no such file."""
+    """Replace a file among the overrides by the keys that it stands for; print how it is read unless it is a table."""
     overrides: list[str] = []
     for word in words:
         if (path := _find_file(word, words)) is None:

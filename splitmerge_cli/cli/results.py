@@ -13,7 +13,7 @@ from splitmerge_cli.cli.comparing import runs_in, show_certificates
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.diagnostics.restarts import as_frame, short_lines, short_table, table
 from splitmerge_cli.kinds import kinds
-from splitmerge_cli.runs import advice, judgement, open_run, stored, summaries
+from splitmerge_cli.runs import advice, initial, judgement, open_run, summaries
 from splitmerge_cli.runs.answers import Answers, answers_of, kind_of
 from splitmerge_cli.runs.store.files import DamagedRun
 
@@ -64,7 +64,7 @@ def diagnose(
                     print_line(line)
                 if one.is_done and (scores := summaries.score_line(one)):
                     print_line(scores)
-                if stored.specification_of(one).is_adaptive:
+                if initial.specification_of(one).is_adaptive:
                     print_line(_LEARNT)
                 if one.is_done and (of_run := answers_of(kind_of(one)).comparable(one)) is not None:
                     answers = answers_of(kind_of(one))

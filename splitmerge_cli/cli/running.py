@@ -100,8 +100,7 @@ def run(
     config_dir: base.ConfigDir = None,
 ) -> None:
     overrides = base.with_workers(files.with_file(overrides or []), workers)
-    if _shows(cfg, resolve, package, info):
-        _show(overrides, cfg, resolve, package, info, config_dir)
+    if _show(overrides, cfg, resolve, package, info, config_dir):
         return
     from splitmerge_cli.runs import advice
 
@@ -140,7 +139,7 @@ def run(
         try:
             done = runs.make(plan, on_begin=name_sampler)
         except runs.Interrupted as error:
-            from splitmerge_cli.runs.so_far import lines_so_far
+            from splitmerge_cli.runs.finish import lines_so_far
 
             interrupts.say(f"smcmc: {error}")
             interrupts.allow(interrupts.ANSWER)
@@ -184,31 +183,29 @@ def _tell_notes(printed: set[str], notes: Sequence[str], types: Iterable[str] = 
             base.note(rest if has_heading and heading in printed else shown)
 
 
-def _shows(cfg: str | None, resolve: bool, package: str | None, info: str | None) -> bool:
-    """Whether the options ask for the configuration instead of a run; reject options that make no sense."""
+def _show(
+    overrides: list[str], cfg: str | None, resolve: bool, package: str | None, info: str | None, config_dir: str | None
+) -> bool:
+    """Let Hydra show what it composes where the options ask for it instead of a run."""
     for option, value, known in [("--cfg", cfg, _CFG), ("--info", info, _INFO)]:
         if value is not None and value not in known:
             raise ConfigError(f"{option} {value}: expected one of {', '.join(known)}")
     for option, is_given in [("--resolve", resolve), ("--package", package is not None)]:
         if is_given and cfg is None:
             raise ConfigError(f"{option}: expected --cfg job as well")
-    return cfg is not None or info is not None
-
-
-def _show(
-    overrides: list[str], cfg: str | None, resolve: bool, package: str | None, info: str | None, config_dir: str | None
-) -> None:
-    """Let Hydra show what it composes."""
+    if cfg is None and info is None:
+        return False
     from splitmerge_cli.config.composition import for_hydra
     from splitmerge_cli.config.hydra_adapter import has_part, search_path_of, show_config
 
-    words = for_hydra(overrides, config_dir)
-    if package is not None and package != "_global_" and not has_part(package, words, groups.places(config_dir)):
+    words, found = for_hydra(overrides, config_dir), groups.places(config_dir)
+    if package is not None and package != "_global_" and not has_part(package, words, found):
         raise ConfigError(f"--package {package}: no such part of the configuration; expected one such as model")
     argv = ["smcmc", *words, *search_path_of(groups.places(None))]
     for option, value in [("--cfg", cfg), ("--package", package), ("--info", info), ("--config-dir", config_dir)]:
         argv += [option, value] if value else []
     show_config(argv + ["--resolve"] * resolve)
+    return True
 
 
 @base.app.command(help=_SWEEP_HELP)
@@ -231,8 +228,7 @@ def sweep(
     job_words, hydra_words = sweeps.split_hydra(files.with_file(overrides or []))
     sweeps.check_workers(workers, hydra_words)
     jobs = sweeps.expand(job_words, config_dir)
-    if _shows(cfg, resolve, package, info):
-        _show([*jobs[0], *hydra_words], cfg, resolve, package, info, config_dir)
+    if _show([*jobs[0], *hydra_words], cfg, resolve, package, info, config_dir):
         return
     if len(jobs) > _MANY:
         base.complain(f"note: {len(jobs):,} jobs; each is composed and checked first")

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from splitmerge_cli.config.composition import compose, specify, specify_stored
     from splitmerge_cli.config.errors import ConfigError, show
     from splitmerge_cli.config.groups import (
+        choice,
         choices,
+        complete,
         describe,
         figure_styles,
         import_beside,
@@ -33,7 +35,6 @@ if TYPE_CHECKING:
         usable_choices,
     )
     from splitmerge_cli.config.hydra_adapter import hydra_session, quote_priors, unreadable
-    from splitmerge_cli.config.layers import choice, complete
     from splitmerge_cli.config.schema import GROUPS, Schema
     from splitmerge_cli.config.specification import RunSpecification, specify_keys
 
@@ -41,10 +42,9 @@ _NAMES = {
     "components": "Component DataSource class_of classes component gibbs_update read_component",
     "composition": "compose specify specify_stored",
     "errors": "ConfigError show",
-    "groups": "choices describe figure_styles import_beside load locate places plain shared_options unshared_options "
-    "usable_choices",
+    "groups": "choice choices complete describe figure_styles import_beside load locate places plain shared_options "
+    "unshared_options usable_choices",
     "hydra_adapter": "hydra_session quote_priors unreadable",
-    "layers": "choice complete",
     "schema": "GROUPS Schema",
     "specification": "RunSpecification specify_keys",
 }

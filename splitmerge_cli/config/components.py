@@ -14,13 +14,10 @@ from functools import cache, cached_property
 from importlib import resources
 from pathlib import Path
 from types import NoneType
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, get_args, get_origin, get_type_hints
 
+from splitmerge_cli.config import groups, hydra_adapter, schema
 from splitmerge_cli.config.errors import ConfigError, show, unknown_key
-from splitmerge_cli.config.groups import choices, describe, locate, shared_options, target_of, usable_choices
-from splitmerge_cli.config.hydra_adapter import CONF
-from splitmerge_cli.config.layers import choice
-from splitmerge_cli.config.schema import SHARED, all_keys
 from splitmerge_cli.core.options import Option, Text
 from splitmerge_cli.data.dataset import Kind, get_kind
 from splitmerge_cli.overrides import Accepts
@@ -75,6 +72,9 @@ class DataSource:
 
     values: Mapping[str, Any]
     search_path: Sequence[str] = ()
+    group: ClassVar[str] = "data"
+    prefix: ClassVar[str] = "data"
+    """Of the options in messages."""
 
     def __hash__(self) -> int:
         return _hash(self.values)
@@ -90,16 +90,6 @@ class DataSource:
         return f"data={self.name}"
 
     @property
-    def group(self) -> str:
-        """The group of all data sets."""
-        return "data"
-
-    @property
-    def prefix(self) -> str:
-        """Prefix of the options in messages."""
-        return "data"
-
-    @property
     def max_bytes(self) -> int | None:
         """Bytes of a file, unpacked, that are held in memory; None: a quarter of the memory."""
         return self.values.get("max_bytes")
@@ -107,13 +97,13 @@ class DataSource:
     @property
     def options(self) -> dict[str, Any]:
         """Options that the function takes."""
-        left_out = ("name", "_target_", *SHARED["data"])
+        left_out = ("name", "_target_", *schema.SHARED["data"])
         return {key: value for key, value in self.values.items() if key not in left_out}
 
     @cached_property
     def function(self) -> Any:
         """The function that returns the `Dataset`."""
-        return target_of("data", self.name, self.values["_target_"])
+        return groups.target_of("data", self.name, self.values["_target_"])
 
     def with_options(self, **options: Any) -> "DataSource":
         """Return the data set with other options."""
@@ -122,7 +112,7 @@ class DataSource:
     def check(self) -> None:
         """Check the types of the options by the file, and by the function where the file has null or an interpolation;
         a `ConfigError` of another type."""
-        known = choice("data", self.name, self.search_path)
+        known = groups.choice("data", self.name, self.search_path)
         declared = declared_types(self.function)
         for key, value in self.options.items():
             _check_type(f"data.{key}", value, known[key], declared.get(key))
@@ -133,7 +123,7 @@ def read_data(name: str, options: Mapping[str, Any], search_path: Sequence[str] 
     of an unknown option, and of a name or target that differs from the file's."""
     known = _file_options("data", name, search_path)
     values = _checked_names("data", name, options, known, "data")
-    for key, declared in SHARED["data"].items():
+    for key, declared in schema.SHARED["data"].items():
         if key in values:
             _check_type(f"data.{key}", values[key], known[key], declared)
     return DataSource({key: _like_default(value, known[key]) for key, value in values.items()}, search_path)
@@ -156,7 +146,7 @@ def read_component(
     """
     prefix = prefix or group
     known = _file_options(group, name, search_path)
-    target = target_of(group, name, known.get("_target_"))
+    target = groups.target_of(group, name, known.get("_target_"))
     listed = options_of(target)
     declared = {} if listed else declared_types(target)
     values, typed = _checked_names(group, name, options, known, prefix), {}
@@ -177,18 +167,18 @@ def read_component(
 @cache
 def component(group: str, name: str, **options: Any) -> Component:
     """Return a packaged model or sampler with the options of its file, but those that are given."""
-    return read_component(group, name, choice(group, name) | options)
+    return read_component(group, name, groups.choice(group, name) | options)
 
 
 @cache
 def classes(group: str) -> dict[str, Any]:
     """Return the classes of all models or samplers that can be used, by name."""
-    return {name: class_of(group, name) for name in usable_choices(group)}
+    return {name: class_of(group, name) for name in groups.usable_choices(group)}
 
 
 def class_of(group: str, name: str) -> Any:
     """Return the class of a packaged model or sampler."""
-    return target_of(group, name, choice(group, name)["_target_"])
+    return groups.target_of(group, name, groups.choice(group, name)["_target_"])
 
 
 def gibbs_update(conjugate: bool, scan: str = "full") -> Component:
@@ -198,7 +188,7 @@ def gibbs_update(conjugate: bool, scan: str = "full") -> Component:
 
 def _file_options(group: str, name: str, search_path: Sequence[str]) -> dict[str, Any]:
     """The options of a choice as its file gives them, name and shared ones among them."""
-    return {"name": name} | choice(group, name, search_path) | shared_options(group)
+    return {"name": name} | groups.choice(group, name, search_path) | groups.shared_options(group)
 
 
 def _checked_names(
@@ -256,12 +246,12 @@ def types_of_key(key: str, chosen: Mapping[str, str], search_path: Sequence[str]
     text, or nothing says what it takes."""
     group, dot, option = key.partition(".")
     if not dot or group not in ("data", "model", "sampler"):
-        return _types_of_option(dict(all_keys()).get(key))
+        return _types_of_option(dict(schema.all_keys()).get(key))
     try:
-        known = choice(group, chosen.get(group, ""), search_path)
+        known = groups.choice(group, chosen.get(group, ""), search_path)
         if option not in known or isinstance(known[option], bool | int | float):
             return None
-        target = target_of(group, chosen[group], known.get("_target_"))
+        target = groups.target_of(group, chosen[group], known.get("_target_"))
     except ConfigError:  # whoever reads the configuration says what is wrong
         return None
     if listed := options_of(target):
@@ -314,11 +304,11 @@ _CONTAINERS = (Sequence, Mapping)
 def takes_list(key: str) -> bool:
     """Whether an option of some choice, such as ``data.drop``, takes a list."""
     group, _, option = key.partition(".")
-    for name in choices(group) if group in ("data", "model", "sampler") else ():
-        values = choice(group, name)
+    for name in groups.choices(group) if group in ("data", "model", "sampler") else ():
+        values = groups.choice(group, name)
         if option not in values:
             continue
-        target = target_of(group, name, values["_target_"])
+        target = groups.target_of(group, name, values["_target_"])
         if option in (listed := options_of(target)):
             return "list" in listed[option].type
         declared = declared_types(target).get(option)
@@ -375,13 +365,13 @@ class OptionRow:
 
 def title(group: str, name: str) -> str:
     """Return the line that describes a choice."""
-    return dict(describe(group))[name]
+    return dict(groups.describe(group))[name]
 
 
 def option_rows(group: str, name: str) -> list[OptionRow]:
     """The options of a choice, in the order of its file; a `ConfigError` of a choice that the group does not have."""
-    values = choice(group, name)
-    target = locate(values.pop("_target_"))
+    values = groups.choice(group, name)
+    target = groups.locate(values.pop("_target_"))
     values.pop("name", None)
     listed, comments = options_of(target), file_comments(group, name)
     types = {} if listed else declared_types(target)
@@ -398,7 +388,7 @@ def option_rows(group: str, name: str) -> list[OptionRow]:
 def file_comments(group: str, name: str) -> Mapping[str, str]:
     """The comment of every option in the file of a choice, followed by the comments of the choices that it builds
     on."""
-    file = resources.files(CONF) / group / f"{name}.yaml"
+    file = resources.files(hydra_adapter.CONF) / group / f"{name}.yaml"
     if not file.is_file():  # of another distribution, whose class says what there is to say
         return {}
     text = file.read_text(encoding="utf-8")

@@ -11,11 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from splitmerge_cli.config import hydra_adapter, resolution
-from splitmerge_cli.config.components import Component, DataSource, read_component, read_data, takes_list, types_of_key
-from splitmerge_cli.config.errors import ConfigError, show
-from splitmerge_cli.config.groups import import_beside, places
-from splitmerge_cli.config.layers import choice, compose_choices, merge
+from splitmerge_cli.config import components, errors, groups, hydra_adapter, resolution
 from splitmerge_cli.config.resolution import Composed, Given, check_schedule, check_weight
 from splitmerge_cli.config.schema import CHOOSING, LEFT_TO_DATA, NOT_TYPED, later_options, read_settings
 from splitmerge_cli.config.specification import RunSpecification, finish, specification_of
@@ -49,8 +45,8 @@ class _Reading(NamedTuple):
 
     def types_of(self, key: str) -> Accepts | None:
         """The types that a key takes, where text is one of them."""
-        import_beside(self.search_path)
-        return types_of_key(key, self.chosen, self.search_path)
+        groups.import_beside(self.search_path)
+        return components.types_of_key(key, self.chosen, self.search_path)
 
 
 def _key_of(text: str) -> str:
@@ -72,10 +68,10 @@ def _read_text(text: str, chosen: _Reading) -> tuple[str, Any] | None:
     try:
         return key, read(value, types)
     except SeveralValues:
-        raise ConfigError(_expect_list(text, key, value)) from None
+        raise errors.ConfigError(_expect_list(text, key, value)) from None
     except Unreadable:
         expected = f"; expected {key}={{NAME: VALUE, ...}}; a name with a comma or a colon stands in quotes"
-        raise ConfigError(f"{text}: cannot be read as a value{expected if types.entries else ''}") from None
+        raise errors.ConfigError(f"{text}: cannot be read as a value{expected if types.entries else ''}") from None
 
 
 def specify(
@@ -95,7 +91,7 @@ def specify(
     left_open = {f"{key}={resolution.AUTO}": key for key in LEFT_TO_DATA if leave_to_data}
     to_choose = {left_open[word] for word in overrides if word in left_open}
     words = [word for word in overrides if word not in left_open]
-    composed = compose_words(words, tuple(places(config_dir)), to_choose)
+    composed = compose_words(words, tuple(groups.places(config_dir)), to_choose)
     return finish(replace(composed, to_choose=frozenset(to_choose)))
 
 
@@ -114,7 +110,7 @@ def compose_words(words: Sequence[str], search_path: tuple[str, ...], to_choose:
         hydra_adapter.check_own_keys(of_hydra, search_path)
         texts = [text for text in texts if text not in of_hydra]
     named = dict(_read_choice(text) for text in texts if _key_of(text) in CHOOSING)
-    below, chosen, _ = compose_choices(named, search_path)
+    below, chosen, _ = groups.compose_choices(named, search_path)
     reading = _Reading(chosen, search_path)
     values: dict[str, Any] = {}
     for text in texts:
@@ -123,10 +119,10 @@ def compose_words(words: Sequence[str], search_path: tuple[str, ...], to_choose:
         key, value = _read(text, reading)
         if key.startswith("sampler.") and "sampler" not in named and chosen["sampler"] == resolution.AUTO:
             in_list = any(_key_of(text) == "schedule.mix" for text in texts)
-            raise ConfigError(f"{text}: {resolution.IN_LIST if in_list else resolution.NOT_NAMED}")
+            raise errors.ConfigError(f"{text}: {resolution.IN_LIST if in_list else resolution.NOT_NAMED}")
         before = values.pop(key, None)
         both = isinstance(before, Mapping) and isinstance(value, Mapping)
-        values[key] = merge(before, value) if both else value
+        values[key] = groups.merge(before, value) if both else value
     named_keys = Given(named, values, search_path)
     return Composed(named_keys.lay_over(below, to_choose), chosen, named_keys, search_path, tuple(words))
 
@@ -144,28 +140,29 @@ def _read(text: str, chosen: _Reading) -> tuple[str, Any]:
     if (value := _read_text(text, chosen)) is not None:
         return value[0], hydra_adapter.protect(value[1])
     parsed = hydra_adapter.parse_override(hydra_adapter.quote_priors(text))
-    if parsed.deleted:
-        raise ConfigError(f"~{parsed.key}: expected KEY=VALUE; no key may be left out")
-    if parsed.sweep and takes_list(parsed.key):
-        raise ConfigError(_expect_list(text, parsed.key, text.partition("=")[2]))
-    if parsed.sweep:
-        raise ConfigError(f"{text}: several values; `smcmc sweep` runs a grid")
-    if not parsed.key or parsed.key == "hydra":
-        raise ConfigError(f"{text}: expected KEY=VALUE")
-    return parsed.key if parsed.package is None else f"{parsed.key}@{parsed.package}", parsed.value
+    key = parsed.key_or_group
+    if parsed.is_delete():
+        raise errors.ConfigError(f"~{key}: expected KEY=VALUE; no key may be left out")
+    if parsed.is_sweep_override():
+        if components.takes_list(key):
+            raise errors.ConfigError(_expect_list(text, key, text.partition("=")[2]))
+        raise errors.ConfigError(f"{text}: several values; `smcmc sweep` runs a grid")
+    if not key or key == "hydra":
+        raise errors.ConfigError(f"{text}: expected KEY=VALUE")
+    return key if parsed.package is None else f"{key}@{parsed.package}", parsed.value()
 
 
 def grid_of(words: Sequence[str], config_dir: str | Path | None = None) -> Mapping[str, Any]:
     """The ``hydra.sweeper.params`` of the experiment that these words name; raises as `compose_words`."""
-    search_path = tuple(places(config_dir))
+    search_path = tuple(groups.places(config_dir))
     compose_words(words, search_path)
-    return compose_choices(dict(map(_read_choice, words)), search_path).params
+    return groups.compose_choices(dict(map(_read_choice, words)), search_path).params
 
 
 def for_hydra(words: Sequence[str], config_dir: str | Path | None = None) -> list[str]:
     """The overrides by which Hydra composes the configuration of these words: its choices, the options of the model and
     the sampler, which are in no file, and values; raises as `compose_words`."""
-    composed = compose_words(words, tuple(places(config_dir)))
+    composed = compose_words(words, tuple(groups.places(config_dir)))
     named = composed.given or Given()
     options = {f"{g}.{key}": one for g in ("model", "sampler") for key, one in composed.values[g].items()}
     values = {key: one for key, one in options.items() if key.partition(".")[2] not in NOT_TYPED} | dict(named.values)
@@ -189,24 +186,19 @@ def specify_stored(config: Mapping[str, Any], file: Path, config_dir: str | Path
     A `ConfigError` of a data set, model or sampler that is neither the package's nor of `config_dir`, with another
     target than its file has, or with options that it does not have; and of any other key that is not as `Schema` says.
     """
-    search_path = tuple(places(config_dir))
-    import_beside(search_path)
+    search_path = tuple(groups.places(config_dir))
+    groups.import_beside(search_path)
     try:
         return _specify(config, search_path)
-    except ConfigError as error:
+    except errors.ConfigError as error:
         hint = "" if config_dir is not None else " (one of your own: --config-dir, or what adds it installed)"
-        raise ConfigError(f"{file}: {error}{hint}") from error
-
-
-def pack(spec: RunSpecification) -> dict[str, Any]:
-    """A specification as it is sent to another process, where `unpack` reads it."""
-    return {"config": dict(spec.values), "search_path": list(spec.search_path)}
+        raise errors.ConfigError(f"{file}: {error}{hint}") from error
 
 
 def unpack(packed: Mapping[str, Any]) -> RunSpecification:
-    """Read a specification that another process sent."""
+    """Read a specification that another process sent (`RunSpecification.pack`)."""
     search_path = tuple(packed["search_path"])
-    import_beside(search_path)
+    groups.import_beside(search_path)
     return _specify(packed["config"], search_path)
 
 
@@ -215,23 +207,23 @@ def _specify(config: Mapping[str, Any], whole_path: tuple[str, ...]) -> RunSpeci
     values = {str(key): value for key, value in config.items()}
     settings = read_settings(values)
     options = dict(values["data"])
-    known = choice("data", _name(options), search_path)
+    known = groups.choice("data", _name(options), search_path)
     options |= {key: value for key, value in later_options(options).items() if key in known and key not in options}
-    data = read_data(_name(options), options, search_path)
+    data = components.read_data(_name(options), options, search_path)
     _check_whole("data", data, search_path)
     data.check()
     model = _component("model", values["model"], search_path)
     for key in ("name", "mix"):
         if key not in values["schedule"]:
-            raise ConfigError(f"schedule.{key}: a value is needed")
+            raise errors.ConfigError(f"schedule.{key}: a value is needed")
     mix = values["schedule"]["mix"]
     if mix is None:
-        samplers: tuple[Component, ...] = (_component("sampler", values["sampler"], search_path),)
+        samplers: tuple[components.Component, ...] = (_component("sampler", values["sampler"], search_path),)
         values["sampler"] = samplers[0].values
         check_schedule(values["schedule"])
     else:
         if not isinstance(mix, list) or not mix:
-            raise ConfigError(f"schedule.mix={show(mix)}: expected samplers with their options")
+            raise errors.ConfigError(f"schedule.mix={errors.show(mix)}: expected samplers with their options")
         weighted = [_entry(entry, search_path) for entry in mix]
         samplers = tuple(sampler for _, sampler in weighted)
         mix = [{"weight": weight, **sampler.values} for weight, sampler in weighted]
@@ -242,15 +234,15 @@ def _specify(config: Mapping[str, Any], whole_path: tuple[str, ...]) -> RunSpeci
 
 def _component(
     group: str, options: Mapping[str, Any], search_path: Sequence[str], prefix: str | None = None
-) -> Component:
+) -> components.Component:
     """A stored model or sampler; parameters and errors as of `read_component`.
 
     Options that came later than the run (`Option.later`) have their default.
     """
-    component = read_component(group, _name(options), options, search_path, prefix)
+    component = components.read_component(group, _name(options), options, search_path, prefix)
     later = [option for option in getattr(component.target, "OPTIONS", ()) if option.later]
     if lacking := {option.name: option.default for option in later if option.name not in component.values}:
-        component = read_component(group, component.name, {**options, **lacking}, search_path, prefix)
+        component = components.read_component(group, component.name, {**options, **lacking}, search_path, prefix)
     _check_whole(group, component, search_path)
     return component
 
@@ -259,20 +251,20 @@ def _name(options: Mapping[str, Any]) -> str:
     """The name of a choice as stored options say it."""
     name = options.get("name")
     if not isinstance(name, str):
-        raise ConfigError(f"name={show(name)}: expected a name")
+        raise errors.ConfigError(f"name={errors.show(name)}: expected a name")
     return name
 
 
-def _check_whole(group: str, part: Component | DataSource, search_path: Sequence[str]) -> None:
+def _check_whole(group: str, part: components.Component | components.DataSource, search_path: Sequence[str]) -> None:
     """Raise a `ConfigError` unless stored options are all that their choice has."""
-    if missing := [key for key in choice(group, part.name, search_path) if key not in part.values]:
-        raise ConfigError(f"{part.prefix}.{missing[0]}: a value is needed")
+    if missing := [key for key in groups.choice(group, part.name, search_path) if key not in part.values]:
+        raise errors.ConfigError(f"{part.prefix}.{missing[0]}: a value is needed")
 
 
-def _entry(entry: Any, search_path: Sequence[str]) -> tuple[float, Component]:
+def _entry(entry: Any, search_path: Sequence[str]) -> tuple[float, components.Component]:
     """Return the weight and the sampler that an entry of a stored list names."""
     if not isinstance(entry, dict):
-        raise ConfigError(f"schedule.mix: {show(entry)}: expected samplers with their options")
+        raise errors.ConfigError(f"schedule.mix: {errors.show(entry)}: expected samplers with their options")
     options = {key: value for key, value in entry.items() if key != "weight"}
     prefix = f"schedule.mix.{options.get('name')}"
     sampler = _component("sampler", options, search_path, prefix)

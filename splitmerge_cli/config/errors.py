@@ -1,15 +1,10 @@
-"""Messages about a wrong configuration, and former names that stored runs still have.
-
-Messages about a wrong configuration: one line that names the key and what was expected.
-
-Former names of models, and of modules that configurations name: stored runs have these still, and are identified by
-them.
+"""Messages about a wrong configuration, one line that names the key and what was expected; and former names of models,
+and of modules that configurations name: stored runs have these still, and are identified by them.
 """
 
 import difflib
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from splitmerge_cli.overrides import path_word
@@ -121,60 +116,42 @@ _INFERRED = (
 _NO_BURN_IN = "diagnostics leave out the first half of every chain; warmup is iterations of full Gibbs scans alone"
 
 
-@dataclass(frozen=True)
-class Meaning:
-    """Meaning of `words` from other programs, in small letters, without underscores: `keys` that do the same, where the
-    first that the configuration has counts, and `why`, a reason to print with it."""
-
-    words: tuple[str, ...]
-    keys: tuple[str, ...]
-    why: str = ""
-
-
 MEANINGS = (
-    Meaning(("nclusters", "k", "kinit", "ncomponents", "components", "clusters", "numclusters"), ("K0",), _INFERRED),
-    Meaning(("ntopics", "numtopics", "topics"), ("K0",), "the number of topics is inferred; K0 is the initial number"),
-    Meaning(
-        ("niter", "iter", "iters", "maxiter", "iterations", "samples", "nsamples", "numsamples", "draws", "ndraws"),
-        ("iterations",),
+    ("K0", "nclusters k kinit ncomponents components clusters numclusters", _INFERRED),
+    ("K0", "ntopics numtopics topics", "the number of topics is inferred; K0 is the initial number"),
+    ("iterations", "niter iter iters maxiter iterations samples nsamples numsamples draws ndraws", ""),
+    ("iterations", "sweeps steps nsteps epochs its mcmciterations", ""),
+    ("seed", "randomstate randomseed rngseed rng", ""),
+    ("workers", "njobs cores ncores threads nthreads parallelchains numworkers cpus", ""),
+    ("warmup", "burnin burn nburn nburnin tune ntune discard numwarmup iterwarmup nwarmup", _NO_BURN_IN),
+    ("chains", "nchains numchains restarts ninit", "each chain has a start of its own"),
+    ("thin", "thinning nthin thinninginterval", ""),
+    ("init", "initparams initialization initialize initial start initialstate", ""),
+    ("budget", "time timelimit maxtime timeout seconds", "in seconds of sampling a chain"),
+    ("out", "output outputdir outdir outfolder results savedir", ""),
+    ("progress", "verbose verbosity quiet progressbar", ""),
+    ("N", "n nitems npoints size nrows numitems", ""),
+    (
+        "model.concentration model.gamma model.alpha",
+        "alpha concentration dpalpha alpha0 weightconcentrationprior alphaprior gamma",
+        "",
     ),
-    Meaning(("sweeps", "steps", "nsteps", "epochs", "its", "mcmciterations"), ("iterations",)),
-    Meaning(("randomstate", "randomseed", "rngseed", "rng"), ("seed",)),
-    Meaning(("njobs", "cores", "ncores", "threads", "nthreads", "parallelchains", "numworkers", "cpus"), ("workers",)),
-    Meaning(
-        ("burnin", "burn", "nburn", "nburnin", "tune", "ntune", "discard", "numwarmup", "iterwarmup", "nwarmup"),
-        ("warmup",),
-        _NO_BURN_IN,
-    ),
-    Meaning(("nchains", "numchains", "restarts", "ninit"), ("chains",), "each chain has a start of its own"),
-    Meaning(("thinning", "nthin", "thinninginterval"), ("thin",)),
-    Meaning(("initparams", "initialization", "initialize", "initial", "start", "initialstate"), ("init",)),
-    Meaning(("time", "timelimit", "maxtime", "timeout", "seconds"), ("budget",), "in seconds of sampling a chain"),
-    Meaning(("output", "outputdir", "outdir", "outfolder", "results", "savedir"), ("out",)),
-    Meaning(("verbose", "verbosity", "quiet", "progressbar"), ("progress",)),
-    Meaning(("n", "nitems", "npoints", "size", "nrows", "numitems"), ("N",)),
-    Meaning(
-        ("alpha", "concentration", "dpalpha", "alpha0", "weightconcentrationprior", "alphaprior", "gamma"),
-        ("model.concentration", "model.gamma", "model.alpha"),
-    ),
-    Meaning(
-        ("covariancetype", "covtype", "covariance", "cov"),
-        ("model.covariance",),
-        "full, diag, or iso (spherical elsewhere)",
-    ),
-    Meaning(("meanprior", "priormean", "mu0"), ("model.m0",)),
-    Meaning(("meanprecisionprior", "kappa", "lambda0"), ("model.kappa0",)),
-    Meaning(("algorithm", "algo", "method", "solver"), ("sampler=NAME",), "smcmc list samplers"),
-    Meaning(("likelihood", "distribution", "family", "affinity"), ("model=NAME",), "smcmc list models"),
-    Meaning(("file", "filename", "filepath", "input", "datapath", "csv", "datafile"), ("data.path",)),
-    Meaning(("labels", "target", "y", "truelabels", "groundtruth", "labelcolumn", "class"), ("data.truth",)),
-    Meaning(("sep", "delimiter", "delim"), ("data.separator",)),
-    Meaning(("navalues", "nastrings", "missingvalues", "na", "nan"), ("data.missing",)),
-    Meaning(("dtype", "dtypes", "columntypes", "coltypes", "colclasses"), ("data.types",)),
-    Meaning(("usecols", "features", "variables", "selectedcolumns"), ("data.columns",)),
-    Meaning(("sheetname", "worksheet"), ("data.sheet",)),
-    Meaning(("idcol", "idcolumn", "indexcol", "exclude", "ignore"), ("data.drop",)),
+    ("model.covariance", "covariancetype covtype covariance cov", "full, diag, or iso (spherical elsewhere)"),
+    ("model.m0", "meanprior priormean mu0", ""),
+    ("model.kappa0", "meanprecisionprior kappa lambda0", ""),
+    ("sampler=NAME", "algorithm algo method solver", "smcmc list samplers"),
+    ("model=NAME", "likelihood distribution family affinity", "smcmc list models"),
+    ("data.path", "file filename filepath input datapath csv datafile", ""),
+    ("data.truth", "labels target y truelabels groundtruth labelcolumn class", ""),
+    ("data.separator", "sep delimiter delim", ""),
+    ("data.missing", "navalues nastrings missingvalues na nan", ""),
+    ("data.types", "dtype dtypes columntypes coltypes colclasses", ""),
+    ("data.columns", "usecols features variables selectedcolumns", ""),
+    ("data.sheet", "sheetname worksheet", ""),
+    ("data.drop", "idcol idcolumn indexcol exclude ignore", ""),
 )
+"""Keys, of which the first that the configuration has counts; words of other programs that mean it, in small letters,
+without underscores; and a reason to print with it."""
 
 
 def find_meaning(key: str, known: Sequence[str], everywhere: Iterable[str], value: str = "5") -> tuple[str, str] | None:
@@ -182,11 +159,11 @@ def find_meaning(key: str, known: Sequence[str], everywhere: Iterable[str], valu
     with the typed `value`; or None."""
     word = key.lstrip("+~").rpartition(".")[2].lower().replace("_", "").replace("-", "")
     offered = {*known, *everywhere}
-    for meaning in MEANINGS:
-        if word in meaning.words:
-            key_found = next((one for one in meaning.keys if one in offered or one.endswith("=NAME")), None)
+    for keys, words, why in MEANINGS:
+        if word in words.split():
+            key_found = next((one for one in keys.split() if one in offered or one.endswith("=NAME")), None)
             if key_found is not None and key_found != key:
-                return key_found, meaning.why.format(value if value.isdecimal() else "5")
+                return key_found, why.format(value if value.isdecimal() else "5")
     return None
 
 

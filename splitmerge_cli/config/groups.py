@@ -1,5 +1,9 @@
-"""Choices that the groups offer: their names, what describes them, the code that they name, and what is wrong with
-those that there are not.
+"""Choices that the groups offer, the code that they name, and their files laid over each other: the one place where
+choices become a configuration.
+
+A file of a model or sampler names its class, and the values that differ from the defaults of that class (its
+``OPTIONS``), over which it is laid. A user's own file that does more with its defaults list than name files of its own
+group and override groups is laid by Hydra.
 """
 
 import importlib
@@ -10,15 +14,14 @@ from contextlib import suppress
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import yaml
 from omegaconf import DictConfig, OmegaConf
 
 from splitmerge_cli import plugins
-from splitmerge_cli.config import hydra_adapter
-from splitmerge_cli.config.errors import ConfigError, show
-from splitmerge_cli.config.schema import SHARED
+from splitmerge_cli.config import errors, hydra_adapter, schema
+from splitmerge_cli.received import reject_machine_error
 
 REQUIRED = {"data": (), "model": ("kind", "accepts", "from_data"), "sampler": ("MOVES", "supports")}
 """Attributes that the ``_target_`` of a group must have, besides being callable."""
@@ -34,7 +37,7 @@ def places(config_dir: str | Path | None) -> list[str]:
         return _papers()
     folder = Path(config_dir).resolve()
     if not folder.is_dir():
-        raise ConfigError(f"--config-dir {config_dir}: no such folder")
+        raise errors.ConfigError(f"--config-dir {config_dir}: no such folder")
     return [*_papers(), f"file://{folder}"]
 
 
@@ -62,7 +65,7 @@ def import_beside(search_path: Iterable[str]) -> None:
 
 
 named_targets: set[str] = set()
-"""Targets that the chosen files of the package and of ``--config-dir`` name; filled by `splitmerge_cli.config.layers`,
+"""Targets that the chosen files of the package and of ``--config-dir`` name; filled by `splitmerge_cli.config.groups`,
 which reads these files."""
 
 
@@ -75,7 +78,7 @@ def locate(path: Any) -> Any:
     """
     _check_dotted(path)
     if path not in named_targets:
-        raise ConfigError(
+        raise errors.ConfigError(
             f"_target_={path}: not imported; expected one that a file of the package's configuration names, or of the "
             "folder that --config-dir gives"
         )
@@ -89,23 +92,23 @@ def load(path: Any) -> Any:
     try:
         return plugins.run_foreign(lambda: getattr(importlib.import_module(module), name))
     except plugins.ForeignError as error:
-        raise ConfigError(f"_target_={path}: cannot be imported: {error}") from error
+        raise errors.ConfigError(f"_target_={path}: cannot be imported: {error}") from error
 
 
 def _check_dotted(path: Any) -> None:
     if not isinstance(path, str) or not all(part.isidentifier() for part in path.split(".")) or "." not in path:
-        raise ConfigError(f"_target_={show(path)}: expected MODULE.NAME of a class or function")
+        raise errors.ConfigError(f"_target_={errors.show(path)}: expected MODULE.NAME of a class or function")
 
 
 def target_of(group: str, name: str, path: Any) -> Any:
     """Return the class or function that the ``_target_`` of a choice names, checked to be of use to its group."""
     try:
         target = locate(path)
-    except ConfigError as error:
-        raise ConfigError(f"{group}={name}: {error}") from error
+    except errors.ConfigError as error:
+        raise errors.ConfigError(f"{group}={name}: {error}") from error
     if not callable(target) or not all(hasattr(target, attribute) for attribute in REQUIRED[group]):
         expected = "a function that returns a Dataset" if group == "data" else f"a subclass of {group.title()}"
-        raise ConfigError(f"{group}={name}: _target_={path}: expected {expected}")
+        raise errors.ConfigError(f"{group}={name}: _target_={path}: expected {expected}")
     return target
 
 
@@ -130,12 +133,12 @@ def main_values() -> dict[str, Any]:
 
 def unshared_options(group: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of a choice without those that all choices of its group have."""
-    return {key: value for key, value in options.items() if key not in SHARED.get(group, {})}
+    return {key: value for key, value in options.items() if key not in schema.SHARED.get(group, {})}
 
 
 def shared_options(group: str) -> dict[str, Any]:
     """Return the options that all choices of a group have, with their defaults."""
-    return {key: main_values()[group][key] for key in SHARED.get(group, {})}
+    return {key: main_values()[group][key] for key in schema.SHARED.get(group, {})}
 
 
 MISSING = "???"
@@ -149,12 +152,6 @@ def choices(group: str, search_path: Sequence[str] = ()) -> list[str]:
     return [name for name in _choices(group, tuple(search_path)) if name not in NOT_OFFERED.get(group, ())]
 
 
-def is_choice(group: str, name: Any, search_path: Sequence[str] = ()) -> bool:
-    """Whether a group has a choice of this name, offered or not."""
-    # Hydra, which takes long to list them, lists only the choices of the search path
-    return name in _choices(group, ()) or name in _choices(group, tuple(search_path))
-
-
 def check_importable(group: str, name: str) -> None:
     """Raise a `ConfigError` if a choice is one of another distribution that cannot be used."""
     if name in plugin_names(group):
@@ -162,14 +159,14 @@ def check_importable(group: str, name: str) -> None:
             plugins.check_name(group, name, _own_choices(group))
             plugins.load(group, name)
         except plugins.PluginError as error:
-            raise ConfigError(str(error)) from error
+            raise errors.ConfigError(str(error)) from error
 
 
 def usable_choices(group: str) -> list[str]:
     """Names that a group offers, without unusable ones of other distributions."""
     usable = []
     for name in choices(group):
-        with suppress(ConfigError):
+        with suppress(errors.ConfigError):
             check_importable(group, name)
             usable.append(name)
     return usable
@@ -221,3 +218,217 @@ def figure_styles() -> dict[str, dict[str, Any]]:
         if line := re.search(r"^# figures: (.*)", text, re.MULTILINE):
             style_by_name[name] = yaml.safe_load(line[1])
     return style_by_name
+
+
+ORDER = ("model", "sampler", "data", "schedule", "experiment")
+"""Groups in the order in which their files are laid over the main configuration."""
+LEFT_OUT = ("defaults", "hydra", "reproduce")
+"""Parts of a file that are no key of a run: the list of choices, what Hydra reads, and ``smcmc reproduce``."""
+
+_PACKAGE = re.compile(r"(?:\s*#[^\n]*\n)*?\s*#\s*@package\s+(\S+)")
+_OVERRIDE = re.compile(r"override /(\w+)(?:@_global_\.\1)?")
+_NAME = re.compile(r"([\w.+-]+)(?:@(\w+))?")
+
+
+class Layers(NamedTuple):
+    """A configuration of choices alone: keys of the main configuration and the groups, interpolations unresolved, the
+    choice in each group, and the ``hydra.sweeper.params`` of an experiment, which `smcmc sweep` adds to a grid."""
+
+    values: dict[str, Any]
+    chosen: dict[str, Any]
+    params: Mapping[str, Any]
+
+
+class _ForHydra(Exception):
+    """A file that only Hydra can read."""
+
+
+class _File(NamedTuple):
+    """A file of a group: whether its keys belong to the whole configuration, its defaults list, and its keys."""
+
+    is_global: bool
+    defaults: list[Any]
+    values: dict[str, Any]
+
+
+def compose_choices(named: Mapping[str, Any], search_path: Sequence[str] = ()) -> Layers:
+    """Lay the files of the choices that are named by group, and of those that follow from them, over the main
+    configuration; a `ConfigError` of a choice that there is not, and of a file that is no configuration.
+
+    What is not named follows from the others, or is the default.
+    """
+    for group, name in named.items():
+        if group != "experiment" or name is not None:
+            # Hydra, which takes long to list them, lists only the choices of the search path
+            if name not in _choices(group, ()) and name not in _choices(group, tuple(search_path)):
+                raise errors.ConfigError(errors.unknown_choice(group, errors.show(name), choices(group, search_path)))
+            check_importable(group, name)
+    try:
+        return _lay(dict(named), search_path)
+    except _ForHydra:
+        return _compose_by_hydra(named, search_path)
+
+
+def choice(group: str, name: str, search_path: Sequence[str] = ()) -> dict[str, Any]:
+    """The options of one choice as its file gives them, interpolations unresolved, without those that its group shares
+    (`shared_options`); a `ConfigError` of a choice that the group does not have."""
+    return unshared_options(group, _options(group, name, tuple(search_path)))
+
+
+@cache
+def _options(group: str, name: str, search_path: tuple[str, ...]) -> dict[str, Any]:
+    options: dict[str, Any] = compose_choices({group: name}, search_path).values[group]
+    if isinstance(target := options.get("_target_"), str):
+        named_targets.add(target)
+    return options
+
+
+def _lay(overridden: dict[str, Any], search_path: Sequence[str]) -> Layers:
+    main = main_values()
+    defaults = {group: name for entry in main["defaults"] if entry != "_self_" for group, name in entry.items()}
+    layers: list[dict[str, Any]] = []
+    chosen: dict[str, Any] = {}
+    # as in Hydra, the last file overrides the choices of those before it
+    for group in reversed(ORDER):
+        chosen[group] = overridden.get(group, defaults[group])
+        if chosen[group] is not None:
+            layers = _expand(group, chosen[group], None, overridden, chosen, search_path) + layers
+    values = main
+    for layer in layers:
+        values = merge(values, layer)
+    return _over_classes(values, chosen, search_path)
+
+
+def _over_classes(values: dict[str, Any], chosen: dict[str, Any], search_path: Sequence[str]) -> Layers:
+    """The layers of all files, those of the model and the sampler laid over the defaults of their classes."""
+    params = ((values.get("hydra") or {}).get("sweeper") or {}).get("params") or {}
+    values = {key: value for key, value in values.items() if key not in LEFT_OUT}
+    for group in ("model", "sampler"):
+        named = values[group]
+        if isinstance(named, Mapping) and isinstance(target := named.get("_target_"), str):
+            head = {key: named[key] for key in ("name", "_target_") if key in named}
+            values[group] = {**head, **_defaults_of(target, tuple(search_path)), **named}
+    return Layers(values, chosen, params)
+
+
+@cache
+def _defaults_of(target: str, search_path: tuple[str, ...]) -> dict[str, Any]:
+    """Defaults of the options that a class lists; none of one that cannot be imported: whoever reads the configuration
+    says why."""
+    import_beside(search_path)
+    named_targets.add(target)
+    try:
+        options = getattr(locate(target), "OPTIONS", ())
+    except errors.ConfigError:
+        return {}
+    return {one.name: list(one.default) if isinstance(one.default, tuple) else one.default for one in options}
+
+
+def _expand(
+    group: str,
+    name: str,
+    package: str | None,
+    overridden: dict[str, Any],
+    chosen: Mapping[str, Any],
+    search_path: Sequence[str],
+) -> list[dict[str, Any]]:
+    """The layers of a file and of the files that it builds on; choices that it overrides are added to `overridden`,
+    unless they are there."""
+    file = _read(group, name, tuple(search_path))
+    for entry in file.defaults:
+        if isinstance(entry, dict):
+            key, value = next(iter(entry.items()))
+            match = _OVERRIDE.fullmatch(str(key))
+            if match is None or (match[1] in chosen and match[1] not in overridden) or len(entry) > 1:
+                raise _ForHydra
+            overridden.setdefault(match[1], value)
+    is_global = file.is_global and package is None
+    own_values = file.values if is_global else {group: file.values}
+    parts: list[list[dict[str, Any]]] = []
+    names = [entry for entry in file.defaults if not isinstance(entry, dict)]
+    for entry in reversed(names if "_self_" in names else [*names, "_self_"]):
+        if entry == "_self_":
+            parts.append([own_values])
+            continue
+        builds = _NAME.fullmatch(str(entry))
+        # a file of the whole configuration says into which part it takes one that is not
+        if builds is None or builds[2] not in (None, group):
+            raise _ForHydra
+        below_is_global = _read(group, builds[1], tuple(search_path)).is_global
+        if (is_global != below_is_global) if builds[2] is None else (below_is_global or not is_global):
+            raise _ForHydra
+        parts.append(_expand(group, builds[1], builds[2], overridden, chosen, search_path))
+    return [layer for part in reversed(parts) for layer in part]
+
+
+def _read(group: str, name: str, search_path: tuple[str, ...]) -> _File:
+    """Read the file of a choice; the package's own come first, as on Hydra's search path."""
+    if name in plugin_names(group):
+        return _File(False, [], plugins.configuration(group, name))
+    if (packaged := _read_packaged(group, name, search_path)) is not None:
+        return packaged
+    for place in search_path:
+        if place.startswith("file://"):
+            file = Path(place.removeprefix("file://")) / group / f"{name}.yaml"
+            if file.is_file():
+                return _parse(file.read_bytes())
+    raise _ForHydra
+
+
+@cache
+def _read_packaged(group: str, name: str, search_path: tuple[str, ...]) -> _File | None:
+    packages = [hydra_adapter.CONF, *(p.removeprefix("pkg://") for p in search_path if p.startswith("pkg://"))]
+    for package in packages:
+        file = resources.files(package) / group / f"{name}.yaml"
+        if file.is_file():
+            return _parse(file.read_bytes())
+    return None
+
+
+def _parse(content: bytes) -> _File:
+    try:
+        text = content.decode()
+        node = OmegaConf.create(text)
+    except Exception as error:  # whoever composes the whole says what is wrong
+        reject_machine_error(error, "the configuration")
+        raise _ForHydra from error
+    if not isinstance(node, DictConfig):
+        raise _ForHydra
+    values = plain(node, resolve=False)
+    package = _PACKAGE.match(text)
+    if package is not None and package[1] != "_global_":
+        raise _ForHydra
+    if not isinstance(defaults := values.pop("defaults", []), list):
+        raise _ForHydra
+    return _File(package is not None, defaults, values)
+
+
+def _compose_by_hydra(named: Mapping[str, Any], search_path: Sequence[str]) -> Layers:
+    words = [f"{group}={'null' if name is None else name}" for group, name in named.items()]
+    try:
+        raw = hydra_adapter.compose(words, search_path)
+        values, chosen = plain(raw, resolve=False), dict(raw.hydra.runtime.choices)
+    except Exception as error:  # Hydra raises all kinds on a file that is no configuration
+        reject_machine_error(error, " ".join(words))
+        raise errors.ConfigError(hydra_adapter.explain(error, words)) from error
+    return _over_classes(values, chosen, search_path)
+
+
+def merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
+    """Lay one mapping over another: mappings are merged, anything else takes the place of what is below."""
+    merged = dict(below)
+    for key, value in above.items():
+        old = merged.get(key)
+        merged[key] = merge(old, value) if isinstance(old, Mapping) and isinstance(value, Mapping) else value
+    return merged
+
+
+def complete(incomplete: str) -> list[str]:
+    """Overrides that begin with `incomplete`: keys as ``KEY=``, and the choices of a group as ``GROUP=CHOICE``."""
+    key, equals, _ = incomplete.partition("=")
+    if equals:
+        group = key in ORDER
+        offered = [f"{key}={name}" for name in choices(key)] if group else []
+    else:
+        offered = [f"{name}=" for name in schema.known_keys(compose_choices({}).values)]
+    return [candidate for candidate in offered if candidate.startswith(incomplete)]

@@ -106,18 +106,6 @@ def group_options(group: str, search_path: Sequence[str]) -> list[str]:
         return list(loader.get_group_options(group, config_name=MAIN, overrides=search_path_of(search_path)))
 
 
-@dataclass(frozen=True)
-class ParsedOverride:
-    """An override that Hydra's grammar knows: `package` of ``KEY@PACKAGE``; whether it is ``~KEY`` (`deleted`) or has
-    several values (`sweep`), which have no `value`."""
-
-    key: str
-    package: str | None
-    value: Any
-    deleted: bool
-    sweep: bool
-
-
 _KEY = re.compile(r"(?!(?:null|true|false|inf|nan)$)[a-z_]\w*", re.ASCII | re.IGNORECASE)
 """Keys of a mapping that Hydra's grammar reads as text."""
 
@@ -170,17 +158,15 @@ def quote_priors(override: str) -> str:
     return _QUOTED_OR_CALL.sub(quote, override)
 
 
-def parse_override(text: str) -> ParsedOverride:
-    """Parse an override; a `ConfigError` if it cannot be read."""
+def parse_override(text: str) -> Any:
+    """Hydra's own object of an override: whether it is ``~KEY`` or has several values, its key, package and value; a
+    `ConfigError` if it cannot be read."""
     try:
-        (parsed,) = OverridesParser.create().parse_overrides([text])
+        return OverridesParser.create().parse_overrides([text])[0]
     except OverrideParseException as error:
         raise ConfigError(unreadable(str(error.override))) from error
     except HydraException as error:
         raise ConfigError(explain(error)) from error
-    deleted, sweep = parsed.is_delete(), parsed.is_sweep_override()
-    value = None if deleted or sweep else parsed.value()
-    return ParsedOverride(parsed.key_or_group, parsed.package, value, deleted, sweep)
 
 
 def check_own_keys(overrides: Sequence[str], search_path: Sequence[str]) -> None:
@@ -256,7 +242,7 @@ def _call(arg: str) -> list[str]:
     except (HydraException, OmegaConfBaseException) as error:  # one sweep within another
         raise ConfigError(unreadable(arg)) from error
     key, equals, _ = arg.partition("=")
-    return [f"{key}={write(parse_override(one[0]).value)}" if equals else one[0] for one in split]
+    return [f"{key}={write(parse_override(one[0]).value())}" if equals else one[0] for one in split]
 
 
 def _parse_for_grid(arg: str) -> Any:

@@ -19,13 +19,12 @@ from typing import Any
 from omegaconf import OmegaConf
 from omegaconf.errors import MissingMandatoryValue, OmegaConfBaseException
 
-from splitmerge_cli.config import schema
+from splitmerge_cli.config import hydra_adapter, schema
 from splitmerge_cli.config.components import Component, read_component
 from splitmerge_cli.config.errors import ConfigError, show, unknown_choice, unknown_key
-from splitmerge_cli.config.groups import MISSING, choices, plain
-from splitmerge_cli.config.hydra_adapter import protect
-from splitmerge_cli.config.layers import choice, compose_choices, merge
+from splitmerge_cli.config.groups import MISSING, choice, choices, compose_choices, merge, plain
 from splitmerge_cli.core.options import Gamma
+from splitmerge_cli.data.dataset import Kind, kinds
 
 AUTO = "auto"
 ANY = "any"
@@ -36,11 +35,6 @@ IN_LIST = "expected no sampler, because schedule=[...] names its own"
 """Reasons why an option of the sampler is wrong."""
 SCAN = "full_scan"
 """The schedule that stands for none of the user's own."""
-PASSES = {"records": "sams"}
-"""By model with near pairs, whose iterations are passes over these, the sampler."""
-CROSSES = {"emm": "independence"}
-"""By model, the sampler in place of the one that races chose, whose chains stay in the mode where they begin: a race
-to a target that all chains reach does not show it."""
 
 
 @dataclass(frozen=True)
@@ -66,10 +60,15 @@ def _table() -> dict[str, Choice]:
 
 def choice_for(model: str) -> Choice:
     """Return what ``sampler=auto`` takes for a model of this name."""
-    if model in PASSES:
-        return Choice(model, PASSES[model], 1, PASSES[model], 0)
-    entry = _table().get(model, _table()[ANY])
-    return replace(entry, sampler=CROSSES[model], single=CROSSES[model]) if model in CROSSES else entry
+    entry, kind = _table().get(model, _table()[ANY]), _kind_with_sampler(model)
+    if kind is None:
+        return entry
+    return replace(entry, sampler=kind.sampler, single=kind.sampler, moves=entry.moves if kind.sampler_crosses else 1)
+
+
+def _kind_with_sampler(model: str) -> Kind | None:
+    """The kind of data of this model that names the sampler in place of the one that races chose; None: none does."""
+    return next((kind for kind in kinds().values() if kind.sampler and kind.model == model), None)
 
 
 def choose(model: Mapping[str, Any], schedule: Mapping[str, Any]) -> tuple[str, int]:
@@ -87,10 +86,8 @@ def explain(model: Mapping[str, Any], schedule: Mapping[str, Any]) -> str:
     entry = choice_for(str(model.get("name")))
     sampler, moves = choose(model, schedule)
     chosen = f"sampler=auto: {sampler}" + (f" schedule.moves={moves}" if moves != 1 else "")
-    if entry.model in PASSES:
-        return f"{chosen}: splits, merges and exchanges of near pairs"
-    if entry.model in CROSSES:
-        return f"{chosen} (its proposals cross between modes of model={entry.model})"
+    if (kind := _kind_with_sampler(str(model.get("name")))) is not None:
+        return chosen + kind.why_sampler
     if entry.model == ANY:
         return f"{chosen}; model={model.get('name')} was in no race"
     usual, alone = _table()[ANY], (sampler, moves) != (entry.sampler, entry.moves)
@@ -172,7 +169,7 @@ def name_keys(
         whole = _whole_key(key, layers.values) if is_short else key
         values.pop(whole, None)  # the last value is laid over the others
         if whole not in to_choose:
-            values[whole] = protect(_plain_value(value))
+            values[whole] = hydra_adapter.protect(_plain_value(value))
     named = replace(named, choices=choices_, values=values)
     return Composed(
         named.lay_over(layers.values, to_choose),

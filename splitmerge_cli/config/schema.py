@@ -67,19 +67,8 @@ NO_GAP = 0.0
 """`gap` of runs whose clusters are the components of the model."""
 
 INITIAL = (
-    "one_cluster",
-    "singletons",
-    "pairs",
-    "random",
-    "sequential",
-    "stages",
-    "categories",
-    "simpler",
-    "best",
-    "search",
-    "prior",
-    "mixture",
-    "truth",
+    *("one_cluster", "singletons", "pairs", "random", "sequential", "stages", "categories", "simpler", "best"),
+    *("search", "prior", "mixture", "truth"),
 )
 """Initial states that have a name; any other is a file."""
 

@@ -1,7 +1,7 @@
 """The specification of a run: all that its configuration says, read once; other runs are made of it.
 
 A specification remembers what of it was named (`Given`). `RunSpecification.with_` names other values in addition, lays
-the files of the choices over each other again (`splitmerge_cli.config.layers`), and checks the result: no text is
+the files of the choices over each other again (`splitmerge_cli.config.groups`), and checks the result: no text is
 composed or parsed. `command_of` is the command line that makes a run.
 """
 
@@ -10,12 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from splitmerge_cli.config import resolution, schema
-from splitmerge_cli.config.components import Component, DataSource, read_component, read_data, types_of_key
-from splitmerge_cli.config.errors import ConfigError
-from splitmerge_cli.config.groups import MISSING, import_beside, places, unshared_options
-from splitmerge_cli.config.hydra_adapter import protect
-from splitmerge_cli.config.layers import choice
+from splitmerge_cli.config import components, errors, groups, hydra_adapter, resolution, schema
 from splitmerge_cli.overrides import Accepts, shell_word, write
 
 _OF_THE_MOMENT = ("resume", "workers", "progress", "experiment")
@@ -36,9 +31,9 @@ class Schedule:
 class RunSpecification(schema.Schema):
     """A run: its keys, as `Schema` has them, its data set, model, samplers and schedule."""
 
-    data: DataSource
-    model: Component
-    samplers: tuple[Component, ...]
+    data: components.DataSource
+    model: components.Component
+    samplers: tuple[components.Component, ...]
     """One, or the samplers of a weighted list."""
     schedule: Schedule
     values: Mapping[str, Any]
@@ -120,7 +115,7 @@ class RunSpecification(schema.Schema):
             return self.given
         named = resolution.by_key(differences(self))
         choices = {key: value for key, value in named.items() if key in schema.CHOOSING}
-        values = {key: protect(value) for key, value in named.items() if key not in schema.CHOOSING}
+        values = {key: hydra_adapter.protect(value) for key, value in named.items() if key not in schema.CHOOSING}
         return resolution.Given(choices, values, self.search_path)
 
     def find_changes(self, before: "RunSpecification") -> dict[str, Any]:
@@ -150,6 +145,10 @@ class RunSpecification(schema.Schema):
             self, iterations=None, budget=None, until=schema.Until(**schema.ENOUGH), values=values, given=None
         )
 
+    def pack(self) -> dict[str, Any]:
+        """The specification as it is sent to another process, where `unpack` reads it."""
+        return {"config": dict(self.values), "search_path": list(self.search_path)}
+
     @property
     def folder(self) -> Path:
         """The folder of the runs: the experiment's, or one for the sampler on the data set."""
@@ -167,7 +166,7 @@ class RunSpecification(schema.Schema):
         left_out += ["perplexity"] * (not self.perplexity.every) + ["tempering"] * (not self.tempering.levels)
         left_out += ["gap"] * (self.gap == schema.NO_GAP)
         identity_values = {
-            key: unshared_options(key, value) if key in schema.SHARED else value
+            key: groups.unshared_options(key, value) if key in schema.SHARED else value
             for key, value in self.values.items()
             if key not in left_out
         }
@@ -186,7 +185,7 @@ class RunSpecification(schema.Schema):
         return identity_values
 
 
-def _leave_out_later(values: Mapping[str, Any], component: Component) -> dict[str, Any]:
+def _leave_out_later(values: Mapping[str, Any], component: components.Component) -> dict[str, Any]:
     """Leave out the options that came later than runs (`Option.later`), at their defaults."""
     later = {option.name: option.default for option in getattr(component.target, "OPTIONS", ()) if option.later}
     return {key: value for key, value in values.items() if key not in later or value != later[key]}
@@ -194,14 +193,14 @@ def _leave_out_later(values: Mapping[str, Any], component: Component) -> dict[st
 
 def specify_keys(named: Mapping[str, Any], config_dir: str | Path | None = None) -> RunSpecification:
     """Return the specification of a run of which these keys are named, as of `RunSpecification.with_`."""
-    return finish(resolution.name_keys(resolution.Given(search_path=tuple(places(config_dir))), named))
+    return finish(resolution.name_keys(resolution.Given(search_path=tuple(groups.places(config_dir))), named))
 
 
 def finish(composed: resolution.Composed, like: RunSpecification | None = None) -> RunSpecification:
     """Check and resolve a configuration; what is the same in `like`, another run, is not read again. Errors as of
     `RunSpecification.with_`."""
     chosen, keys_named, search_path = dict(composed.chosen), composed.given, composed.search_path
-    import_beside(search_path)
+    groups.import_beside(search_path)
     # papers bring experiments alone
     own_places = tuple(place for place in search_path if place.startswith("file://"))
     values = resolution.resolve_interpolations(composed.values, chosen.get("experiment"))
@@ -212,13 +211,13 @@ def finish(composed: resolution.Composed, like: RunSpecification | None = None) 
     if chosen["sampler"] == resolution.AUTO:
         automatic = None if in_list else resolution.explain(values["model"], values["schedule"])
         chosen["sampler"] = resolution.choose_sampler(values)
-    data = read_data(chosen["data"], values["data"], own_places)
+    data = components.read_data(chosen["data"], values["data"], own_places)
     model = _read_component("model", chosen["model"], values["model"], own_places, like)
     values["data"], values["model"] = data.values, model.values
     if in_list:
         if keys_named is not None and (named := [key for key in keys_named.keys if key.partition(".")[0] == "sampler"]):
             word = next((w for w in composed.words if w.startswith(named[0])), named[0])
-            raise ConfigError(f"{word}: {resolution.IN_LIST}")
+            raise errors.ConfigError(f"{word}: {resolution.IN_LIST}")
         samplers = resolution.read_list(values, own_places)
     else:
         samplers = (_read_component("sampler", chosen["sampler"], values["sampler"], own_places, like),)
@@ -245,18 +244,18 @@ def finish(composed: resolution.Composed, like: RunSpecification | None = None) 
 
 def _read_component(
     group: str, name: str, options: Mapping[str, Any], search_path: Sequence[str], like: RunSpecification | None
-) -> Component:
+) -> components.Component:
     """The model or sampler of a run; of a run `like` this one what is the same is not read again."""
     known = () if like is None else (like.model,) if group == "model" else like.samplers
     same = next((one for one in known if one.prefix == group and one.name == name), None)
-    return read_component(group, name, options, search_path, like=same)
+    return components.read_component(group, name, options, search_path, like=same)
 
 
 def specification_of(
     settings: Mapping[str, Any],
-    data: DataSource,
-    model: Component,
-    samplers: tuple[Component, ...],
+    data: components.DataSource,
+    model: components.Component,
+    samplers: tuple[components.Component, ...],
     values: Mapping[str, Any],
     **further: Any,
 ) -> RunSpecification:
@@ -268,16 +267,16 @@ def specification_of(
         **settings, data=data, model=model, samplers=samplers, schedule=schedule, values=values, **further
     )
     if spec.budget is not None and not spec.timing:
-        raise ConfigError("timing=false: expected true, because budget is counted in seconds of sampling")
+        raise errors.ConfigError("timing=false: expected true, because budget is counted in seconds of sampling")
     try:
         spec.out.encode()
     except UnicodeEncodeError as error:  # readers of tables take no such path
-        raise ConfigError(f"out={spec.out}: expected a folder whose name is UTF-8") from error
+        raise errors.ConfigError(f"out={spec.out}: expected a folder whose name is UTF-8") from error
     if spec.until.rhat is not None and spec.chains < 2:
-        raise ConfigError("until.rhat: expected chains of at least 2, which R-hat compares")
+        raise errors.ConfigError("until.rhat: expected chains of at least 2, which R-hat compares")
     every = spec.perplexity.every
     if spec.iterations is not None and every > spec.iterations:
-        raise ConfigError(f"perplexity.every={every}: expected at most {spec.iterations}, the iterations")
+        raise errors.ConfigError(f"perplexity.every={every}: expected at most {spec.iterations}, the iterations")
     return spec
 
 
@@ -300,9 +299,9 @@ def differences(
         changed |= {f"until.{name}": int(x) if x == int(x) else x for name, x in bounds.items()}
     named: dict[str, Any] = {"experiment": spec.experiment} if spec.experiment else {}
     if data is None:
-        known = choice("data", spec.data.name, spec.search_path)
+        known = groups.choice("data", spec.data.name, spec.search_path)
         named |= {"data": spec.data.name}
-        named |= {f"data.{key}": values["data"][key] for key, value in known.items() if value == MISSING}
+        named |= {f"data.{key}": values["data"][key] for key, value in known.items() if value == groups.MISSING}
     else:
         named |= data
         del values["data"], values["N"]
@@ -389,7 +388,7 @@ def words_of(spec: RunSpecification, named: Mapping[str, Any]) -> list[str]:
     """``KEY=VALUE`` of keys of a run, text in quotes only where its key needs them."""
     chosen = {"data": spec.data.name, "model": spec.model.name, "sampler": spec.sampler_name}
     return [
-        override(key, value, None if key in schema.CHOOSING else types_of_key(key, chosen, spec.search_path))
+        override(key, value, None if key in schema.CHOOSING else components.types_of_key(key, chosen, spec.search_path))
         for key, value in named.items()
     ]
 

@@ -21,10 +21,6 @@ COUNTS = (ROWS, ITEMS)
 """Values of `Bundles.prior_counts`: the prior counts rows, each as often as its weight says, or items."""
 
 
-def _no_pairs() -> NDArray[np.int32]:
-    return np.zeros((0, 2), dtype=np.int32)
-
-
 @dataclass(frozen=True)
 class Bundles:
     """Which rows are one item, how often each counts, and which items may not share a cluster.
@@ -53,7 +49,7 @@ class Bundles:
     weights: NDArray[np.int64] | None = None
     unit: float = 1.0
     prior_counts: str = ROWS
-    apart: NDArray[np.int32] = field(default_factory=_no_pairs)
+    apart: NDArray[np.int32] = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int32))
     classes: NDArray[np.int32] | None = None
     names: list[str] | None = None
 
@@ -106,8 +102,7 @@ class Bundles:
 
     @property
     def entry(self) -> dict[str, Any]:
-        """The entry of a summary: number of `items`, `size` of all rows together, `sizes` of the rows, and
-        whether these are of `units`."""
+        """The entry of a summary: number of `items`, `size` and `sizes` of the rows, whether these are of `units`."""
         sizes = self.row_sizes
         facts = {"items": self.n_items, "size": float(sizes.sum()), "units": self.names is not None}
         return facts | {"prior_counts": self.prior_counts, "sizes": sizes.tolist()}
@@ -119,8 +114,8 @@ class Bundles:
         return plain and self.unit == 1.0 and not len(self.apart) and self.classes is None
 
     def with_new(self, n: int, new: Self | None) -> Self:
-        """These bundles and n new rows behind them, each of which counts once; rows are items of their own, or as
-        the bundles `new` say."""
+        """These bundles and n new rows behind them, which count once, as items of their own or as the bundles `new`
+        say."""
         items = np.arange(n, dtype=np.int32) if new is None else new.items
         ones = np.ones(n, dtype=np.int64)
         more = items.max(initial=-1) + 1

@@ -105,6 +105,12 @@ class Kind:
     items); None: as the values of a table ask for (`splitmerge_cli.runs.schedule`)."""
     init: ClassVar[str] = "random"
     """Initial state of chains where none is named."""
+    sampler: ClassVar[str] = ""
+    """What ``sampler=auto`` takes in place of the sampler that races chose; empty: that one."""
+    why_sampler: ClassVar[str] = ""
+    """Why, behind its name."""
+    sampler_crosses: ClassVar[bool] = False
+    """Whether its proposals do not depend on where a chain is: other starts change little."""
     has_near_pairs: ClassVar[bool] = False
     """Whether its `model` has near pairs of items."""
     own_keys: ClassVar[tuple[str, ...]] = ()

@@ -188,16 +188,10 @@ class Published:
     folder: str = ""
 
 
-def _read_table() -> dict[str, Published]:
-    """The sets of ``downloads.toml``, by name."""
-    table = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
-    return {
-        name: Published(**entry | {"name": name, "files": tuple(File(**file) for file in entry["files"])})
-        for name, entry in table.items()
-    }
-
-
-SETS = _read_table()
+SETS = {
+    name: Published(**entry | {"name": name, "files": tuple(File(**file) for file in entry["files"])})
+    for name, entry in tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8")).items()
+}
 SETS["ohsumed23_documents"] = replace(
     SETS["ohsumed23"], name="ohsumed23_documents", kind="documents", folder="ohsumed23", paper="none"
 )
@@ -244,9 +238,7 @@ def verification_notes(name: str, digest: Callable[[Path], str] | None = None) -
 
 
 def locate(name: str, file: str, digest: Callable[[Path], str] = sha256_of) -> Path:
-    """Path of a published file, checked against its SHA-256 (found by `digest`) where that is known; a `DataError` if
-    it is absent, cannot be read, or is not the published one.
-    """
+    """Path of a published file, checked against its SHA-256 (found by `digest`) where that is known."""
     path = place(name) / file
     file_entry = next(f for f in SETS[name].files if f.name == file)
     if not path.exists():

@@ -144,8 +144,7 @@ def take_columns(
 
 
 def with_exposure(dataset: Dataset, exposure: Any) -> Dataset:
-    """The data set with exposures: an array, or ``total``, the sums of the rows; raises a `DataError` that names the
-    first row whose exposure is not positive."""
+    """The data set with exposures, all positive: an array, or ``total``, the sums of the rows."""
     of_totals = isinstance(exposure, str)
     exposures = np.asarray(dataset.values.sum(axis=1) if of_totals else exposure, dtype=np.float64).ravel()
     if len(exposures) != dataset.N:
@@ -240,8 +239,7 @@ def _describe(data: Any) -> str:
 
 
 def frame_of(data: Any) -> tuple[Any, list[str] | None, list[str] | None]:
-    """Values of a table, names of its columns and of its rows, where it has them; raises a `DataError` for complex
-    numbers."""
+    """Values of a table, which are real, and the names of its columns and of its rows, where it has them."""
     data = as_pandas(data)
     types = data.dtypes if isinstance(data, pd.DataFrame) else [getattr(data, "dtype", None)]
     if any(getattr(dtype, "kind", "") == "c" for dtype in types):
@@ -298,9 +296,8 @@ def with_long_integers(cells: "pd.Series") -> "pd.Series":
 
 
 def table_of(data: Any, expected: str) -> tuple[Any, list[str] | None, list[str] | None]:
-    """As `frame_of`, of a table; a Series is one column. A `DataError` for other than two dimensions says `expected`
-    the cells are.
-    """
+    """As `frame_of`, of a table of two dimensions; a Series is one column. `expected`: what the cells are, for
+    messages."""
     data = as_pandas(data)
     values, columns, names = frame_of(data.to_frame() if isinstance(data, pd.Series) else data)
     if values.ndim == 1:
@@ -360,9 +357,7 @@ def _as_texts(cells: NDArray[Any]) -> list[str | None]:
 
 
 def texts_of(data: Any) -> tuple[Any, list[str] | None]:
-    """The texts in a Series, a data frame of one column or an array, and their names; what is none of these as it is.
-    Raises a `DataError` for a single text.
-    """
+    """The texts in a Series, a data frame of one column or an array, and their names; anything else as it is."""
     if isinstance(data, str):
         raise DataError("data: a single text; expected a sequence of texts, such as [text]")
     data = as_pandas(data)
@@ -385,9 +380,7 @@ def has_counts(data: Any) -> bool:
 
 
 def counts_of(data: Any) -> "tuple[sparse.csr_array, list[str] | None, list[str] | None]":
-    """Counts of words, int32 ``[documents, words]``, the words and the names of the documents where there are any; a
-    `DataError` if a count is negative or no whole number.
-    """
+    """Counts of words, int32 ``[documents, words]``, the words and the names of the documents where there are any."""
     values, vocabulary, names = table_of(data, "counts of words")
     try:
         counts = sparse.csr_array(values)
@@ -412,7 +405,15 @@ LINE_EVERY = 10_000_000
 def show_progress() -> Iterator["Report"]:
     """Yield a report for `splitmerge_cli.data.downloads.fetch`, which shows its progress."""
     if not sys.stderr.isatty():
-        yield _line()
+        printed: dict[str, int] = {}
+
+        def print_size(name: str, here: int, size: int | None) -> None:
+            if here // LINE_EVERY > printed.get(name, 0) or here == size:
+                printed[name] = here // LINE_EVERY
+                whole = "" if size is None else f" of {size:,}"
+                print(f"{name}: {here:,}{whole} bytes", file=sys.stderr)
+
+        yield print_size
         return
     # a run of a file downloads nothing
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
@@ -427,15 +428,3 @@ def show_progress() -> Iterator["Report"]:
             progress.update(tasks[name], completed=here)
 
         yield redraw
-
-
-def _line() -> "Report":
-    printed: dict[str, int] = {}
-
-    def tell(name: str, here: int, size: int | None) -> None:
-        if here // LINE_EVERY > printed.get(name, 0) or here == size:
-            printed[name] = here // LINE_EVERY
-            whole = "" if size is None else f" of {size:,}"
-            print(f"{name}: {here:,}{whole} bytes", file=sys.stderr)
-
-    return tell

@@ -61,9 +61,7 @@ def is_standard_input(path: object) -> bool:
 
 
 def read_input(read_all: Callable[[str, BinaryIO], bytes]) -> bytes:
-    """Read standard input to its end with `read_all`, once: later calls return the same bytes. Raises a `DataError`
-    if it is a terminal, or is closed.
-    """
+    """Read standard input to its end with `read_all`, once: later calls return the same bytes."""
     global _held
     stream = getattr(sys.stdin, "buffer", None)
     if stream is None or stream.closed:
@@ -147,8 +145,7 @@ def _of_process() -> list[int]:
 @contextmanager
 def limit_bytes(max_bytes: int | None, origin: str = "data.max_bytes") -> Iterator[None]:
     """Read files up to `max_bytes` each, unpacked, while this context lasts; None: a share of memory. Messages say the
-    `origin` of the limit. Raises a `DataError` for no whole number of at least 1.
-    """
+    `origin` of the limit."""
     good = max_bytes is None or (type(max_bytes) is int and max_bytes >= 1)
     require(good, "data.max_bytes", max_bytes, "a whole number of bytes, at least 1, or null")
     token = _set.set((max_bytes, origin))
@@ -276,8 +273,7 @@ def unpack(path: Path, file: BinaryIO) -> BinaryIO:
 
 
 def _only_member(path: Path, file: BinaryIO) -> tuple[ZipFile, ZipInfo]:
-    """The one file in a zip; a `DataError` if it holds several, or one that is packed again or elsewhere in the tree of
-    folders. Nothing is written."""
+    """The one file in a zip, neither packed again nor elsewhere in the tree of folders. Nothing is written."""
     with received.open_zip(path, file, MOST_MEMBERS) as archive:
         # the second folder is what macOS adds
         members = [one for one in archive.infolist() if not one.is_dir() and not one.filename.startswith("__MACOSX/")]
@@ -357,9 +353,7 @@ def sha256_of(path: Path) -> str:
 
 
 def header_of(stream: IO[bytes]) -> tuple[tuple[int, ...], bool, Any]:
-    """Shape, whether column by column, and type that the header of an .npy file promises; a ValueError for another
-    file, or for Python objects.
-    """
+    """Shape, whether column by column, and type that the header of an .npy file of no Python objects promises."""
     if isinstance(stream, BufferedReader) and stream.peek(4)[:4] == b"PK\3\4":
         raise ValueError("it is an archive of arrays (.npz)")
     version = np.lib.format.read_magic(stream)

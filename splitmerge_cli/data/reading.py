@@ -134,9 +134,7 @@ def hold(dataset: Dataset) -> str:
 
 
 def find_dataset(sha256: str) -> Dataset:
-    """Return the data set that `hold` was given under this digest; a `DataError` if no program in this process holds
-    it.
-    """
+    """Return the data set that `hold` was given under this digest by a program in this process."""
     held = next((dataset for (digest, _), dataset in _held.items() if digest == sha256), None)
     if held is None:
         raise DataError(

@@ -59,9 +59,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from splitmerge_cli.diagnostics import partition_losses
+from splitmerge_cli.diagnostics import partition_losses, point_estimate
 from splitmerge_cli.diagnostics.partition_kernels import join_terms
-from splitmerge_cli.diagnostics.point_estimate import MAX_CELLS, minimise_expected_loss, thin_partitions
 
 SAME = 1e-10
 """Distances no further apart are the same: they are sums in different orders."""
@@ -103,12 +102,6 @@ def credible_ball(labels: ArrayLike, partitions: ArrayLike, level: float = 0.95,
 
     Of the sampled partitions ``[M, N]`` one that came up twice stands there twice; the loss, ``vi`` or ``binder``, is
     the distance. A ValueError for a level out of range, an unknown loss, shapes that do not fit.
-
-    Examples
-    --------
-    >>> ball = credible_ball([0, 0, 1], [[0, 0, 1]] * 18 + [[0, 0, 0], [0, 1, 2]], loss="binder")
-    >>> round(ball.radius, 3), ball.share, ball.upper.n_clusters, ball.lower.n_clusters
-    (0.333, 0.95, 2, 3)
     """
     if not 0 < level <= 1:
         raise ValueError(f"level={level}: expected above 0, at most 1")
@@ -171,12 +164,6 @@ def find_item_core(partitions: ArrayLike, level: float = 0.95) -> ItemCore:
 
     Of the sampled partitions ``[M, N]`` one that came up twice stands there twice. A ValueError for a level out of
     range, or partitions of another shape.
-
-    Examples
-    --------
-    >>> core = find_item_core([[0, 0, 1, 1]] * 10 + [[0, 0, 1, 0]] * 9 + [[0, 1, 2, 2]])
-    >>> core.labels.tolist(), core.probability
-    ([0, 0, 1, -1], 0.95)
     """
     if not 0 < level <= 1:
         raise ValueError(f"core={level}: expected above 0, at most 1")
@@ -257,14 +244,7 @@ class Dendrogram:
 
     def cut(self, clusters: int) -> NDArray[np.int32]:
         """The cut with so many clusters: labels ``[N]``, the largest cluster first; a ValueError for a number that
-        the partition does not have.
-
-        Examples
-        --------
-        >>> tree = merge_clusters([0, 0, 1, 2], [[0, 0, 1, 1]] * 3 + [[0, 0, 1, 2]])
-        >>> tree.cut(2).tolist(), tree.cut(1).tolist()
-        ([0, 0, 1, 1], [0, 0, 0, 0])
-        """
+        the partition does not have."""
         K, apart = self.n_clusters, max(0, int(self.labels.max()) + 1 - self.n_clusters)
         if not 1 <= clusters <= K:
             raise ValueError(f"clusters={clusters}: expected from 1 to {K}, the clusters of the estimate")
@@ -284,11 +264,11 @@ def merge_clusters(
 
     Raises as `minimise_expected_loss`, and a ValueError for labels of another number of items.
     """
-    start, rows = partition_losses.by_size(labels, last=apart), thin_partitions(partitions)
+    start, rows = partition_losses.by_size(labels, last=apart), point_estimate.thin_partitions(partitions)
     if start.shape != rows.shape[1:]:
         raise ValueError(f"labels: expected [{rows.shape[1]}]; got shape {start.shape}")
     # the partition joins the sampled ones, without weight: its clusters separate no block
-    expected = partition_losses.ExpectedLoss(rows, loss, MAX_CELLS)
+    expected = partition_losses.ExpectedLoss(rows, loss, point_estimate.MAX_CELLS)
     table = np.zeros((len(expected.cluster_weight), int(start.max()) + 1), dtype=np.int32)
     np.add.at(table, (expected.cluster[expected.block], start[:, None]), 1)
     sizes, K, f = np.bincount(start), table.shape[1], expected.f
@@ -353,16 +333,10 @@ def representatives(partitions: ArrayLike, number: int, loss: str = "vi") -> lis
     fewer differ. Of the sampled ones ``[M, N]`` those count that the point estimate averages.
 
     Raises as `minimise_expected_loss`, and a ValueError for `number` below 1.
-
-    Examples
-    --------
-    >>> found = representatives([[0, 0, 1]] * 3 + [[0, 1, 1]], 2)
-    >>> [(one.labels.tolist(), one.weight, one.expected_loss) for one in found]
-    [([0, 0, 1], 0.75, 0.0), ([0, 1, 1], 0.25, 0.0)]
     """
     if number < 1:
         raise ValueError(f"answers={number}: expected at least 1")
-    rows = thin_partitions(partitions)
+    rows = point_estimate.thin_partitions(partitions)
     least, best = np.inf, (rows[:1], np.zeros((1, len(rows))))
     for medoids in _medoids(
         partition_losses.all_distances(rows, rows, loss), number, max(2, min(TAKEN, MOST_TAKEN_LABELS // rows.size))
@@ -389,7 +363,7 @@ def representatives(partitions: ArrayLike, number: int, loss: str = "vi") -> lis
 
 def _better(rows: NDArray[np.int32], present: NDArray[np.int32], loss: str) -> NDArray[np.int32]:
     """The partition of least expected loss of some, or the present one where the search finds none that is better."""
-    estimate = minimise_expected_loss(rows, loss)
+    estimate = point_estimate.minimise_expected_loss(rows, loss)
     return (
         estimate.labels
         if estimate.expected_loss

@@ -22,8 +22,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from splitmerge_cli.diagnostics.partition_kernels import place_blocks
-from splitmerge_cli.diagnostics.partition_losses import ROUNDING, ExpectedLoss, by_appearance, by_size, check_partitions
+from splitmerge_cli.diagnostics import partition_kernels, partition_losses
 
 ALLOCATIONS = 4
 """Sequential allocations."""
@@ -40,7 +39,7 @@ _SPARE = 8
 _NOWHERE = -1
 
 
-def candidates(loss: ExpectedLoss, max_work: int) -> Iterator[NDArray[np.int64]]:
+def candidates(loss: partition_losses.ExpectedLoss, max_work: int) -> Iterator[NDArray[np.int64]]:
     """Labels of the blocks among which the one of least expected loss is to be chosen: at its local minima, the best
     sampled partition first; of few blocks all.
 
@@ -84,7 +83,7 @@ class Search:
     It starts at `labels` ``[A]``, -1 for blocks that are yet to be placed.
     """
 
-    def __init__(self, loss: ExpectedLoss, labels: NDArray[np.int64], max_work: int) -> None:
+    def __init__(self, loss: partition_losses.ExpectedLoss, labels: NDArray[np.int64], max_work: int) -> None:
         self.loss, self.max_work = loss, max_work
         self.labels = labels.copy()
         self.grown = np.diff(loss.f)
@@ -108,7 +107,7 @@ class Search:
         elsewhere before."""
         position, moved = 0, False
         while position < len(order) and self.work <= self.max_work:
-            position, self.used, work, some = place_blocks(
+            position, self.used, work, some = partition_kernels.place_blocks(
                 order,
                 position,
                 self.labels,
@@ -126,7 +125,7 @@ class Search:
                 self.used,
                 self.loss.fewest_clusters,
                 self.loss.most_clusters,
-                ROUNDING * self.loss.scale,
+                partition_losses.ROUNDING * self.loss.scale,
                 self.max_work - self.work,
                 STEP,
             )
@@ -233,7 +232,7 @@ def thin_partitions(partitions: ArrayLike) -> NDArray[np.int32]:
     rows = np.asarray(partitions)
     if rows.ndim == 2 and rows.size:
         rows = rows[evenly_spaced(len(rows), most_partitions(rows.shape[1]))]
-    rows = check_partitions(rows)
+    rows = partition_losses.check_partitions(rows)
     widest = int(rows.max()) + 1
     fitting = MAX_CELLS // widest**2
     if fitting < min(MIN_PARTITIONS, len(rows)):
@@ -242,13 +241,7 @@ def thin_partitions(partitions: ArrayLike) -> NDArray[np.int32]:
 
 
 def interval_of_counts(counts: ArrayLike, level: float = LEVEL) -> tuple[int, int]:
-    """The central posterior interval of this probability for the number of clusters, both ends of which occur.
-
-    Examples
-    --------
-    >>> interval_of_counts([2] * 99 + [3])
-    (2, 2)
-    """
+    """The central posterior interval of this probability for the number of clusters, both ends of which occur."""
     low, high = np.quantile(np.asarray(counts), [0.5 - level / 2, 0.5 + level / 2], method="inverted_cdf")
     return int(low), int(high)
 
@@ -268,11 +261,6 @@ def count_larger(labels: ArrayLike, sizes: ArrayLike | None = None) -> int:
     """Count the clusters of a partition that are not listed as outliers; all, if each is so small.
 
     `sizes`, ``[N]``, is what each item adds to its cluster; by default 1.
-
-    Examples
-    --------
-    >>> count_larger([0] * 60 + [1] * 40 + [2])
-    2
     """
     of_clusters = np.bincount(np.asarray(labels), sizes)
     larger = sum(not is_outlying(size, of_clusters.sum()) for size in of_clusters.tolist())
@@ -302,33 +290,16 @@ def minimise_expected_loss(
     depends neither on the numbers of their clusters nor, unless they are thinned, on their order. The search is the
     same at every call: its seed is fixed.
 
-    Parameters
-    ----------
-    partitions : array_like of int, shape (M, N)
-        Sampled partitions, M and N at least 1; one that came up twice stands there twice. Of many, `most_partitions`
-        are averaged, evenly spaced, and never more than fit a table of `MAX_CELLS` cells.
-    loss : {"vi", "binder"}
-        Variation of information, or Binder's loss (`partition_losses`).
-    a : float
-        Cost of separating what is together, from 0 to 2; joining what is apart costs 2 - a.
-    clusters : tuple of int, optional
-        Fewest and most clusters that it may have, such as `interval_of_counts`; at least one of the partitions has
-        so many. By default any number.
-    apart : array of int, shape (P, 2), optional
-        Pairs of items that no sampled partition joins, and that the estimate may not join.
-    accepts : callable, optional
-        Whether a partition ``[N]`` may be the estimate; at least one of the partitions is.
+    Of sampled partitions ``[M, N]``, M and N at least 1, one that came up twice stands there twice. Of many,
+    `most_partitions` are averaged, evenly spaced, and never more than fit a table of `MAX_CELLS` cells. `loss`:
+    variation of information (``vi``) or Binder's loss (``binder``, `partition_losses`); `a`: cost of separating what is
+    together, from 0 to 2, joining what is apart costs 2 - a; `clusters`: fewest and most clusters that it may have,
+    such as `interval_of_counts`, by default any number; `apart` ``[P, 2]``: pairs of items that no sampled partition
+    joins, and that the estimate may not join; `accepts`: whether a partition ``[N]`` may be the estimate. At least one
+    of the partitions has so many clusters, and is accepted.
 
-    Raises
-    ------
-    TooManyClusters, ValueError
-        Fewer than `MIN_PARTITIONS` of them would fit the table; another shape, an unknown `loss`, `a` out of range, no
-        partition with so many clusters.
-
-    Examples
-    --------
-    >>> minimise_expected_loss([[0, 0, 1], [0, 0, 1], [0, 1, 1]], "binder").labels.tolist()
-    [0, 0, 1]
+    Raises `TooManyClusters` (fewer than `MIN_PARTITIONS` of them would fit the table), `ValueError` (another shape, an
+    unknown `loss`, `a` out of range, no partition with so many clusters).
     """
     if not 0 <= a <= 2:
         raise ValueError(f"a={a}: expected from 0 to 2")
@@ -337,16 +308,16 @@ def minimise_expected_loss(
         K = rows.max(axis=1) + 1
         if not ((clusters[0] <= K) & (clusters[1] >= K)).any():
             raise ValueError(f"clusters={clusters}: expected some between {K.min()} and {K.max()}")
-    expected = ExpectedLoss(rows, loss, MAX_CELLS, a, clusters, accepts=accepts)
+    expected = partition_losses.ExpectedLoss(rows, loss, MAX_CELLS, a, clusters, accepts=accepts)
     best, least = None, np.inf
     for labels in candidates(expected, MAX_WORK):
         value = expected(labels)
         ends = None if apart is None else labels[expected.block][apart]
-        if value < least - ROUNDING and (ends is None or (ends[:, 0] != ends[:, 1]).all()):
+        if value < least - partition_losses.ROUNDING and (ends is None or (ends[:, 0] != ends[:, 1]).all()):
             best, least = labels, value
     # a sampled partition is among the candidates
     assert best is not None
-    return Estimate(by_appearance(best[expected.block]), loss, least, len(rows))
+    return Estimate(partition_losses.by_appearance(best[expected.block]), loss, least, len(rows))
 
 
 def estimate_partition(
@@ -395,8 +366,8 @@ def estimate_partition(
         estimate = minimise_expected_loss(rows, loss, COST, clusters, apart, accepts)
         # the search seldom keeps such a number; among the partitions that have it, it does
         other = minimise_expected_loss(rows[may_be], loss, COST, None, apart).labels
-        expected = ExpectedLoss(rows, loss, MAX_CELLS, COST)
+        expected = partition_losses.ExpectedLoss(rows, loss, MAX_CELLS, COST)
         value = expected(other[np.unique(expected.block, return_index=True)[1]].astype(np.int64))
         if accepts(other) and value < estimate.expected_loss:
             estimate = replace(estimate, labels=other, expected_loss=value)
-    return replace(estimate, labels=by_size(estimate.labels))
+    return replace(estimate, labels=partition_losses.by_size(estimate.labels))

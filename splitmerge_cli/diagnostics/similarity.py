@@ -17,9 +17,7 @@ from dataclasses import dataclass, fields
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from splitmerge_cli.diagnostics.partition_losses import check_partitions, find_blocks
-from splitmerge_cli.diagnostics.point_estimate import first_rows
-from splitmerge_cli.diagnostics.small_clusters import count_pairs, pairs_of
+from splitmerge_cli.diagnostics import partition_losses, point_estimate, small_clusters
 from splitmerge_cli.extras import sparse
 
 MAX_DENSE = 10_000
@@ -63,18 +61,12 @@ class Membership:
 
 def co_clustering(partitions: ArrayLike) -> NDArray[np.float64]:
     """The co-clustering of every pair of items: float64 ``[N, N]``, symmetric, its diagonal 1. Raises `TooManyItems`
-    (more than `MAX_DENSE` items).
-
-    Examples
-    --------
-    >>> co_clustering([[0, 0, 1], [0, 1, 1]]).tolist()
-    [[1.0, 0.5, 0.0], [0.5, 1.0, 0.5], [0.0, 0.5, 1.0]]
-    """
-    rows = check_partitions(partitions)
+    (more than `MAX_DENSE` items)."""
+    rows = partition_losses.check_partitions(partitions)
     if rows.shape[1] > MAX_DENSE:
         raise TooManyItems(f"{rows.shape[1]} items: expected at most {MAX_DENSE} for the matrix as a whole")
     # items that no partition separates have the same row
-    blocks, block, _ = find_blocks(rows)
+    blocks, block, _ = partition_losses.find_blocks(rows)
     A = blocks.shape[1]
     # counts below 2^24 are exact in single precision
     together = np.zeros((A, A), dtype=np.float32)
@@ -94,7 +86,7 @@ def co_clustering(partitions: ArrayLike) -> NDArray[np.float64]:
 def co_clustering_rows(partitions: ArrayLike, items: ArrayLike) -> NDArray[np.float64]:
     """Rows of the co-clustering matrix, float64 ``[n, N]``, of the n items of these numbers, from 0; an IndexError for
     one that is not there."""
-    rows, wanted = check_partitions(partitions), np.asarray(items, dtype=np.int64)
+    rows, wanted = partition_losses.check_partitions(partitions), np.asarray(items, dtype=np.int64)
     out = np.zeros((len(wanted), rows.shape[1]))
     for row in rows:
         out += row[wanted][:, None] == row
@@ -127,21 +119,13 @@ def membership(partitions: ArrayLike, labels: ArrayLike, items: NDArray[np.int32
     """For every item of a partition the probability that it belongs where it is, and the second choice.
 
     `items`, int ``[N]``, says which rows are one item, where some are: members are items then.
-
-    Examples
-    --------
-    The first two items are never apart; the third is with them in one draw of two.
-
-    >>> found = membership([[0, 0, 1], [0, 0, 0]], [0, 0, 1])
-    >>> found.certainty.tolist(), found.second.tolist(), found.second_probability.tolist()
-    ([1.0, 1.0, 0.5], [-1, -1, 0], [0.0, 0.0, 0.5])
     """
     if items is not None:
-        of_items = membership(first_rows(partitions, items), first_rows(labels, items))
+        of_items = membership(point_estimate.first_rows(partitions, items), point_estimate.first_rows(labels, items))
         return Membership(*(getattr(of_items, each.name)[items] for each in fields(of_items)))
     rows, own_labels, sizes = _fitting(partitions, labels)
     N, K = len(own_labels), len(sizes)
-    if K >= _MANY_CLUSTERS and max(map(count_pairs, rows)) < N * K / 16:
+    if K >= _MANY_CLUSTERS and max(map(small_clusters.count_pairs, rows)) < N * K / 16:
         return _membership_by_pairs(rows, own_labels, sizes)
     certainty, second, probability = np.empty(N), np.full(N, -1, dtype=np.int64), np.full(N, np.nan)
     for some, means in mean_co_clustering(rows, own_labels):
@@ -171,7 +155,7 @@ def _membership_by_pairs(
     keys: list[NDArray[np.int64]] = []
     weights: list[NDArray[np.float64]] = []
     for m, row in enumerate(rows):
-        i, j = np.divmod(pairs_of(row), N)
+        i, j = np.divmod(small_clusters.pairs_of(row), N)
         one, other = np.concatenate([i, j]), own_labels[np.concatenate([j, i])]
         is_own = other == own_labels[one]
         alone = np.bincount(row)[row] == 1
@@ -262,7 +246,7 @@ def _fitting(
     partitions: ArrayLike, labels: ArrayLike
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], NDArray[np.int64]]:
     """Partitions, labels and sizes of the clusters, checked."""
-    rows, own_labels = check_partitions(partitions), np.asarray(labels)
+    rows, own_labels = partition_losses.check_partitions(partitions), np.asarray(labels)
     if own_labels.shape != rows.shape[1:]:
         raise ValueError(f"labels: expected [{rows.shape[1]}]; got shape {own_labels.shape}")
     if own_labels.min() < 0 or not (sizes := np.bincount(own_labels)).all():

@@ -43,10 +43,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from splitmerge_cli.diagnostics import partition_losses, point_estimate
 from splitmerge_cli.diagnostics import partition_losses as losses
-from splitmerge_cli.diagnostics import point_estimate
-from splitmerge_cli.diagnostics.partition_losses import by_appearance
-from splitmerge_cli.diagnostics.point_estimate import evenly_spaced
 
 MOST_PAIRS = 20_000_000
 """Pairs of items in the clusters of one partition, and linked pairs, at most."""
@@ -103,14 +101,7 @@ class LinkedPairs:
 
 def find_linked_pairs(partitions: Mapping[int, ArrayLike]) -> LinkedPairs:
     """Find the pairs of items that are together in a sampled partition. `partitions`: by chain int ``[M, N]``, M and N
-    at least 1. Raises `TooManyClusters` (clusters are so large that there are more than `MOST_PAIRS` pairs).
-
-    Examples
-    --------
-    >>> pairs = find_linked_pairs({0: [[0, 0, 1], [0, 1, 1]], 1: [[0, 0, 1], [0, 0, 1]]})
-    >>> pairs.ends.tolist(), pairs.probability.tolist(), pairs.spread.tolist()
-    ([[0, 1], [1, 2]], [0.75, 0.25], [0.5, 0.5])
-    """
+    at least 1. Raises `TooManyClusters` (clusters are so large that there are more than `MOST_PAIRS` pairs)."""
     by_chain = [losses.check_partitions(rows) for rows in partitions.values()]
     N = by_chain[0].shape[1]
     each = [_count_times(rows) for rows in by_chain]
@@ -148,13 +139,7 @@ def count_pairs(row: NDArray[np.int32]) -> float:
 
 
 def pairs_of(row: NDArray[np.int32]) -> NDArray[np.int64]:
-    """The pairs of items i < j in one cluster of a partition, labels ``[N]`` from 0, as numbers i N + j.
-
-    Examples
-    --------
-    >>> pairs_of(np.array([0, 1, 0, 0])).tolist()
-    [2, 3, 11]
-    """
+    """The pairs of items i < j in one cluster of a partition, labels ``[N]`` from 0, as numbers i N + j."""
     _check_number(count_pairs(row))
     sizes = np.bincount(row).astype(np.int64)
     here = np.flatnonzero(sizes[row] > 1)
@@ -175,11 +160,6 @@ def minimise_by_components(
 
     Parameters are as of `splitmerge_cli.diagnostics.point_estimate.minimise_expected_loss`, `a` being below 2; `pairs`
     are the linked ones, if they are known. No partition is left out. Raises as `find_linked_pairs`.
-
-    Examples
-    --------
-    >>> minimise_by_components([[0, 0, 1, 2], [0, 0, 1, 1], [0, 1, 2, 3]], "binder").labels.tolist()
-    [0, 0, 1, 2]
     """
     if not 0 <= a < 2:
         raise ValueError(f"a={a}: expected from 0 to less than 2")
@@ -355,7 +335,7 @@ def join_clusters(x: ArrayLike, draws: ArrayLike, gaps: Sequence[float]) -> list
     numbered = [np.unique(labels[complete], return_inverse=True) for labels in sampled]
     fits = [_fit(rows, numbers.astype(np.int32)) for _, numbers in numbered]
     # over all draws, unless fewer could be joined then
-    averaged = [fits[m] for m in evenly_spaced(len(fits), AVERAGED)]
+    averaged = [fits[m] for m in point_estimate.evenly_spaced(len(fits), AVERAGED)]
     features = 1 + rows.shape[1] + rows.shape[1] * (rows.shape[1] + 1) // 2
     points = np.array([len(fit.share) * (len(fit.share) - 1) // 2 * STEPS for fit in fits])
     components = sum(len(fit.share) for fit in fits)
@@ -380,7 +360,7 @@ def join_clusters(x: ArrayLike, draws: ArrayLike, gaps: Sequence[float]) -> list
             # clusters without a complete row stay alone
             group = np.arange(int(sampled[m].max()) + 1)
             group[used] = used[_join(peaks, passes, pairs, gap)]
-            labels[m] = by_appearance(group[sampled[m]].astype(np.int32))
+            labels[m] = partition_losses.by_appearance(group[sampled[m]].astype(np.int32))
     return joined
 
 

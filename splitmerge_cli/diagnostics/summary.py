@@ -22,7 +22,7 @@ OF_ALL_RUNS = (
 FOUND, ARRIVALS, ACCEPTING = "found", "arrivals", "accepting"
 """Rows of `count_found`, of `count_arrivals`, and of moves: chains that accepted one in their second halves."""
 MCSE = "mcse"
-"""Rows of `splitmerge_cli.diagnostics.monte_carlo_errors.report_errors`."""
+"""Rows of `splitmerge_cli.diagnostics.convergence.report_errors`."""
 DISTANCE = "distance"
 """Variation of information, in nats, between a recorded partition and the last of the first chain, after Duttweiler et
 al.: chains in different partitions may have as many clusters, as large ones, and as high a density."""

@@ -22,11 +22,9 @@ from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.tables.repeats import draw_rows, folds, keep_together
 from splitmerge_cli.data.values import digest_of
 from splitmerge_cli.diagnostics.cluster_table import count_of
-from splitmerge_cli.fits.objects import MIXED
-from splitmerge_cli.fits.readings import ORDERED, READINGS, log_totals
+from splitmerge_cli.fits.objects import MIXED, ORDERED, READINGS, log_totals
 from splitmerge_cli.received import DataError
-from splitmerge_cli.runs.draws import FIRST_STATES
-from splitmerge_cli.runs.initial import build_model
+from splitmerge_cli.runs import draws, initial
 
 ROUNDS = (100, 400)
 """Iterations of each chain in the first fit of a candidate, and in the second."""
@@ -80,20 +78,9 @@ Candidates = Mapping[str, tuple[Mapping[str, Any], Dataset]]
 
 @dataclass
 class Fits:
-    """Densities of rows under candidates, each of which is fitted once, whichever comparison asks for it.
-
-    Attributes
-    ----------
-    sample : Sample
-    seed : int
-        Draws the rows that are compared.
-    say : callable
-        Receives a line for each fit, and for each candidate that is dropped.
-    made : dict
-        Densities by options, digest of the rows, and iterations.
-    store : callable
-        Called after each fit that is `LASTING`.
-    """
+    """Densities of rows under candidates, each of which is fitted once, whichever comparison asks for it. `seed` draws
+    the rows that are compared; `say` receives a line for each fit, and for each candidate that is dropped; `made` are
+    densities by options, digest of the rows, and iterations; `store` is called after each fit that is `LASTING`."""
 
     sample: Sample
     seed: int = 0
@@ -178,7 +165,9 @@ def compare(
         ahead, far = "", FAR if iterations_at_most == SOON else BEHIND
         for name in list(remaining):
             options, dataset = candidates[name]
-            began, iterations = time.process_time(), _shorten(options, dataset, iterations_at_most)
+            began, most = time.process_time(), iterations_at_most
+            # fewer where a scan of the rows takes long
+            iterations = int(np.clip(WORK // _count_operations(options, dataset), min(FEWEST, most), most))
             try:
                 left_out = fits.leave_out(options, dataset, rows, iterations)
             except (ConfigError, DataError) as error:
@@ -198,7 +187,11 @@ def compare(
         for name in list(remaining):
             if _is_behind(density_by_name[ahead] - density_by_name[name], far):
                 fits.say(f"{option} {name}: dropped, more than {far:g} standard errors behind")
-            elif name in harder and _is_settled(density_by_name[taken] - density_by_name[name], errors):
+            elif name in harder and (
+                # a longer fit can hardly put it so many standard errors ahead, or by little only
+                _is_behind(behind := density_by_name[taken] - density_by_name[name], CHANGE - errors)
+                or 0.0 <= behind.mean() < ALIKE
+            ):
                 fits.say(f"{option} {name}: dropped, not clearly ahead of {taken}")
             else:
                 continue
@@ -227,11 +220,6 @@ def _is_behind(by_row: NDArray[np.float64], errors: float) -> bool:
     """Whether the mean difference from the best exceeds so many standard errors."""
     mean, error = _difference(by_row)
     return mean > errors * error
-
-
-def _is_settled(by_row: NDArray[np.float64], errors: float) -> bool:
-    """Check that a longer fit can hardly put a harder candidate so many standard errors ahead, or by little only."""
-    return _is_behind(by_row, CHANGE - errors) or 0.0 <= by_row.mean() < ALIKE
 
 
 def rank(
@@ -302,7 +290,7 @@ def _hold_out(options: Mapping[str, Any], dataset: Dataset, sample: Sample, rows
     for held in map(np.sort, folds(dataset, rows, FOLDS)):
         posterior = sample_rows(dataset.take(np.setdiff1d(rows, held)))
         # under a power the rows of an item have no joint density
-        density[held] = posterior.log_predictive(replace(dataset.take(held), bundles=None), states=FIRST_STATES)
+        density[held] = posterior.log_predictive(replace(dataset.take(held), bundles=None), states=draws.FIRST_STATES)
     if dataset.counts is not None:
         density *= dataset.counts
     return LeaveOneOut(density[np.sort(rows)], np.full(len(rows), -np.inf))
@@ -382,11 +370,6 @@ def _count_parameters(options: Mapping[str, Any], dataset: Dataset) -> int:
     return of_levels + (D * (D + 1) // 2 if options.get("covariance") == "full" else D)
 
 
-def _shorten(options: Mapping[str, Any], dataset: Dataset, iterations: int) -> int:
-    """Iterations of a fit, fewer where a scan of the rows takes long."""
-    return int(np.clip(WORK // _count_operations(options, dataset), min(FEWEST, iterations), iterations))
-
-
 def _count_operations(options: Mapping[str, Any], dataset: Dataset) -> int:
     """Estimate the operations of one scan."""
     D, columns = count_reals(dataset), dataset.values.shape[1]
@@ -432,7 +415,7 @@ def _find_width(dataset: Dataset) -> str:
 def find_problem(model: Component, dataset: Dataset, **options: Any) -> str:
     """Reason why a data set does not allow a model with these options; empty if it does."""
     try:
-        build_model(model.with_options(**options), dataset)
+        initial.build_model(model.with_options(**options), dataset)
     except ConfigError as error:
         return str(error)
     return ""

@@ -11,18 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splitmerge_cli import runs
-from splitmerge_cli.analysis.alternatives import LeaveOneOut, leave_one_out
-from splitmerge_cli.analysis.predictive import predict
+from splitmerge_cli.analysis import alternatives, predictive
 from splitmerge_cli.config import Component, specify_keys
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.diagnostics.point_estimate import evenly_spaced
-from splitmerge_cli.fits.candidates import Fits, Sample
-from splitmerge_cli.fits.objects import choice_keys, held_keys
-from splitmerge_cli.runs import interrupts
-from splitmerge_cli.runs.draws import State
-from splitmerge_cli.runs.drive import ShortRun
+from splitmerge_cli.fits import candidates, objects
+from splitmerge_cli.runs import draws, drive, interrupts, starts
 from splitmerge_cli.runs.progress import now_and_then
-from splitmerge_cli.runs.starts import start_of
 from splitmerge_cli.runs.store.files import DamagedRun, report_damage
 from splitmerge_cli.runs.store.manifest import read_sealed, write_sealed
 
@@ -39,36 +34,36 @@ class ShortFit:
 
     model: Component
     dataset: Dataset
-    states: list[State]
+    states: list[draws.State]
 
     @cached_property
     def partitions(self) -> NDArray[np.int32]:
         """ndarray of int32, ``[draws, N]``: the labels of the rows in every draw."""
         return np.stack([state.labels for state in self.states])
 
-    def leave_one_out(self, states: int) -> LeaveOneOut:
+    def leave_one_out(self, states: int) -> alternatives.LeaveOneOut:
         """Log predictive density of each row given all others, from `states` draws at most."""
-        return leave_one_out(self.model, self.dataset, self.thin(states))
+        return alternatives.leave_one_out(self.model, self.dataset, self.thin(states))
 
     def log_predictive(self, new: Dataset, states: int) -> NDArray[np.float64]:
         """Log predictive density of new rows, averaged over `states` draws at most: float64 ``[n]``."""
         first = self.states[0].labels
-        return predict(self.model, self.dataset, new, self.thin(states), first, "density").log_density
+        return predictive.predict(self.model, self.dataset, new, self.thin(states), first, "density").log_density
 
-    def thin(self, most: int) -> list[State]:
+    def thin(self, most: int) -> list[draws.State]:
         """So many of the draws at most, evenly spaced."""
         return [self.states[row] for row in evenly_spaced(len(self.states), most)]
 
 
-def short_fits(sampler: Any, seed: int, say: Callable[[str], None], progress: str) -> Fits:
+def short_fits(sampler: Any, seed: int, say: Callable[[str], None], progress: str) -> candidates.Fits:
     """Short fits by a sampler (None: the default). Every `STEP_EVERY` seconds at most they tell `say` how a candidate
     does, never with `progress` none."""
     tell = (lambda line: None) if progress == "none" else now_and_then(say, STEP_EVERY)
-    return Fits(sample_by(sampler, seed), seed, tell)
+    return candidates.Fits(sample_by(sampler, seed), seed, tell)
 
 
 @contextmanager
-def keeping(fits: Fits, file: Path, again: bool) -> Iterator[None]:
+def keeping(fits: candidates.Fits, file: Path, again: bool) -> Iterator[None]:
     """Store fits that take long in this file until the choice is made. A choice that was interrupted goes on from what
     is stored there, unless all is made `again`."""
 
@@ -85,7 +80,7 @@ def keeping(fits: Fits, file: Path, again: bool) -> Iterator[None]:
         with suppress(DamagedRun), report_damage(file):
             for options, digest, iterations, n_clusters, *by_row in read_sealed(file)["fits"]:
                 log_density, shape = np.split(np.array(by_row, dtype=float), 2)
-                fits.made[options, digest, iterations] = LeaveOneOut(log_density, shape, float(n_clusters))
+                fits.made[options, digest, iterations] = alternatives.LeaveOneOut(log_density, shape, float(n_clusters))
     fits.store = store
     interrupted = False
     try:
@@ -99,24 +94,24 @@ def keeping(fits: Fits, file: Path, again: bool) -> Iterator[None]:
                 file.unlink(missing_ok=True)
 
 
-def sample_by(sampler: Any, seed: int) -> Sample:
+def sample_by(sampler: Any, seed: int) -> candidates.Sample:
     """Short fits by a sampler. Chains of a model on data for which fewer iterations were made go on."""
     keys: dict[str, Any] = {"chains": CHAINS, "iterations": ITERATIONS, "seed": seed, "progress": "none"}
-    keys |= {} if sampler is None else choice_keys("sampler", sampler)
+    keys |= {} if sampler is None else objects.choice_keys("sampler", sampler)
     base = cache(lambda: specify_keys(keys))
-    begun: dict[tuple[str, str], ShortRun] = {}
+    begun: dict[tuple[str, str], drive.ShortRun] = {}
 
     def of_model(model: Mapping[str, Any], iterations: int | None = None) -> Callable[[Dataset], ShortFit]:
         spacing = {"trace.partitions": 5 if iterations is None else 1}
-        spec = base().with_(spacing | choice_keys("model", model))
+        spec = base().with_(spacing | objects.choice_keys("model", model))
 
         def sample(dataset: Dataset) -> ShortFit:
-            held, of_data = held_keys(dataset, str(model["name"]), None, {})
+            held, of_data = objects.held_keys(dataset, str(model["name"]), None, {})
             assert held is not None
             known = repr(sorted(model.items())), of_data["data.sha256"]
             if (run := begun.get(known)) is None:
-                started = start_of(spec.with_(of_data)).choose_for_fit()
-                run = ShortRun(runs.prepare(started, records=False))
+                started = starts.start_of(spec.with_(of_data)).choose_for_fit()
+                run = drive.ShortRun(runs.prepare(started, records=False))
             if iterations is not None:
                 begun[known] = run
             return ShortFit(spec.model, held, run.sample_states(iterations or ITERATIONS))

@@ -21,14 +21,9 @@ from splitmerge_cli.data.reading import hold
 from splitmerge_cli.diagnostics.convergence import Convergence
 from splitmerge_cli.extras import name_missing
 from splitmerge_cli.fits.objects import NotConverged, dataset_again, warn
-from splitmerge_cli.runs import dataset_of, open_run
-from splitmerge_cli.runs.answers import joined_partitions
+from splitmerge_cli.runs import answers, dataset_of, grouping, initial, judgement, open_run
 from splitmerge_cli.runs.draws import recorded_partitions, states_of
-from splitmerge_cli.runs.grouping import join_apart, rows_apart
-from splitmerge_cli.runs.judgement import judgement_of
-from splitmerge_cli.runs.store.read import Run
-from splitmerge_cli.runs.store.schema import hyperparameters
-from splitmerge_cli.runs.stored import specification_of
+from splitmerge_cli.runs.store import read, schema
 
 if TYPE_CHECKING:
     import xarray
@@ -56,22 +51,13 @@ class Table(pd.DataFrame):
 
 
 class StoredDraws:
-    """The draws that a run recorded, and its data; the part of a `Posterior` that estimates nothing.
-
-    Parameters
-    ----------
-    run : Run
-    dataset : Dataset, optional
-        The data; by default they are loaded again where they are needed.
-    temporary : str, optional
-        A folder that is removed when nobody holds the run any more.
-    model : Component, optional
-        The specification of the run. Read from its folder if it is not given.
-    """
+    """The draws that a run recorded, and its data; the part of a `Posterior` that estimates nothing. The data are
+    loaded again where they are needed if they are not given; `temporary` is a folder that is removed when nobody holds
+    the run any more; the `model` is read from the folder if it is not given."""
 
     def __init__(
         self,
-        run: Run,
+        run: read.Run,
         dataset: Dataset | None = None,
         temporary: str | None = None,
         model: Component | None = None,
@@ -124,7 +110,7 @@ class StoredDraws:
             archive.extractall(path)
         if state["dataset"] is not None:
             hold(state["dataset"])
-        self.__init__(Run(path), state["dataset"], folder)  # type: ignore[misc]
+        self.__init__(read.Run(path), state["dataset"], folder)  # type: ignore[misc]
 
     @property
     def path(self) -> Path:
@@ -167,10 +153,10 @@ class StoredDraws:
             raise ConfigError(
                 "trace.partitions: the run recorded no partition; expected options={'trace.partitions': 10}"
             )
-        if (joined := joined_partitions(self.run)) is not None:
+        if (joined := answers.joined_partitions(self.run)) is not None:
             return joined
         draws = np.stack(self._recorded_partitions["labels"].to_list()).astype(np.int32)
-        return join_apart(draws, rows_apart(draws, self.run.summary) if self.complete else None)
+        return grouping.join_apart(draws, grouping.rows_apart(draws, self.run.summary) if self.complete else None)
 
     @cached_property
     @name_missing
@@ -186,7 +172,7 @@ class StoredDraws:
         trace = self.run.trace()
         chains = [chain.sort_values("iteration") for _, chain in trace.groupby("chain")]
         length = min(map(len, chains)) // 2
-        of_state = ["K", *hyperparameters(trace.columns)]
+        of_state = ["K", *schema.hyperparameters(trace.columns)]
         groups: dict[str, dict[str, Any]] = {}
         for prefix, last in (("warmup_", length), ("", 0)):
             rows = [chain.iloc[len(chain) - last - length : len(chain) - last] for chain in chains]
@@ -205,7 +191,7 @@ class StoredDraws:
     @property
     def _convergence(self) -> Convergence:
         """The judgement on the chains, of an unfinished run as they are so far."""
-        return judgement_of(self.run)
+        return judgement.judgement_of(self.run)
 
     @cached_property
     def rhat(self) -> float:
@@ -243,7 +229,7 @@ class StoredDraws:
 
     @cached_property
     def _model(self) -> Component:
-        return self._given_model or specification_of(self.run).model
+        return self._given_model or initial.specification_of(self.run).model
 
     def leave_one_out(self, *, states: int = 200) -> LeaveOneOut:
         """Log predictive density of each item given all others, from the draws of this one fit.

@@ -30,11 +30,10 @@ from splitmerge_cli.papers.experiments import (
 )
 from splitmerge_cli.papers.verdict_tables import VerdictTable, frame, limit_to_quick, summarise, units_frame
 from splitmerge_cli.received import DataError
-from splitmerge_cli.runs.store.files import replace_file, write_text
+from splitmerge_cli.runs.initial import open_run
+from splitmerge_cli.runs.store.files import STATUS, replace_file, write_text
 from splitmerge_cli.runs.store.manifest import MANIFEST, Manifest, write_manifest
 from splitmerge_cli.runs.store.read import Run
-from splitmerge_cli.runs.store.store import STATUS
-from splitmerge_cli.runs.stored import open_run
 from splitmerge_cli.runs.sweeps.sweep import find_run, interruption, read_jobs, run_jobs
 from splitmerge_cli.terminal import console
 

@@ -10,21 +10,21 @@ if TYPE_CHECKING:
     from splitmerge_cli.config import ConfigError
     from splitmerge_cli.received import DataError
     from splitmerge_cli.runs.drive import make, run
-    from splitmerge_cli.runs.errors import Interrupted, RunError, WrittenElsewhere
     from splitmerge_cli.runs.identity import finished_run, is_done, is_written, run_dir, run_id
+    from splitmerge_cli.runs.initial import dataset_of, open_run
+    from splitmerge_cli.runs.interrupts import Interrupted, RunError, WrittenElsewhere
     from splitmerge_cli.runs.plan import Plan, prepare
     from splitmerge_cli.runs.store.files import DamagedRun
-    from splitmerge_cli.runs.stored import dataset_of, open_run
 
 _NAMES = {
     "config": "ConfigError",
     "received": "DataError",
     "runs.drive": "make run",
-    "runs.errors": "Interrupted RunError WrittenElsewhere",
+    "runs.interrupts": "Interrupted RunError WrittenElsewhere",
     "runs.identity": "finished_run is_done is_written run_dir run_id",
     "runs.plan": "Plan prepare",
     "runs.store.files": "DamagedRun",
-    "runs.stored": "dataset_of open_run",
+    "runs.initial": "dataset_of open_run",
 }
 _PLACES = {name: module for module, names in _NAMES.items() for name in names.split()}
 

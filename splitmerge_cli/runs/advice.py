@@ -1,8 +1,5 @@
-"""The last lines of a run: what it found, and what to do next.
-
-Lines that ``smcmc run`` prints at the end of a run, on stderr.
-
-Advice after a run: one command to paste, made for this run, and the reason for it.
+"""The last lines of a run, which ``smcmc run`` prints on stderr: what it found, and what to do next, as one command to
+paste and the reason for it.
 
 The advice looks at what the run shows: how many chains there are, whether they differ in modes or only mix slowly,
 what its sampler accepts, where they began, how many clusters have a single item. Longer runs go on where the run ended
@@ -14,28 +11,18 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from splitmerge_cli.config import ConfigError, RunSpecification, choice, choices, resolution
-from splitmerge_cli.config.specification import command_of
+from splitmerge_cli.config import ConfigError, RunSpecification, choice, choices, resolution, specification
 from splitmerge_cli.core.tempering import MOST_LEVELS
-from splitmerge_cli.diagnostics.around_estimate import find_item_core
+from splitmerge_cli.diagnostics import around_estimate, convergence, mixing
 from splitmerge_cli.diagnostics.convergence import Convergence, format_rhat
-from splitmerge_cli.diagnostics.mixing import TOO_FEW
 from splitmerge_cli.overrides import shell_word
-from splitmerge_cli.runs import grouping, misfit, recorders, starts, stopping, summaries
+from splitmerge_cli.runs import checks, continuation, grouping, initial, judgement, plan, recorders, starts, summaries
 from splitmerge_cli.runs.answers import answers_of, kind_of, sampled_partitions
-from splitmerge_cli.runs.build import has_powers
-from splitmerge_cli.runs.continuation import are_recorded
-from splitmerge_cli.runs.judgement import differ, judgement_of, lie_apart
-from splitmerge_cli.runs.store import schema
-from splitmerge_cli.runs.store.read import Run
-from splitmerge_cli.runs.stored import specification_of
+from splitmerge_cli.runs.judgement import judgement_of, lie_apart
+from splitmerge_cli.runs.store import read, schema
 from splitmerge_cli.terminal import fold
-
-if TYPE_CHECKING:
-    from splitmerge_cli.config import RunSpecification
-    from splitmerge_cli.diagnostics.convergence import Convergence
 
 ENOUGH_DRAWS = 400
 """Effective sample size that a longer run aims at."""
@@ -60,13 +47,13 @@ FAR = 10.0
 """Difference of log joint densities from which the lower mode hardly counts: a factor of 20,000."""
 
 
-def say_next(run: Run, judged: "Convergence", spec: RunSpecification | None = None) -> Iterator[str]:
+def say_next(run: read.Run, judged: Convergence, spec: RunSpecification | None = None) -> Iterator[str]:
     """Say what to do next: a line with the reason, and a line ``next: smcmc run ...``; nothing if nothing is needed.
     `run`: a finished one. If a program held the data, the line has the keys to change, not a command. `judged`:
     judgement of its chains. `spec`: specification of the run. Read from the run if it is not given.
     """
     try:
-        spec = spec or specification_of(run)
+        spec = spec or initial.specification_of(run)
     except ConfigError:  # choices of the user's own that are not at hand
         return
     step = _choose_step(run, spec, judged)
@@ -78,19 +65,19 @@ def say_next(run: Run, judged: "Convergence", spec: RunSpecification | None = No
         return
     why, changed = step
     try:
-        command = command_of(spec, changed, run.config_dir or spec.config_dir)
+        command = specification.command_of(spec, changed, run.config_dir or spec.config_dir)
     except ConfigError:  # likewise
         return
     yield why
     yield "next: " + (command or ", ".join(f"{key}={value}" for key, value in changed.items()))
 
 
-def _core_lines(run: Run, judged: "Convergence") -> Iterator[str]:
+def _core_lines(run: read.Run, judged: Convergence) -> Iterator[str]:
     """Lines that lead to what chains share, where they have not converged and no further step is known."""
-    if judged.converged is None or misfit.name_limit(run.summary) or answers_of(kind_of(run)).no_levels:
+    if judged.converged is None or checks.name_limit(run.summary) or answers_of(kind_of(run)).no_levels:
         return
     try:
-        core = find_item_core(sampled_partitions(run), CORE)
+        core = around_estimate.find_item_core(sampled_partitions(run), CORE)
     except (ConfigError, ValueError):  # no partition is recorded, or no two items are together so surely
         return
     if core.n_items > 1:
@@ -109,21 +96,30 @@ def _unjoin(summary: Mapping[str, Any], spec: RunSpecification) -> tuple[str, di
     return "to see the components of the model, which overlap:", {"gap": 0}
 
 
-def _choose_step(run: Run, spec: RunSpecification, judged: "Convergence") -> tuple[str, dict[str, Any]] | None:
+def _choose_step(run: read.Run, spec: RunSpecification, judged: Convergence) -> tuple[str, dict[str, Any]] | None:
     """Choose the next step: the reason and the keys to change."""
-    if misfit.name_limit(run.summary):
+    if checks.name_limit(run.summary):
         return None
     if (other := choose_model(run.summary, spec)) is not None:
         return other
     until = run.summary.get("until")
     if names := judged.not_sampled:
-        return "fix a value instead of the prior:", {f"model.{name}": _choose_value(spec, name) for name in names}
+        # the default, if that is a number
+        known = choice("model", spec.model.name) if spec.model.name in choices("model") else {}
+        values = {name: known.get(name) for name in names}
+        return "fix a value instead of the prior:", {
+            f"model.{name}": value if isinstance(value, int | float) else 1 for name, value in values.items()
+        }
     if spec.chains == 1:
         return "one chain cannot show convergence; run several:", {"chains": CHAINS}
     if judged.converged is None:
-        if judged.note == TOO_FEW:
+        if judged.note == mixing.TOO_FEW:
             return "longer chains:", _prolong(run, spec, MOST_TIMES)
-        return _advise_starts(spec) if judged.is_one_sided else None
+        # all chains keep one number of clusters that none reached from above, or none from below
+        if not judged.is_one_sided or spec.init == MIXTURE:
+            return None
+        why = "start from one cluster, from single items and from the prior, to see whether these chains agree:"
+        return why, {"init": MIXTURE} | ({} if spec.K0 is None else {"K0": None})
     if judged.converged is False:
         return _advise_apart(run, spec, judged)
     if judged.ess is not None and judged.ess < FEW_DRAWS:
@@ -138,20 +134,15 @@ def _choose_step(run: Run, spec: RunSpecification, judged: "Convergence") -> tup
 def choose_model(summary: Mapping[str, Any], spec: RunSpecification) -> tuple[str, dict[str, Any]] | None:
     """Reason and keys to change, if another model describes what this one does not."""
     parts = spec.model.values, spec.data.values, spec.given_keys.keys
-    return answers_of(spec.model.kind).another_model(misfit.find_unlike(summary), summary, *parts)
+    return answers_of(spec.model.kind).another_model(checks.find_unlike(summary), summary, *parts)
 
 
-def _advise_starts(spec: RunSpecification) -> tuple[str, dict[str, Any]] | None:
-    """Advise if all chains keep one number of clusters that none reached from above, or none from below."""
-    if spec.init == MIXTURE:
-        return None
-    why = "start from one cluster, from single items and from the prior, to see whether these chains agree:"
-    return why, {"init": MIXTURE} | ({} if spec.K0 is None else {"K0": None})
-
-
-def _advise_apart(run: Run, spec: RunSpecification, judged: "Convergence") -> tuple[str, dict[str, Any]] | None:
+def _advise_apart(run: read.Run, spec: RunSpecification, judged: Convergence) -> tuple[str, dict[str, Any]] | None:
     """Advise if chains have not converged."""
-    modes, ess, stands_still = run.summary.get("modes"), judged.ess or 0.0, _stands_still(spec, judged)
+    modes, ess = run.summary.get("modes"), judged.ess or 0.0
+    # no move of the samplers, except the schedule's, was accepted in the second half of any chain
+    moves = {move for sampler in spec.samplers for move in sampler.target.MOVES}
+    stands_still = moves <= set(judged.never_accepted)
     if not stands_still and max(run.summary["iterations"]) < SHORT and not spec.is_open:
         return "longer chains:", _prolong(run, spec, MOST_TIMES)
     # an open run has been as long as its data allow: eight times that is minutes to hours
@@ -173,7 +164,7 @@ def _advise_apart(run: Run, spec: RunSpecification, judged: "Convergence") -> tu
     return f"{why}:", changed
 
 
-def _choose_other_moves(run: Run, spec: RunSpecification) -> tuple[str, dict[str, Any]] | None:
+def _choose_other_moves(run: read.Run, spec: RunSpecification) -> tuple[str, dict[str, Any]] | None:
     """Choose other words, another sampler, another start or more moves, and why; None if all were tried."""
     answers = answers_of(spec.model.kind)
     if (otherwise := answers.read_otherwise(spec.data.values)) is not None:
@@ -184,9 +175,7 @@ def _choose_other_moves(run: Run, spec: RunSpecification) -> tuple[str, dict[str
     sampler, moves = resolution.choose(spec.values["model"], {"name": resolution.SCAN})
     if spec.sampler_name != sampler or spec.schedule.name != resolution.SCAN or spec.schedule.moves < moves:
         return "use the default sampler, the fastest in races", {"sampler": resolution.AUTO}
-    if (
-        sampler in resolution.CROSSES.values()
-    ):  # its proposals do not depend on where a chain is, so other starts change little
+    if spec.model.kind.sampler_crosses and sampler == spec.model.kind.sampler:
         return None
     if (start := starts.start_of(spec)).may_go_on_by_search(run.summary["N"]):
         changed = {"init": starts.SEARCH if start.simpler is None else starts.BEST}
@@ -195,7 +184,7 @@ def _choose_other_moves(run: Run, spec: RunSpecification) -> tuple[str, dict[str
     if spec.init in (starts.BEST, starts.SEARCH):
         # more moves from the same starts leave the chains in the same modes
         rows = max(run.summary["N"], grouping.total_size(run.summary))
-        if spec.tempering.levels or rows > SWAPPED or not has_powers(spec):
+        if spec.tempering.levels or rows > SWAPPED or not plan.has_powers(spec.model.target):
             return None
         swaps: dict[str, Any] = {"tempering.levels": REPLICAS, "tempering.least": LEAST_POWER}
         return "add replicas under powers of the likelihood, which move between modes", swaps
@@ -209,24 +198,12 @@ def _choose_other_moves(run: Run, spec: RunSpecification) -> tuple[str, dict[str
     return None if spec.init == starts.STAGES else answers.more_moves(spec.schedule.moves)
 
 
-def _stands_still(spec: RunSpecification, judged: "Convergence") -> bool:
-    """Whether no move of the samplers, except the schedule's, was accepted in the second half of any chain."""
-    return {move for sampler in spec.samplers for move in sampler.target.MOVES} <= set(judged.never_accepted)
-
-
-def _choose_value(spec: RunSpecification, name: str) -> Any:
-    """Choose a number instead of a prior: the default, if that is a number."""
-    model = spec.model.name
-    known = choice("model", model).get(name) if model in choices("model") else None
-    return known if isinstance(known, int | float) else 1
-
-
 def _count_times(ess: float) -> int:
     """Factor by which chains should become longer, from their smallest effective sample size."""
     return max(2, min(MOST_TIMES, math.ceil(ENOUGH_DRAWS / max(ess, 1.0))))
 
 
-def _prolong(run: Run, spec: RunSpecification, times: int) -> dict[str, Any]:
+def _prolong(run: read.Run, spec: RunSpecification, times: int) -> dict[str, Any]:
     """Limits with which a run becomes `times` as long, or somewhat longer."""
     start = starts.start_of(spec).keep(run.summary["N"])
     if spec.budget is not None:
@@ -236,7 +213,7 @@ def _prolong(run: Run, spec: RunSpecification, times: int) -> dict[str, Any]:
     return {"iterations": least if spec.until.is_given else _find_fitting(run, spec, least)} | start
 
 
-def _find_fitting(run: Run, spec: RunSpecification, least: int) -> int:
+def _find_fitting(run: read.Run, spec: RunSpecification, least: int) -> int:
     """Find the fewest iterations, at least `least`, whose recorded partitions are all partitions of the run."""
     items = SimpleNamespace(N=run.summary["N"], kind=spec.model.kind, values=None)
 
@@ -246,7 +223,7 @@ def _find_fitting(run: Run, spec: RunSpecification, least: int) -> int:
     spacing_of_run, iterations_made = spacing(spec.iterations or least), max(run.summary["iterations"])
     step = max(1, spacing_of_run.every)
     wanted = spacing(least)
-    if are_recorded(wanted, spacing_of_run, iterations_made):
+    if continuation.are_recorded(wanted, spacing_of_run, iterations_made):
         return least
     # spacings grow with the iterations: the last number that has the next multiple
     low, high, goal = least, 2 * least + step, (wanted.every // step + 1) * step
@@ -290,7 +267,7 @@ OPTIONAL = {"exchange"}
 """Moves for which there may be no occasion: chains that agree lack nothing."""
 
 
-def say(run: Run, spec: "RunSpecification | None" = None) -> None:
+def say(run: read.Run, spec: RunSpecification | None = None) -> None:
     """Print the closing lines of a finished run: clusters, interval of their number, agreement with the truth,
     warnings.
 
@@ -303,36 +280,37 @@ def say(run: Run, spec: "RunSpecification | None" = None) -> None:
     own = answers.lines(run)
     for line in own or (summaries.lines(run, MOST_CLUSTERS) if run.has_cluster_summary else brief):
         print(fold(line), file=sys.stderr, flush=True)
-    if (scores := summaries.score_line(run)) and own is None:
-        print(fold(scores), file=sys.stderr, flush=True)
+    last = [scores] if (scores := summaries.score_line(run)) and own is None else []
     stopped = run.summary.get("until")
     if stopped and not (stopped["reached"] and judgement_of(run).converged):  # what was reached, the verdict says
-        print(fold(stopping.describe_look(stopped, run.config["until"])), file=sys.stderr, flush=True)
-    for line in (*warnings(run), *verdict(run, spec)):
+        last.append(judgement.describe_look(stopped, run.config["until"]))
+    for line in (*last, *warnings(run), *verdict(run, spec)):
         print(fold(line), file=sys.stderr, flush=True)
 
 
-def verdict(run: Run, spec: "RunSpecification | None" = None) -> Iterator[str]:
+def verdict(run: read.Run, spec: RunSpecification | None = None) -> Iterator[str]:
     """Describe whether the chains of a run have converged, why not, and what to do next. `run`: a finished one; `spec`:
     its specification, if it is known already. Yields the verdict, which names first what the model does not describe;
     then, if something is to be done, the reason and a line ``next: smcmc run ...``.
     """
     judged = judgement_of(run)
     first, *others = _describe_judgement(run, judged)
-    yield misfit.put_first(run.summary, judged, first)
+    yield checks.put_first(run.summary, judged, first)
     yield from others
-    yield from misfit.describe_misfit(run.summary)
+    yield from checks.describe_misfit(run.summary)
     if groups := grouping.describe_groups(run.summary):
         yield groups
     yield from say_next(run, judged, spec)
 
 
-def _describe_judgement(run: Run, judged: Convergence) -> Iterator[str]:
+def _describe_judgement(run: read.Run, judged: Convergence) -> Iterator[str]:
     """Describe the judgement and its evidence."""
     rhat = format_rhat(judged.rhat)
     if names := judged.not_sampled:
         yield f"not sampled: {', '.join(names)} (unknown, but constant in the second half of every chain)"
-        if differ(judged):
+        if (
+            judged.rhat is not None and judged.rhat >= convergence.NOT_CONVERGED
+        ):  # chains differ, whatever else is judged
             yield f"R-hat of {judged.quantity} is {rhat}"
     elif judged.converged is None:
         chains = "chain has" if run.config["chains"] == 1 else "chains have"
@@ -374,7 +352,7 @@ def describe_ends(ends: Sequence[Mapping[str, float]], agree: bool) -> str:
     return f"two more chains, from {starts} clusters, ended at {K}; their mean log joint is {heights}"
 
 
-def warnings(run: Run) -> Iterator[str]:
+def warnings(run: read.Run) -> Iterator[str]:
     """Warn of a run that could not move."""
     yield from (line for line in run.summary.get("notes", ()) if line in answers_of(kind_of(run)).cannot_show)
     if tempering := run.summary.get("tempering"):

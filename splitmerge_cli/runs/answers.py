@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -18,31 +18,14 @@ from numpy.typing import ArrayLike, NDArray
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data.arrow import numbers_of
 from splitmerge_cli.data.dataset import Dataset, Kind
-from splitmerge_cli.diagnostics.partition_losses import by_size
-from splitmerge_cli.diagnostics.point_estimate import (
-    LEVEL,
-    Estimate,
-    TooManyClusters,
-    count_larger,
-    estimate_partition,
-    first_rows,
-    interval_of_counts,
-    minimise_expected_loss,
-    most_partitions,
-    thin_partitions,
-)
-from splitmerge_cli.diagnostics.summary import Clustering, second_half
+from splitmerge_cli.diagnostics import partition_losses, point_estimate
+from splitmerge_cli.diagnostics.summary import Clustering, Row, second_half
 from splitmerge_cli.overrides import shell_word
-from splitmerge_cli.runs.grouping import do_overlap, join_apart, row_sizes, rows_apart
+from splitmerge_cli.runs import grouping, initial
+from splitmerge_cli.runs.plan import Plan
 from splitmerge_cli.runs.recorders import Late, Recorder, best
-from splitmerge_cli.runs.store import schema
-from splitmerge_cli.runs.store.read import Run
-from splitmerge_cli.runs.stored import specification_of
-
-if TYPE_CHECKING:
-    from splitmerge_cli.diagnostics.summary import Row
-    from splitmerge_cli.runs.plan import Plan
-    from splitmerge_cli.runs.store.store import RunStore
+from splitmerge_cli.runs.store import read, schema
+from splitmerge_cli.runs.store.store import RunStore
 
 MOVES = 20
 """Moves before each scan that are advised, if a run has fewer."""
@@ -53,26 +36,28 @@ class Answers:
 
     unjudged: ClassVar[tuple[str, ...]] = ()
     """Columns of the trace that judge no chains."""
-    within: ClassVar[str] = f", with its number of clusters inside the {LEVEL:.0%} interval".replace("%", " %")
+    within: ClassVar[str] = f", with its number of clusters inside the {point_estimate.LEVEL:.0%} interval".replace(
+        "%", " %"
+    )
     """What the criterion of an estimate says of its number of clusters."""
 
     @staticmethod
     def estimate(
         partitions: NDArray[np.int32], dataset: Dataset, loss: str = "vi", interval: tuple[int, int] | None = None
-    ) -> Estimate:
+    ) -> point_estimate.Estimate:
         """The estimate of a run from draws ``[M, N]``, as of `estimate_partition`: items that must be apart are."""
         items, apart, sizes = dataset.items, dataset.pairs_apart, dataset.row_sizes
-        return estimate_partition(partitions, loss, interval, items, apart, sizes)
+        return point_estimate.estimate_partition(partitions, loss, interval, items, apart, sizes)
 
     @staticmethod
-    def central(partitions: NDArray[np.int32], apart: NDArray[np.int32] | None) -> Estimate:
+    def central(partitions: NDArray[np.int32], apart: NDArray[np.int32] | None) -> point_estimate.Estimate:
         """The partition of least expected variation of information, of any number of clusters, from draws of items."""
-        return minimise_expected_loss(partitions, apart=apart)
+        return point_estimate.minimise_expected_loss(partitions, apart=apart)
 
     @staticmethod
     def averaged(partitions: NDArray[np.int32]) -> NDArray[np.int32]:
         """The partitions over which the distance from an estimate is averaged, of draws ``[M, N]``."""
-        return thin_partitions(partitions)
+        return point_estimate.thin_partitions(partitions)
 
     describes_clusters: ClassVar[bool] = True
     """Whether a run writes what each cluster differs most in."""
@@ -82,7 +67,7 @@ class Answers:
     """Why clusters are not merged pair by pair; empty: they are."""
 
     @staticmethod
-    def labels(run: Run) -> NDArray[np.int64]:
+    def labels(run: read.Run) -> NDArray[np.int64]:
         """The clusters of a finished run, int64 ``[N]``, from 0."""
         return np.asarray(run.summary["point_estimate"]["labels"], dtype=np.int64)
 
@@ -116,7 +101,7 @@ class Answers:
         return iter(())
 
     @staticmethod
-    def comparable(run: Run) -> Any:
+    def comparable(run: read.Run) -> Any:
         """What of a finished run `compare` takes; None: nothing."""
         return None
 
@@ -125,19 +110,19 @@ class Answers:
         """What several runs have in common (`comparable`), for the terminal."""
 
     @staticmethod
-    def so_far(plan: "Plan", run: Run, late: Callable[[], Mapping[int, "Late"]]) -> Iterator[str] | None:
+    def so_far(plan: Plan, run: read.Run, late: Callable[[], Mapping[int, "Late"]]) -> Iterator[str] | None:
         """Write tables of a run that was interrupted, and yield lines about it in place of those about its clusters,
         the first of which says what it has found; None: it has those. `late` gives the draws of `write`."""
         return None
 
     @staticmethod
-    def columns(plan: "Plan", late: Mapping[int, "Late"]) -> Mapping[str, NDArray[Any]]:
+    def columns(plan: Plan, late: Mapping[int, "Late"]) -> Mapping[str, NDArray[Any]]:
         """Further columns of ``clusters.csv``, ``[N]``; parameters as of `write`."""
         return {}
 
     @staticmethod
     def write(
-        plan: "Plan", store: "RunStore", labels: ArrayLike, late: Mapping[int, "Late"], certainty: ArrayLike | None
+        plan: Plan, store: RunStore, labels: ArrayLike, late: Mapping[int, "Late"], certainty: ArrayLike | None
     ) -> dict[str, Any]:
         """Write further tables of a run that ends; returns further entries of its summary. `labels`: ``[N]``, from 0:
         the clusters that the run lists; `late`: by chain the draws of its second half; `certainty`: ``[N]``, of each
@@ -151,37 +136,37 @@ class Answers:
     """The word for rows of no cluster, if draws may have any."""
 
     @staticmethod
-    def leave_apart(plan: "Plan", late: Mapping[int, "Late"]) -> Mapping[int, "Late"]:
+    def leave_apart(plan: Plan, late: Mapping[int, "Late"]) -> Mapping[int, "Late"]:
         """Draws in which rows of no cluster are marked (`Late.apart`)."""
         return late
 
     @staticmethod
-    def judge(partitions: Mapping[int, NDArray[Any]]) -> "list[Row]":
+    def judge(partitions: Mapping[int, NDArray[Any]]) -> list[Row]:
         """Further rows of a diagnosis, by the partitions ``[M, N]`` of the second half of each chain."""
         return []
 
     @staticmethod
-    def headline(run: Run) -> str | None:
+    def headline(run: read.Run) -> str | None:
         """The first line of the page about a finished run; None: the numbers of its clusters and outliers."""
         return None
 
     @staticmethod
-    def section(run: Run) -> Any:
+    def section(run: read.Run) -> Any:
         """The table of the page about a finished run (`splitmerge_cli.analysis.pages.html.Markup`) in place of the one
         of clusters; None: it has that."""
         return None
 
     @staticmethod
-    def say(run: Run) -> None:
+    def say(run: read.Run) -> None:
         """Print what a finished run shows before all else, on stderr."""
 
     @staticmethod
-    def why_no_clusters(run: Run) -> str | None:
+    def why_no_clusters(run: read.Run) -> str | None:
         """Why a finished run has no lines about its clusters; None: it has."""
         return None
 
     @staticmethod
-    def lines(run: Run, columns: bool = False) -> Iterator[str] | None:
+    def lines(run: read.Run, columns: bool = False) -> Iterator[str] | None:
         """Lines about a finished run in place of those about its clusters; None: it has those. A `ConfigError` if
         `columns` are asked for and there are none."""
         return None
@@ -192,31 +177,31 @@ class Answers:
         return iter(())
 
     @staticmethod
-    def far_lines(run: Run) -> Iterator[str]:
+    def far_lines(run: read.Run) -> Iterator[str]:
         """Lines that name items far from their clusters."""
         return iter(())
 
     @staticmethod
-    def merging_lines(run: Run) -> Iterator[str]:
+    def merging_lines(run: read.Run) -> Iterator[str]:
         """Lines that advise to merge the clusters of a run, where these overlap and held-out rows can compare the
         levels, but no density does."""
         summary = run.summary
-        if not do_overlap(summary) or schema.GROUPS in summary:
+        if not grouping.do_overlap(summary) or schema.GROUPS in summary:
             return
-        if count_larger(summary["point_estimate"]["labels"], row_sizes(summary)) > 1:
+        if point_estimate.count_larger(summary["point_estimate"]["labels"], grouping.row_sizes(summary)) > 1:
             yield "to merge the clusters pair by pair and see which level predicts held-out rows best:"
             yield f"next: smcmc summary {shell_word(str(run.path))} --levels"
 
     @staticmethod
-    def next_keys(run: Run, data: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
+    def next_keys(run: read.Run, data: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
         """Choose a further step for a run that has converged, and the keys of the next run; None: there is no step."""
         return None
 
 
-def kind_of(run: Run) -> Kind:
+def kind_of(run: read.Run) -> Kind:
     """The kind of the data of a stored run; one without a name where its model is not at hand."""
     try:
-        return specification_of(run).model.kind
+        return initial.specification_of(run).model.kind
     except ConfigError:
         return Kind()
 
@@ -236,8 +221,8 @@ FEWEST = 100
 class Pooled:
     """The estimate over all chains."""
 
-    estimate: "Estimate"
-    least: "Estimate"
+    estimate: "point_estimate.Estimate"
+    least: "point_estimate.Estimate"
     """The partition of least expected variation of information, whatever number of clusters it has."""
     interval: tuple[int, int]
     """The 95 % interval of the number of clusters, over all draws; see `interval_of_run`."""
@@ -271,7 +256,7 @@ def clusterings_of(
         return best_states | {"point": Clustering(of_chains, pooled.estimate.labels, note)}
     # of long documents no state but the last is written
     instead = best_states["best" if recorder.is_listed else "last"]
-    labels = None if instead.over_all is None else by_size(instead.over_all)
+    labels = None if instead.over_all is None else partition_losses.by_size(instead.over_all)
     return best_states | {"point": Clustering(of_chains, labels, f"{listed}{instead.note}; {why_not}")}
 
 
@@ -279,7 +264,7 @@ def interval_of_trace(trace: Mapping[Any, Any]) -> tuple[int, int]:
     """The 95 % interval of the number of clusters: its 2.5 and 97.5 % quantiles over the recorded iterations in the
     second halves of all chains. `trace`: columns chain, iteration and n_clusters at least.
     """
-    return interval_of_counts(late_counts(trace))
+    return point_estimate.interval_of_counts(late_counts(trace))
 
 
 def late_counts(trace: Mapping[Any, Any]) -> NDArray[np.int64]:
@@ -288,7 +273,7 @@ def late_counts(trace: Mapping[Any, Any]) -> NDArray[np.int64]:
     return np.asarray(second_half({name: np.asarray(trace[name]) for name in columns})["n_clusters"])
 
 
-def interval_of_run(run: "Run") -> tuple[int, int]:
+def interval_of_run(run: "read.Run") -> tuple[int, int]:
     """The 95 % interval of a run's number of clusters, which all commands and `Posterior` show: without outliers, as
     the first line of a result has the number.
 
@@ -301,7 +286,7 @@ def interval_of_run(run: "Run") -> tuple[int, int]:
     return interval_of_trace(run.trace(["chain", "iteration", "n_clusters"]))
 
 
-def searched_interval(run: "Run") -> tuple[int, int]:
+def searched_interval(run: "read.Run") -> tuple[int, int]:
     """The numbers of clusters, outliers included, that the estimate of a run may have."""
     stored = run.summary["point_estimate"].get("interval") if run.is_done else None
     return (int(stored[0]), int(stored[1])) if stored else interval_of_run(run)
@@ -335,21 +320,23 @@ def pooled_estimate(
         together, dataset = np.concatenate(list(sampled.values())), recorder.dataset
         answers, items, sizes = answers_of(dataset.kind), dataset.items, dataset.row_sizes
         estimate = answers.estimate(together, dataset, interval=interval)
-        least = answers.central(together if items is None else first_rows(together, items), dataset.pairs_apart)
+        least = answers.central(
+            together if items is None else point_estimate.first_rows(together, items), dataset.pairs_apart
+        )
         if sizes is not None:
-            estimate = replace(estimate, labels=by_size(estimate.labels, sizes))
+            estimate = replace(estimate, labels=partition_losses.by_size(estimate.labels, sizes))
         least = least if items is None else replace(least, labels=least.labels[items])
         each = {}
         if dataset.truth is not None and len(sampled) == 1:
             each = dict.fromkeys(sampled, estimate.labels)
         elif dataset.truth is not None:
             each = {c: answers.estimate(rows, dataset).labels for c, rows in sampled.items()}
-    except TooManyClusters as error:
+    except point_estimate.TooManyClusters as error:
         return None, str(error)
     return Pooled(estimate, least, interval, together, each), None
 
 
-def sampled_partitions(run: "Run") -> NDArray[np.int32]:
+def sampled_partitions(run: "read.Run") -> NDArray[np.int32]:
     """The partitions ``[M, N]`` that the estimate of a finished run averages; raises `ConfigError` without any."""
     if (joined := joined_partitions(run)) is not None:
         return joined
@@ -358,10 +345,10 @@ def sampled_partitions(run: "Run") -> NDArray[np.int32]:
     if not by_chain:
         raise ConfigError(f"{run.path}: no late partitions were recorded; trace.partitions=10 records more")
     draws = np.concatenate(list(by_chain.values()))
-    return join_apart(draws, rows_apart(draws, summary))
+    return grouping.join_apart(draws, grouping.rows_apart(draws, summary))
 
 
-def joined_partitions(run: "Run") -> NDArray[np.int32] | None:
+def joined_partitions(run: "read.Run") -> NDArray[np.int32] | None:
     """The partitions ``[M, N]`` of a finished run whose clusters are joined, as ``gap`` asks; None if they are not.
 
     See `splitmerge_cli.runs.grouping.join_draws`.
@@ -424,7 +411,7 @@ def late_rows(recorded: NDArray[np.int64], iterations_made: int, N: int) -> NDAr
     """The rows of a chain's second half that are looked at, of those recorded at iterations `recorded`. `recorded`:
     int64, ascending; `iterations_made`: iterations of the chain; `N`: items.
     """
-    numbers, most = np.flatnonzero(recorded > iterations_made / 2), most_partitions(N)
+    numbers, most = np.flatnonzero(recorded > iterations_made / 2), point_estimate.most_partitions(N)
     if len(numbers) <= most:
         return numbers
     numbers = of_one_spacing(numbers, recorded)

@@ -4,14 +4,17 @@ Given a recorded partition and its hyper-parameters the parameters of every clus
 which is conjugate, and data are drawn from these: a replication, in the partition's clusters and with the cells missing
 that are missing in the data. A quantity of the data is compared with the same quantity of the replications, each pair
 in the same partition (Gelman, Meng and Stern 1996; docs/derivations.md, "Posterior predictive checks").
+
+A run that ends makes quick checks, on part of a large table, for its summary. Only what is far beyond all replications
+is kept (`Check.is_far`), so data that the model makes leave nothing. ``smcmc report`` shows every quantity.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import cycle, islice
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +23,13 @@ from splitmerge_cli.config import Component, ConfigError
 from splitmerge_cli.core.options import read_options
 from splitmerge_cli.core.simulation import Given
 from splitmerge_cli.data.dataset import Dataset
-
-if TYPE_CHECKING:
-    from splitmerge_cli.runs.draws import State
+from splitmerge_cli.data.tables.repeats import ONCE
+from splitmerge_cli.diagnostics import cluster_table, convergence, point_estimate
+from splitmerge_cli.runs import grouping, recorders
+from splitmerge_cli.runs.answers import answers_of
+from splitmerge_cli.runs.draws import State
+from splitmerge_cli.runs.plan import Plan
+from splitmerge_cli.runs.store import schema
 
 Array = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -194,7 +201,7 @@ def explain_unchecked(model: Component, dataset: Dataset) -> str | None:
 def check_fit(
     model: Component,
     dataset: Dataset,
-    states: "Sequence[State]",
+    states: Sequence[State],
     seed: int = 0,
     draws: int = DRAWS,
     cells: int | None = None,
@@ -263,15 +270,160 @@ def _check(key: tuple[str, str], data: Array, replications: Array, effects: Mapp
     fewer = min((replications >= data).sum(), (replications <= data).sum())
     low, median, high = np.quantile(replications, [0.025, 0.5, 0.975], method="inverted_cdf")
     share = min(1.0, 2.0 * (fewer + 1) / (len(replications) + 1))
-    return Check(
-        *key,
-        float(data.mean()),
-        float(median),
-        float(low),
-        float(high),
-        float(share),
-        float(replications.mean()),
-        float(replications.std()),
-        bool(fewer == 0),
-        effects,
+    numbers = data.mean(), median, low, high, share, replications.mean(), replications.std()
+    observed, median, low, high, share, mean, deviation = map(float, numbers)
+    return Check(*key, observed, median, low, high, share, mean, deviation, bool(fewer == 0), effects)
+
+
+CELLS = 50_000
+"""Cells that are drawn in a replication, about."""
+WORK = 10_000_000
+"""Cells that are read for all replications together: larger tables have fewer."""
+FEWEST = 20
+"""Replications, at least; data that are too large for these are left to ``smcmc report``."""
+MANY_COPIES = 0.1
+"""Share of repeated rows from which the advice is to read each row once."""
+MOST_KEPT = 10
+"""Quantities that the summary keeps."""
+MOST_NAMED = 3
+"""Quantities that a line names."""
+
+
+def find_misfit(plan: Plan, late: Mapping[int, recorders.Late]) -> dict[str, Any]:
+    """Check the model of a run that ends, by its late partitions. `late`: by chain, as
+    `splitmerge_cli.runs.answers.late_partitions` gives them. Returns for the summary: `draws` (replications),
+    `checks` (quantities that were compared), `unlike` (those that the model does not describe, the farthest first) and
+    `unchecked` (why nothing was compared, or None). The end of a run adds `certainty`, the mean of the items.
+    """
+    model, dataset = plan.model, plan.dataset
+    work = find_quantities(model).count_work(dataset, CELLS)
+    draws = min(DRAWS, WORK // work)
+    why = _explain_unchecked(plan, late, draws)
+    if why is None:
+        each = max(1, draws // len(late))
+        states = [
+            State(rows.labels[m], 0, {}, None if rows.parameters is None else rows.parameters[m])
+            for rows in late.values()
+            for m in point_estimate.evenly_spaced(len(rows.labels), each)
+        ]
+        # of very many chains, some
+        chosen = [states[m] for m in point_estimate.evenly_spaced(len(states), draws)]
+        try:
+            # a random stream of its own: the chains draw from others
+            fit = check_fit(model, dataset, chosen, plan.seed, draws, CELLS)
+        except ConfigError as error:
+            why = str(error)
+    if why is not None:
+        return {"draws": 0, "checks": 0, "unlike": [], "unchecked": why}
+    far = sorted((each for each in fit.checks if each.is_far), key=lambda each: -each.distance)
+    names = ("subject", "quantity", "observed", "low", "high")
+    unlike = [
+        {name: getattr(each, name) for name in names} | (fit.quantities.describe(each) if fit.quantities else {})
+        for each in far[:MOST_KEPT]
+    ]
+    return {"draws": fit.draws, "checks": len(fit.checks), "unlike": unlike, "unchecked": None}
+
+
+def _explain_unchecked(plan: Plan, late: Mapping[int, recorders.Late], draws: int) -> str | None:
+    """Reason why the model of a run is not checked at its end; None if it is checked."""
+    model = plan.model
+    if not late:
+        return "no partitions are recorded: trace.partitions=10 records some"
+    if model.options.get("power", 1.0) != 1.0:
+        return f"model.power={model.options['power']:g} allows for data that the model does not describe"
+    if plan.dataset.counts is not None:
+        return "rows have weights: data that the model makes have none"
+    if draws < FEWEST:
+        return "the data are too large for quick checks: smcmc report checks them"
+    return explain_unchecked(model, plan.dataset)
+
+
+def describe_misfit(summary: Mapping[str, Any]) -> Iterator[str]:
+    """Report overlapping clusters, and what quantities that the model does not describe mean for the clusters.
+
+    Yields nothing if nothing stands out or nothing was checked. See `name_misfit`.
+    """
+    unlike, chosen = find_unlike(summary), summary["point_estimate"]
+    several = chosen["n_clusters"] > 1 and not grouping.has_one_and_outliers(
+        chosen.get("labels"), grouping.row_sizes(summary)
     )
+    overlap = grouping.do_overlap(summary)
+    # the estimate is one cluster while most draws divide the rows
+    is_one = chosen["n_clusters"] == 1 and schema.JOINED_BY not in summary
+    as_estimate, certainty = summary.get(schema.AS_THE_ESTIMATE, 1.0), (summary.get(schema.FIT) or {}).get("certainty")
+    if overlap or (is_one and as_estimate < 0.5 and certainty is not None):
+        items, often = cluster_table.plural_of(grouping.nouns(summary)[0]), f"{summary[schema.FIT]['certainty']:.0%}"
+        share = f"two {items} of a cluster are together in {often} of the draws"
+        groups = summary.get(schema.GROUPS)
+        if groups is not None and grouping.are_apart(groups):
+            fall = grouping.describe_fall(groups)
+            yield f"the draws cut the clusters into parts ({share}, on average), but {fall} any two"
+        elif several:
+            yield f"the clusters overlap: {share}, on average"
+        elif groups is None:
+            yield f"the {items} do not separate into groups: the draws put the boundaries in different places ({share})"
+    if unlike:
+        yield from answers_of(grouping.kind_of_summary(summary)).explain_unlike({one["quantity"] for one in unlike})
+    # where groups were looked for their line says more
+    is_plain = grouping.nouns(summary)[1] == "cluster" and not {schema.GROUPS, schema.JOINED_BY} & summary.keys()
+    if several and (overlap or unlike) and is_plain:
+        yield "one group may be several clusters: as many as the model needs for its shape"
+
+
+def _show(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.2g}"
+
+
+def name_unlike(unlike: Sequence[Mapping[str, Any]]) -> str:
+    """Name quantities that the model does not describe."""
+    named = "; ".join(
+        f"{one['subject']}: {one['quantity']} {_show(one['observed'])}, the model makes {_show(one['low'])} to "
+        f"{_show(one['high'])}"
+        for one in unlike[:MOST_NAMED]
+    )
+    more = "" if len(unlike) <= MOST_NAMED else f"; and {len(unlike) - MOST_NAMED} more"
+    return f"the model does not describe these data ({named}{more})"
+
+
+def has_many_copies(summary: Mapping[str, Any]) -> bool:
+    """Whether so many rows repeat another row that chance does not explain them, and each is an item."""
+    repeated = summary.get("repeated_rows")
+    if repeated is None or repeated["read"] == ONCE:
+        return False
+    return bool(repeated["rows"] - repeated["different"] >= MANY_COPIES * repeated["rows"])
+
+
+def name_limit(summary: Mapping[str, Any]) -> str | None:
+    """Say why the data cannot show any clusters, however many draws there are; None if they can."""
+    if summary.get("N") == 1:
+        return f"one {grouping.nouns(summary)[0]} cannot show clusters"
+    cannot_show = answers_of(grouping.kind_of_summary(summary)).cannot_show
+    return next((short for note, short in cannot_show.items() if note in summary.get("notes", ())), None)
+
+
+def name_misfit(summary: Mapping[str, Any]) -> str | None:
+    """Name what the data cannot show, or the model does not describe: rows that repeat others, else quantities; None
+    if nothing stands out."""
+    if limit := name_limit(summary):
+        return limit
+    if has_many_copies(summary):
+        repeated = summary["repeated_rows"]
+        return (
+            f"the model does not describe these data: {repeated['rows'] - repeated['different']:,} of "
+            f"{repeated['rows']:,} rows repeat another row, which no density does, and clusters may hold nothing but "
+            "copies of one row"
+        )
+    unlike = find_unlike(summary)
+    return name_unlike(unlike) if unlike else None
+
+
+def put_first(summary: Mapping[str, Any], judged: convergence.Convergence, verdict: str) -> str:
+    """Put what the model does not describe before a verdict on chains, except where they have not converged; and what
+    the data cannot show before any."""
+    parts = [verdict, named] if (named := name_misfit(summary)) else [verdict]
+    return "; ".join(parts if judged.converged is False and not name_limit(summary) else reversed(parts))
+
+
+def find_unlike(summary: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the quantities that the model does not describe, the worst first; earlier runs have no such record."""
+    return list((summary.get(schema.FIT) or {}).get("unlike", ()))

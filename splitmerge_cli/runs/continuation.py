@@ -8,25 +8,17 @@ is found by that name in the folder where the longer run is to lie.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from splitmerge_cli.config.errors import ConfigError
 from splitmerge_cli.config.schema import Until
 from splitmerge_cli.diagnostics.partition_losses import by_appearance
-from splitmerge_cli.runs.identity import chains_id, complete
-from splitmerge_cli.runs.recorders import recorder_of
-from splitmerge_cli.runs.stopping import look, looks
-from splitmerge_cli.runs.store import schema
-from splitmerge_cli.runs.store.files import STATES, DamagedRun, report_damage
-from splitmerge_cli.runs.store.store import save_checkpoints
-
-if TYPE_CHECKING:
-    from splitmerge_cli.runs.plan import Plan
-    from splitmerge_cli.runs.recorders import Spacing
-    from splitmerge_cli.runs.store.read import Run
-    from splitmerge_cli.runs.store.store import ChainStore, RunStore
+from splitmerge_cli.runs import identity, judgement, recorders
+from splitmerge_cli.runs.plan import Plan
+from splitmerge_cli.runs.store import files, read, schema
+from splitmerge_cli.runs.store.store import ChainStore, RunStore, save_checkpoints
 
 LABELS = ("best_labels", "best_lik_labels")
 """Fields of an outcome that the state of the chain holds, too."""
@@ -34,7 +26,7 @@ OF_BATCH = "rate"
 """Field of an outcome that depends on the machine."""
 
 
-def keep_states(plan: "Plan", store: "RunStore", chains: Sequence["ChainStore"]) -> None:
+def keep_states(plan: Plan, store: RunStore, chains: Sequence[ChainStore]) -> None:
     """Keep the states from which a longer run can continue.
 
     Runs of an experiment keep nothing, because their length belongs to the experiment.
@@ -49,10 +41,10 @@ def keep_states(plan: "Plan", store: "RunStore", chains: Sequence["ChainStore"])
         outcome = {key: value for key, value in saved["outcome"].items() if key not in left_out}
         evaluated = plan.recorder.evaluations(chain)
         states.append({"state": saved["state"], "outcome": outcome, "evaluated": evaluated})
-    store.write_states(STATES.format(chains_id(plan.spec, plan.digests)), {"chains": states})
+    store.write_states(files.STATES.format(identity.chains_id(plan.spec, plan.digests)), {"chains": states})
 
 
-def take_up(plan: "Plan", store: "RunStore", chains: Sequence["ChainStore"], say: Callable[[str], None]) -> None:
+def take_up(plan: Plan, store: RunStore, chains: Sequence[ChainStore], say: Callable[[str], None]) -> None:
     """Let new chains of a run start from the last states of a finished run with the same chains, if there is one.
     `chains`: chains that have stored something are left as they are; `say`: receives one line: which run is continued,
     or why the run starts again although a run of the same chains exists.
@@ -60,7 +52,7 @@ def take_up(plan: "Plan", store: "RunStore", chains: Sequence["ChainStore"], say
     new = [chain for chain in chains if not chain.checkpoint_path.exists()]
     if len(new) < len(chains) if plan.is_adaptive else not new:
         return
-    name = STATES.format(chains_id(plan.spec, plan.digests))
+    name = files.STATES.format(identity.chains_id(plan.spec, plan.digests))
     why = ""
     for run in _longest_first(store, name):
         if max(run.summary["iterations"]) > plan.iterations or max(run.summary["seconds"]) >= plan.budget:
@@ -72,7 +64,7 @@ def take_up(plan: "Plan", store: "RunStore", chains: Sequence["ChainStore"], say
             if why := _find_lacking(plan, run, tables):
                 continue
             _begin_with(plan, new, run, tables, run.states()["chains"])
-        except (DamagedRun, FileNotFoundError) as error:
+        except (files.DamagedRun, FileNotFoundError) as error:
             why = str(error)
             _clear(new)
             continue
@@ -87,39 +79,39 @@ def take_up(plan: "Plan", store: "RunStore", chains: Sequence["ChainStore"], say
         say(f"starts again: {why}")
 
 
-def _longest_first(store: "RunStore", name: str) -> list["Run"]:
+def _longest_first(store: RunStore, name: str) -> list[read.Run]:
     """Find finished runs with the same chains next to `store`, sorted by iterations."""
     runs = []
     for file in sorted(store.path.parent.glob(f"*/{name}")):
         try:
-            run = complete(file.parent)
-        except DamagedRun:
+            run = identity.complete(file.parent)
+        except files.DamagedRun:
             continue
         if run is not None and file.parent != store.path:
             runs.append(run)
     return sorted(runs, key=lambda run: -min(run.summary["iterations"]))
 
 
-def _read_until(run: "Run") -> Until:
+def _read_until(run: read.Run) -> Until:
     return Until(**run.config["until"])
 
 
-def _obstacle(plan: "Plan", run: "Run") -> str:
+def _obstacle(plan: Plan, run: read.Run) -> str:
     """Why the run of `plan` cannot begin with a finished one of the same chains; empty if it can."""
     keys: dict[str, Any] = {key: run.config[key] for key in ("iterations", "budget")}
     wanted = plan.recorder.spacing
-    earlier = recorder_of(replace(plan.spec, **keys, until=_read_until(run)), plan.dataset).spacing
+    earlier = recorders.recorder_of(replace(plan.spec, **keys, until=_read_until(run)), plan.dataset).spacing
     if are_recorded(wanted, earlier, max(run.summary["iterations"])):
         return ""
 
-    def describe(spacing: "Spacing") -> str:
+    def describe(spacing: recorders.Spacing) -> str:
         more = "" if spacing.doubled_after is None else " and ever fewer"
         return f"{spacing.every:,}th{more}" if spacing.every else "none"
 
     return f"{run.path} recorded every {describe(earlier)} partition, this run records every {describe(wanted)}"
 
 
-def are_recorded(wanted: "Spacing", by: "Spacing", upto: int) -> bool:
+def are_recorded(wanted: recorders.Spacing, by: recorders.Spacing, upto: int) -> bool:
     """Whether all partitions that `wanted` records of the first iterations were recorded by another spacing."""
     if wanted == by or not wanted.every:
         return True
@@ -130,7 +122,7 @@ def are_recorded(wanted: "Spacing", by: "Spacing", upto: int) -> bool:
     return bool((iterations % by.every == 0).all() and by.is_recorded(iterations).all())
 
 
-def check_columns(plan: "Plan", chains: Sequence["ChainStore"]) -> None:
+def check_columns(plan: Plan, chains: Sequence[ChainStore]) -> None:
     """Raise a `ConfigError` if interrupted chains recorded other columns than this version of the program does."""
     for chain in chains:
         if difference := chain.find_other_columns():
@@ -140,7 +132,7 @@ def check_columns(plan: "Plan", chains: Sequence["ChainStore"]) -> None:
             )
 
 
-def _read_tables(plan: "Plan", run: "Run") -> dict[str, Any]:
+def _read_tables(plan: Plan, run: read.Run) -> dict[str, Any]:
     """Read the tables of a finished run that grow while chains run, without partitions that `plan` does not record."""
     tables = [one.table for one in plan.recorder.streamed_tables if one.is_kept]
     whole = {table: run.rows(table) for table in tables}
@@ -156,7 +148,7 @@ def _read_tables(plan: "Plan", run: "Run") -> dict[str, Any]:
     return whole
 
 
-def _find_lacking(plan: "Plan", run: "Run", tables: Mapping[str, Any]) -> str:
+def _find_lacking(plan: Plan, run: read.Run, tables: Mapping[str, Any]) -> str:
     """Describe a column that the run of `plan` records and a finished one lacks; empty if it lacks none."""
     for table, rows in tables.items():
         for name in schema.recorded_columns(table, plan.optional_columns).names:
@@ -166,9 +158,9 @@ def _find_lacking(plan: "Plan", run: "Run", tables: Mapping[str, Any]) -> str:
 
 
 def _begin_with(
-    plan: "Plan",
-    chains: Sequence["ChainStore"],
-    run: "Run",
+    plan: Plan,
+    chains: Sequence[ChainStore],
+    run: read.Run,
     tables: Mapping[str, Any],
     saved_states: Sequence[Mapping[str, Any]],
 ) -> None:
@@ -177,7 +169,7 @@ def _begin_with(
 
     states, outcomes = [], []
     for chain in chains:
-        with report_damage(run.path / STATES):
+        with files.report_damage(run.path / files.STATES):
             state, outcome = saved_states[chain.chain]["state"], dict(saved_states[chain.chain]["outcome"])
             outcome |= {key: state[key] for key in LABELS} | {"last_labels": by_appearance(state["labels"])}
             outcome[OF_BATCH] = 0.0
@@ -207,17 +199,17 @@ def _is_stricter(until: Until, than: Until) -> bool:
     return than.is_given and rhat and ess and mcse
 
 
-def _find_earlier_end(plan: "Plan", chains: Sequence["ChainStore"], iterations_made: int) -> int | None:
+def _find_earlier_end(plan: Plan, chains: Sequence[ChainStore], iterations_made: int) -> int | None:
     """Iterations after which the run would have stopped earlier than after `iterations_made`; None if it would not."""
-    for end in looks(plan):
+    for end in judgement.looks(plan):
         if end >= iterations_made:
             break
-        if look(plan, chains, end).reached:
+        if judgement.look(plan, chains, end).reached:
             return end
     return None
 
 
-def _clear(chains: Sequence["ChainStore"]) -> None:
+def _clear(chains: Sequence[ChainStore]) -> None:
     """Let chains start again."""
     for chain in chains:
         chain.checkpoint_path.unlink(missing_ok=True)

@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.diagnostics.point_estimate import evenly_spaced
 from splitmerge_cli.runs.answers import of_one_spacing
-from splitmerge_cli.runs.store.read import Run
-from splitmerge_cli.runs.store.schema import PARAMETERS, hyperparameters
+from splitmerge_cli.runs.store import read, schema
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,7 +67,7 @@ class Draws(Sequence[State]):
         return cls(states.__getitem__, np.arange(n), np.arange(n) * min(n, BATCHES) // max(n, 1))
 
 
-def recorded_partitions(run: Run) -> "pd.DataFrame":
+def recorded_partitions(run: read.Run) -> "pd.DataFrame":
     """Recorded partitions of the second halves of a run's chains, of each chain at one spacing: chain, iteration, K,
     labels, and `schema.PARAMETERS` where they are recorded. No rows where there are none."""
     try:
@@ -85,7 +84,7 @@ def recorded_partitions(run: Run) -> "pd.DataFrame":
     return frame.iloc[np.concatenate(chosen)].reset_index(drop=True)
 
 
-def states_of(run: Run, most_states: int, recorded: "pd.DataFrame | None" = None) -> list[State]:
+def states_of(run: read.Run, most_states: int, recorded: "pd.DataFrame | None" = None) -> list[State]:
     """Draws of a run with their hyper-parameters, at most so many, evenly spread; `recorded` are its
     `recorded_partitions`, where they were read. A `ConfigError` if none has its hyper-parameters in the trace."""
     rows, names = _with_hyperparameters(run, recorded_partitions(run) if recorded is None else recorded)
@@ -93,7 +92,7 @@ def states_of(run: Run, most_states: int, recorded: "pd.DataFrame | None" = None
 
 
 def draws_of(
-    run: Run,
+    run: read.Run,
     states: int | None,
     recorded: "pd.DataFrame | None" = None,
     first: int = FIRST_STATES,
@@ -143,18 +142,18 @@ def _halve(n: int, first: int) -> tuple[NDArray[np.int64], list[int]]:
     return np.concatenate(rounds), np.cumsum([len(round) for round in rounds])[:-1].tolist()
 
 
-def last_states(run: Run) -> list[State]:
+def last_states(run: read.Run) -> list[State]:
     """The last recorded state of each chain; errors as of `states_of`."""
     rows, names = _with_hyperparameters(run, recorded_partitions(run))
     return [_state(chain_rows.iloc[-1], names) for _, chain_rows in rows.groupby("chain", sort=True)]
 
 
-def _with_hyperparameters(run: Run, recorded: "pd.DataFrame") -> "tuple[pd.DataFrame, list[str]]":
+def _with_hyperparameters(run: read.Run, recorded: "pd.DataFrame") -> "tuple[pd.DataFrame, list[str]]":
     """Recorded partitions whose hyper-parameters stand in the trace, with these, and their names."""
     if recorded.empty:
         raise ConfigError("trace.partitions: the run recorded no partition; expected trace.partitions=10")
     trace = run.trace()
-    names = [name for name in hyperparameters(trace.columns) if name not in WITH_PARTITIONS]
+    names = [name for name in schema.hyperparameters(trace.columns) if name not in WITH_PARTITIONS]
     rows = recorded.merge(trace[["chain", "iteration", *names]], on=["chain", "iteration"], how="left")
     # with `thin` the trace has not every iteration whose partition was recorded
     known = np.flatnonzero(rows[names].notna().all(axis=1))
@@ -165,4 +164,4 @@ def _with_hyperparameters(run: Run, recorded: "pd.DataFrame") -> "tuple[pd.DataF
 
 def _state(row: Any, names: Sequence[str]) -> State:
     labels = np.array(row["labels"], dtype=np.int32)  # a copy: what is read cannot be written
-    return State(labels, int(row["K"]), {name: float(row[name]) for name in names}, row.get(PARAMETERS))
+    return State(labels, int(row["K"]), {name: float(row[name]) for name in names}, row.get(schema.PARAMETERS))

@@ -21,31 +21,19 @@ from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.config import ConfigError
+from splitmerge_cli.config import ConfigError, RunSpecification
 from splitmerge_cli.core.chain import Chain, Halted, advance_together
 from splitmerge_cli.data.values import READING
-from splitmerge_cli.runs import finish, interrupts
-from splitmerge_cli.runs.continuation import check_columns, keep_states, take_up
-from splitmerge_cli.runs.draws import WITH_PARTITIONS, State
-from splitmerge_cli.runs.errors import Interrupted, RunError, WrittenElsewhere
-from splitmerge_cli.runs.identity import DATA_FILES
+from splitmerge_cli.runs import continuation, draws, finish, identity, interrupts, judgement, starts
 from splitmerge_cli.runs.plan import Plan, prepare
 from splitmerge_cli.runs.progress import LINE_EVERY, ChainProgress, Reporter, is_live, reporter
-from splitmerge_cli.runs.starts import BEST, SEARCH
-from splitmerge_cli.runs.stopping import are_apart, describe_aim, describe_look, look, looks
-from splitmerge_cli.runs.store import provenance
-from splitmerge_cli.runs.store.files import Locked
-from splitmerge_cli.runs.store.read import Run
-from splitmerge_cli.runs.store.schema import PARAMETERS
+from splitmerge_cli.runs.store import files, provenance, read, schema
 from splitmerge_cli.runs.store.store import ChainStore, RunStore, save_checkpoints
-
-if TYPE_CHECKING:
-    from splitmerge_cli.config import RunSpecification
 
 FIRST_BATCH = 0.1
 """Seconds of the first batch of a chain: something to show soon."""
@@ -66,92 +54,70 @@ OnProgress = Callable[[int, ChainProgress], None]
 """Called with the number of a chain and where it is, from several threads."""
 
 
-def run(job: "RunSpecification | Plan", progress: Reporter | None = None) -> Path:
+def run(job: RunSpecification | Plan, progress: Reporter | None = None) -> Path:
     """Make one run, or the missing part of it, and return its folder; see `make`."""
     return make(job, progress).path
 
 
 def make(
-    job: "RunSpecification | Plan", progress: Reporter | None = None, on_begin: Callable[[bool], str] | None = None
-) -> Run:
-    """Make one run, or the missing part of it.
+    job: RunSpecification | Plan, progress: Reporter | None = None, on_begin: Callable[[bool], str] | None = None
+) -> read.Run:
+    """Make one run, or the missing part of it; what was just written of it is not read again. A run that was finished
+    before is left as it is, unless ``resume=false``.
 
-    Parameters
-    ----------
-    job : RunSpecification or Plan
-        From `splitmerge_cli.config.compose`, or what `prepare` made of that.
-    progress : Reporter, optional
-        Receives how the chains get on; by default what the key `progress` says.
-    on_begin : callable, optional
-        Called if nothing of the run is stored, as soon as it can be written. It is told whether a line will say how
-        long the chains run, and returns what stands before that.
-
-    Returns
-    -------
-    Run
-        The finished run; what was just written of it is not read again. A run that was finished before is left as it
-        is, unless ``resume=false``.
-
-    Raises
-    ------
-    ConfigError, DataError
-        Bad input; nothing was written.
-    Interrupted
-        Ctrl-C or SIGTERM, after the batches at hand were stored.
-    WrittenElsewhere
-        Another process writes this run.
-    RunError
-        The disk is full; what was stored is intact.
-    DamagedRun
-        A file of the unfinished run is not what was written.
+    `progress` receives how the chains get on; by default what the key `progress` says. `on_begin` is called if nothing
+    of the run is stored, as soon as it can be written: it is told whether a line will say how long the chains run, and
+    returns what stands before that. Raises `ConfigError` or `DataError` (bad input; nothing was written), `Interrupted`
+    (Ctrl-C or SIGTERM, after the batches at hand were stored), `WrittenElsewhere` (by another process), `RunError` (the
+    disk is full; what was stored is intact) or `DamagedRun` (a file of the unfinished run is not what was written).
     """
     plan = job if isinstance(job, Plan) else prepare(job)
     spec, path = plan.spec, plan.path
     plan.require_same_reading()
     if plan.is_done:
-        return Run(path)
+        return read.Run(path)
     names = plan.optional_columns, [streamed.table for streamed in plan.recorder.streamed_tables]
     store = RunStore(path, _provenance(plan), plan.id, spec.sampler_name, spec.seed, *names)
     session = store.session()
     try:
         session.__enter__()
-    except Locked as error:
-        raise WrittenElsewhere(str(error)) from error
+    except files.Locked as error:
+        raise interrupts.WrittenElsewhere(str(error)) from error
     except OSError as error:
         raise ConfigError(f"out={spec.out}: cannot write to {error.filename}: {error.strerror}") from error
     try:
         if plan.is_done:  # by the process that held the lock until now
             store.clear_work()
-            return Run(path)
+            return read.Run(path)
         if not spec.resume:
             store.clear()
         chains = [store.chain(c) for c in range(spec.chains)]
-        check_columns(plan, chains)
+        continuation.check_columns(plan, chains)
         before = ""
         if on_begin is not None and not any(chain.checkpoint_path.exists() for chain in chains):
             before = on_begin(spec.is_open and spec.progress != "none")
         _run(plan, store, progress or reporter(spec.progress), before)
     except KeyboardInterrupt as error:
-        raise Interrupted(path) from error
+        raise interrupts.Interrupted(path) from error
     except OSError as error:
         if store.is_gone:
-            raise RunError(
+            raise interrupts.RunError(
                 f"{path}: the folder was removed or moved while the run wrote to it; the same command starts the run "
                 "again"
             ) from error
-        raise RunError(
+        raise interrupts.RunError(
             f"{error.filename or path}: {error.strerror or error}; the stored draws are intact, and the same command "
             "continues the run"
         ) from error
     finally:
         session.__exit__(None, None, None)
-    return Run(path, spec.config_dir, store.contents)
+    return read.Run(path, spec.config_dir, store.contents)
 
 
 def _provenance(plan: Plan) -> dict[str, Any]:
     return {
         "config": plan.spec.identity,
-        **{f"{name}_sha256": plan.digests.get(name) for name in DATA_FILES},
+        **{f"{name}_sha256": plan.digests.get(name) for name in identity.DATA_FILES},
         "read_sha256": plan.data_digest,
         "reading": READING,
         "run_id": plan.id,
@@ -187,16 +153,16 @@ def _run(plan: Plan, store: RunStore, progress: Reporter, before: str) -> None:
     batch = LIVE_BATCH if is_live(spec.progress) else BATCH
     chains = [store.chain(c) for c in range(spec.chains)]
     progress.start(spec.chains)
-    interrupts.say(f"smcmc: {Interrupted(store.path)}")
+    interrupts.say(f"smcmc: {interrupts.Interrupted(store.path)}")
     try:
         if spec.is_open:
-            progress.say(before + describe_aim(plan))
-        if spec.init in (BEST, SEARCH):
+            progress.say(before + judgement.describe_aim(plan))
+        if spec.init in (starts.BEST, starts.SEARCH):
             progress.say(f"init={spec.init}: short chains look for the start of each chain first")
         if spec.resume:
-            take_up(plan, store, chains, progress.say)
+            continuation.take_up(plan, store, chains, progress.say)
         last_said = time.monotonic()
-        for end in looks(plan):
+        for end in judgement.looks(plan):
             with interrupts.AnsweredBy(stop.set), ThreadPoolExecutor(workers) as pool:
                 groups = [chains] if spec.is_adaptive else [[chain] for chain in chains]
                 drives = [pool.submit(_drive, plan, group, stop, batch, on_progress, end) for group in groups]
@@ -213,21 +179,21 @@ def _run(plan: Plan, store: RunStore, progress: Reporter, before: str) -> None:
             if len(outcomes) < spec.chains or not all(_have_ended(plan, group, end) for group in each):
                 raise KeyboardInterrupt
             if spec.until.is_given:
-                last_look = look(plan, chains, min(end, max(outcome["iterations"] for outcome in outcomes)))
-                if last_look.reached or are_apart(plan, last_look):
+                last_look = judgement.look(plan, chains, min(end, max(outcome["iterations"] for outcome in outcomes)))
+                if last_look.reached or judgement.are_apart(plan, last_look):
                     break
                 if all(outcome["iterations"] < end for outcome in outcomes):  # a budget has ended them
                     break
                 # if nobody asks for looks, one now and then is printed
                 if end < plan.iterations and (not spec.is_open or time.monotonic() > last_said + LINE_EVERY):
                     last_said = time.monotonic()
-                    progress.say(describe_look(asdict(last_look), asdict(spec.until)))
+                    progress.say(judgement.describe_look(asdict(last_look), asdict(spec.until)))
         progress.stop()
         saying = threading.Timer(SILENT, progress.say, ["sampling has finished; writing the tables and the estimate"])
         saying.start()
         try:
             finish.assemble(plan, store, chains, outcomes, progress.say)
-            keep_states(plan, store, chains)
+            continuation.keep_states(plan, store, chains)
         finally:
             saying.cancel()
         store.finish()
@@ -383,7 +349,7 @@ def check_densities(chain: int, rows: Mapping[str, NDArray[Any]]) -> None:
     finite = np.isfinite(rows["log_joint"])
     if not finite.all():
         at = int(np.argmin(finite))
-        raise RunError(
+        raise interrupts.RunError(
             f"chain {chain}, iteration {rows['iteration'][at]}: the log joint density is {rows['log_joint'][at]}; "
             "expected a finite number: a parameter of the model is too large or too small for these data"
         )
@@ -394,14 +360,8 @@ def _progress(plan: Plan, outcome: dict[str, Any]) -> ChainProgress:
     # chains that end when they have run long enough end before the most that they may take, nobody knows when
     to_end = (plan.iterations - outcome["iterations"]) / max(outcome["rate"], 1e-9)
     seconds_left = min(math.inf if plan.until.is_given else to_end, plan.budget - outcome["seconds"])
-    return ChainProgress(
-        outcome["iterations"],
-        min(1.0, share),
-        outcome["rate"],
-        outcome["K"],
-        outcome["log_joint"],
-        max(0.0, seconds_left),
-    )
+    where = outcome["rate"], outcome["K"], outcome["log_joint"]
+    return ChainProgress(outcome["iterations"], min(1.0, share), *where, max(0.0, seconds_left))
 
 
 class ShortRun:
@@ -414,7 +374,7 @@ class ShortRun:
         numbers = range(plan.n_chains)
         self._groups = [_Group(plan, one) for one in ([numbers] if plan.is_adaptive else [[n] for n in numbers])]
 
-    def sample_states(self, iterations: int) -> list[State]:
+    def sample_states(self, iterations: int) -> list[draws.State]:
         """Advance the chains to so many iterations, and return the states that a stored run of this length has.
 
         They are the recorded states of the second halves, chain by chain. Raises `ConfigError` (a chain that cannot be
@@ -435,7 +395,7 @@ class _Group:
     def __init__(self, plan: Plan, numbers: Sequence[int]) -> None:
         self._plan, self._numbers = plan, numbers
         self._chains: list[Chain] = []
-        self._states: list[list[tuple[int, State]]] = [[] for _ in numbers]
+        self._states: list[list[tuple[int, draws.State]]] = [[] for _ in numbers]
 
     def advance(self, iterations: int, stop: Stop) -> None:
         """Advance to so many iterations, or until `stop`."""
@@ -453,18 +413,18 @@ class _Group:
                     check_densities(number, rows)
                     states.extend(_states_of(chain, rows))
 
-    def late_states(self, iterations: int) -> Iterator[State]:
+    def late_states(self, iterations: int) -> Iterator[draws.State]:
         """Recorded states between half of so many iterations and their end."""
         for states in self._states:
             yield from (state for at, state in states if iterations / 2 < at <= iterations)
 
 
-def _states_of(chain: Chain, rows: Mapping[str, NDArray[Any]]) -> Iterator[tuple[int, State]]:
+def _states_of(chain: Chain, rows: Mapping[str, NDArray[Any]]) -> Iterator[tuple[int, draws.State]]:
     """Recorded states, with their iterations, among the rows that a call of `advance` returned."""
-    names = [name for name in chain.model.hyperparameters if name not in WITH_PARTITIONS]
+    names = [name for name in chain.model.hyperparameters if name not in draws.WITH_PARTITIONS]
     row_of = {iteration: row for row, iteration in enumerate(rows["iteration"].tolist())}
-    parameters = rows.get(f"partition_{PARAMETERS}")
+    parameters = rows.get(f"partition_{schema.PARAMETERS}")
     for draw, iteration in enumerate(rows["partition_iteration"].tolist()):
         values = {name: float(rows[name][row_of[iteration]]) for name in names}
         labels, K = rows["partition_labels"][draw], int(rows["partition_K"][draw])
-        yield iteration, State(labels, K, values, None if parameters is None else parameters[draw])
+        yield iteration, draws.State(labels, K, values, None if parameters is None else parameters[draw])

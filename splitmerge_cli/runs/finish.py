@@ -1,11 +1,13 @@
-"""Runs that end: the tables and the summary of complete chains."""
+"""Runs that end: the tables and the summary of complete chains, and the clusters of a run that was interrupted."""
 
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,41 +15,34 @@ import pyarrow.parquet as pq
 from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.data.arrow import array_of, numbers_of
-from splitmerge_cli.diagnostics.cluster_table import FIRST
-from splitmerge_cli.diagnostics.convergence import convergence
-from splitmerge_cli.diagnostics.modes import chain_groups, describe_difference, draw_groups
+from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.diagnostics import around_estimate, cluster_table, point_estimate, similarity
+from splitmerge_cli.diagnostics.agreement import chain_groups, describe_difference, draw_groups
+from splitmerge_cli.diagnostics.convergence import Convergence, convergence
 from splitmerge_cli.diagnostics.partition_losses import by_size, distances
-from splitmerge_cli.diagnostics.point_estimate import first_rows, interval_of_counts
-from splitmerge_cli.diagnostics.summary import score, second_half
-from splitmerge_cli.runs import judgement, stopping, summaries
+from splitmerge_cli.diagnostics.summary import Row, score, second_half
+from splitmerge_cli.runs import checks, grouping, judgement, recorders, summaries
 from splitmerge_cli.runs.answers import (
-    Late,
+    Pooled,
     answers_of,
     clusterings_of,
+    interval_of_trace,
     late_counts,
     late_partitions,
+    late_rows,
     listed_counts,
     pooled_estimate,
     select_draws,
 )
-from splitmerge_cli.runs.grouping import are_sure, find_apart, find_groups, join_draws, listed_clusters, rows_apart
 from splitmerge_cli.runs.judgement import evidence, judge_anew
-from splitmerge_cli.runs.misfit import find_misfit
-from splitmerge_cli.runs.recorders import best
-from splitmerge_cli.runs.store import schema
-from splitmerge_cli.runs.store.files import SUMMARY, json_text
+from splitmerge_cli.runs.plan import Plan
+from splitmerge_cli.runs.store import files, read, schema
 from splitmerge_cli.runs.store.store import ChainStore, RunStore
-
-if TYPE_CHECKING:
-    from splitmerge_cli.data.dataset import Dataset
-    from splitmerge_cli.diagnostics.convergence import Convergence
-    from splitmerge_cli.diagnostics.summary import Row
-    from splitmerge_cli.runs.answers import Pooled
-    from splitmerge_cli.runs.plan import Plan
+from splitmerge_cli.terminal import one_line
 
 
 def assemble(
-    plan: "Plan",
+    plan: Plan,
     store: RunStore,
     chains: Sequence[ChainStore],
     outcomes: Sequence[Mapping[str, Any]],
@@ -67,7 +62,7 @@ def assemble(
     partitions = {c: rows.labels for c, rows in averaged_draws.items()}
     trace = _diagnosed_trace(store.path, answers.unjudged)
     counts = late_counts(trace)
-    interval = interval_of_counts(counts)
+    interval = point_estimate.interval_of_counts(counts)
     pooled, why_not = pooled_estimate(plan.recorder, partitions, interval)
     fields, rows = plan.recorder.assemble(store, chains, outcomes)
     of_chains = {c: rows.labels for c, rows in late.items()}
@@ -83,15 +78,16 @@ def assemble(
         diagnostics = judge_anew(diagnostics, evidence(ends.trace, [], ends.partitions, plan.spec.init, *possible_K))
         judged = convergence(diagnostics)
     groups, gap, joined_by = None, plan.spec.gap, None
-    if not gap and pooled is not None and judged.converged is not False and _may_have_groups(plan):
-        groups = find_groups(plan.dataset, pooled.estimate.labels, averaged_draws)
-        if gap is None and groups is not None and are_sure(groups, pooled.estimate.labels, pooled.sampled):
+    may_have_groups = plan.recorder.is_listed and not plan.is_experiment and judged.converged is not False
+    if not gap and pooled is not None and may_have_groups:
+        groups = grouping.find_groups(plan.dataset, pooled.estimate.labels, averaged_draws)
+        if gap is None and groups is not None and grouping.are_sure(groups, pooled.estimate.labels, pooled.sampled):
             gap, groups = groups["gap"], None
     if gap:
         components, _ = listed_counts(plan.recorder, averaged_draws, counts)
         averaged_draws, counts, joined_by = _join(plan, store, averaged_draws, counts, gap)
-        joined_by["components"] = list(interval_of_counts(components))
-        interval = interval_of_counts(counts)
+        joined_by["components"] = list(point_estimate.interval_of_counts(components))
+        interval = point_estimate.interval_of_counts(counts)
         partitions = {c: rows.labels for c, rows in averaged_draws.items()}
         pooled, why_not = pooled_estimate(plan.recorder, partitions, interval)
     listed, is_apart = listed_counts(plan.recorder, averaged_draws, counts)
@@ -109,39 +105,37 @@ def assemble(
     store.write_rows(schema.DIAGNOSTICS, diagnostics)
     summary = _summary(plan, outcomes, diagnostics, pooled, judged, why_not) | fields
     chosen = summary["point_estimate"]
-    if apart := find_apart(averaged_draws, answers.apart):
+    if apart := grouping.find_apart(averaged_draws, answers.apart):
         summary[schema.APART] = apart
         if "labels" in chosen:
             chosen["labels"] = _number_apart_last(chosen["labels"], plan, summary).tolist()
         if pooled is not None:
             labels = _number_apart_last(pooled.estimate.labels, plan, summary)
             pooled = replace(pooled, estimate=replace(pooled.estimate, labels=labels))
-    summary[schema.INTERVAL] = list(interval_of_counts(listed))
+    summary[schema.INTERVAL] = list(point_estimate.interval_of_counts(listed))
     summary[schema.OUTLIERS_APART] = is_apart
-    summary[schema.AS_THE_ESTIMATE] = float(np.mean(listed == listed_clusters(summary)))
+    summary[schema.AS_THE_ESTIMATE] = float(np.mean(listed == grouping.listed_clusters(summary)))
     if joined_by is not None:
         summary[schema.JOINED_BY] = joined_by
     if groups is not None:
         summary[schema.GROUPS] = groups
-    summary[schema.FIT] = find_misfit(plan, late)
+    summary[schema.FIT] = checks.find_misfit(plan, late)
     if ends is not None:
         summary["both_ends"] = ends.summary
     if plan.until.is_given:
-        summary["until"] = asdict(stopping.look_of(judged, plan.until, max(iterations)))
+        summary["until"] = asdict(judgement.look_of(judged, plan.until, max(iterations)))
     if judged.converged is False and plan.recorder.is_listed and (modes := _modes(trace, partitions, outcomes)):
         summary["modes"] = modes
     membership = None
     if pooled is not None and why_not is None:
-        from splitmerge_cli.runs import uncertainty
-
         labels = pooled.estimate.labels
-        summary["credible_ball"] = uncertainty.credible_ball_of(labels, pooled.sampled, plan.recorder.is_listed)
+        summary["credible_ball"] = credible_ball_of(labels, pooled.sampled, plan.recorder.is_listed)
         if plan.recorder.is_listed:
-            membership = uncertainty.membership_of(labels, pooled.sampled, plan.dataset.items)
+            membership = membership_of(labels, pooled.sampled, plan.dataset.items)
             summary[schema.FIT]["certainty"] = float(
                 np.average(membership["certainty"], weights=plan.dataset.row_sizes)
             )
-            uncertainty.write_similarity(store, pooled.sampled)
+            write_similarity(store, pooled.sampled)
     if plan.recorder.is_listed:
         data = plan.dataset
         names = data.names if data.copies is None else data.copies.names
@@ -153,24 +147,20 @@ def assemble(
     summary |= answers.write(plan, store, summary["point_estimate"].get("labels", ()), late, certainty)
     if summaries.is_described(plan):
         summaries.write(store, plan.dataset, summary["point_estimate"]["labels"], certainty, summary)
-    store.keep_text(SUMMARY, json_text(summary))
+    store.keep_text(files.SUMMARY, files.json_text(summary))
 
 
-def _number_apart_last(labels: ArrayLike, plan: "Plan", summary: Mapping[str, Any]) -> NDArray[np.int32]:
+def _number_apart_last(labels: ArrayLike, plan: Plan, summary: Mapping[str, Any]) -> NDArray[np.int32]:
     """Labels of clusters in which rows of no cluster have the last numbers."""
-    return by_size(labels, plan.dataset.row_sizes, rows_apart(labels, summary))
-
-
-def _may_have_groups(plan: "Plan") -> bool:
-    return plan.recorder.is_listed and not plan.is_experiment
+    return by_size(labels, plan.dataset.row_sizes, grouping.rows_apart(labels, summary))
 
 
 def _join(
-    plan: "Plan", store: RunStore, draws: dict[int, Late], components: NDArray[np.int64], gap: float
-) -> tuple[dict[int, Late], NDArray[np.int64], dict[str, Any]]:
+    plan: Plan, store: RunStore, draws: dict[int, recorders.Late], components: NDArray[np.int64], gap: float
+) -> tuple[dict[int, recorders.Late], NDArray[np.int64], dict[str, Any]]:
     """Join the clusters of draws as ``gap`` asks, and write them: the joined draws by chain, their numbers of clusters,
     and an entry for the summary. Draws that cannot be joined stay as they are, with their numbers, `components`."""
-    joined, why_not = join_draws(plan.dataset, draws, [gap])
+    joined, why_not = grouping.join_draws(plan.dataset, draws, [gap])
     joined_by: dict[str, Any] = {"gap": gap, "why_not": why_not}
     if not joined:
         return draws, components, joined_by
@@ -199,15 +189,15 @@ def _diagnosed_trace(path: Path, unjudged: Sequence[str]) -> dict[str, NDArray[A
 
 
 def _summary(
-    plan: "Plan",
+    plan: Plan,
     outcomes: Sequence[Mapping[str, Any]],
-    diagnostics: Sequence["Row"],
-    pooled: "Pooled | None",
-    judged: "Convergence",
+    diagnostics: Sequence[Row],
+    pooled: Pooled | None,
+    judged: Convergence,
     why_not: str | None,
 ) -> dict[str, Any]:
     def describe_best(density: str, value: str, iteration: str, labels: str) -> dict[str, Any]:
-        chain = best(outcomes, f"best_{value}")
+        chain = recorders.best(outcomes, f"best_{value}")
         return {
             "criterion": f"highest log {density} over all iterations of all chains",
             "chain": chain,
@@ -236,7 +226,7 @@ def _summary(
         "data": plan.data.name,
         "schedule": plan.spec.schedule.name,
         "N": plan.dataset.N,
-        schema.FIRST_CLUSTER: FIRST,
+        schema.FIRST_CLUSTER: cluster_table.FIRST,
         "seed": plan.seed,
         "chains": plan.n_chains,
         "iterations": [o["iterations"] for o in outcomes],
@@ -300,13 +290,16 @@ def _describe_kinds(
     return [description for description, _ in described], [example for _, example in described]
 
 
-def _describe_estimates(pooled: "Pooled", listed: bool, dataset: "Dataset") -> tuple[dict[str, Any], dict[str, Any]]:
+def _describe_estimates(pooled: Pooled, listed: bool, dataset: Dataset) -> tuple[dict[str, Any], dict[str, Any]]:
     """The estimate over all chains, and the partition of least expected variation of information."""
     over = "over partitions of the second halves of all chains"
     estimate, least = pooled.estimate, pooled.least
     labels, sampled = estimate.labels, pooled.sampled
     if dataset.items is not None:
-        labels, sampled = first_rows(labels, dataset.items), first_rows(sampled, dataset.items)
+        labels, sampled = (
+            point_estimate.first_rows(labels, dataset.items),
+            point_estimate.first_rows(sampled, dataset.items),
+        )
     answers = answers_of(dataset.kind)
     expected = float(distances(labels, answers.averaged(sampled)).mean())
     return {
@@ -337,8 +330,118 @@ def _count_moves(outcomes: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, i
     return {name: dict(counts) for name, counts in totals.items()}
 
 
-def _describe_labels(labels: NDArray[Any], listed: bool, dataset: "Dataset") -> dict[str, Any]:
+def _describe_labels(labels: NDArray[Any], listed: bool, dataset: Dataset) -> dict[str, Any]:
     return {
         "n_clusters": int(labels.max()) + 1,
         **({"labels": by_size(labels, dataset.row_sizes).tolist()} if listed else {}),
     }
+
+
+LEVEL = 0.95
+"""Probability of the credible ball."""
+MOST_ITEMS = 2_000
+"""Items up to which the co-clustering of every pair is stored: 2 million rows."""
+
+
+def membership_of(
+    labels: NDArray[np.int32], sampled: NDArray[np.int32], items: NDArray[np.int32] | None = None
+) -> dict[str, NDArray[Any]]:
+    """The columns `schema.MEMBERSHIP` of ``clusters.csv``, each ``[N]``, given sampled partitions ``[M, N]`` and, where
+    some rows are one item, the item of each row."""
+    certainty = similarity.membership(sampled, labels, items)
+    return dict(
+        zip(schema.MEMBERSHIP, [certainty.certainty, certainty.second, certainty.second_probability], strict=True)
+    )
+
+
+def credible_ball_of(labels: NDArray[np.int32], sampled: NDArray[np.int32], listed: bool) -> dict[str, Any]:
+    """Summary of the credible ball around the estimate; `listed`: with the labels of its bounds."""
+    ball = around_estimate.credible_ball(labels, sampled, LEVEL)
+
+    def describe_bound(bound: around_estimate.Bound) -> dict[str, Any]:
+        return {
+            "n_clusters": bound.n_clusters,
+            "distance": bound.distance,
+            "equals": len(bound.partitions),
+            **({"labels": bound.partitions[0].tolist()} if listed else {}),
+        }
+
+    bounds = {"horizontal": ball.horizontal, "vertical_upper": ball.upper, "vertical_lower": ball.lower}
+    return {name: getattr(ball, name) for name in ("loss", "level", "radius", "share", "partitions")} | {
+        name: describe_bound(bound) for name, bound in bounds.items()
+    }
+
+
+def write_similarity(store: RunStore, sampled: NDArray[np.int32]) -> None:
+    """Write the co-clustering of every pair of at most `MOST_ITEMS` items, pairs that were never together left out."""
+    if sampled.shape[1] > MOST_ITEMS:
+        return
+    together = np.triu(similarity.co_clustering(sampled), k=1)
+    row, other = np.nonzero(together)
+    columns = schema.recorded_columns(schema.SIMILARITY)
+    each = zip((row + 1, other + 1, together[row, other]), columns, strict=True)
+    arrays = [array_of(values, field.type) for values, field in each]
+    store.write_parts(schema.SIMILARITY, [pa.Table.from_arrays(arrays, schema=columns)])
+
+
+PARTITIONS = 60
+"""Draws that the estimate averages, at most: whoever interrupts a run does not wait."""
+CELLS = 300_000
+"""Items in these draws, at most; the best state stands for more."""
+
+
+def lines_so_far(plan: Plan, most_clusters: int) -> Iterator[str]:
+    """Lines about an interrupted run: its clusters, `most_clusters` at most, and after how many iterations it ended.
+
+    A run that would not describe its clusters, or has stored nothing, has no such lines.
+    """
+    run = read.Run(plan.path)
+    try:
+        trace = run.trace()
+    except FileNotFoundError:
+        return
+    made, chains = trace.groupby("chain")["iteration"].max(), plan.n_chains
+    begun = "" if len(made) == chains else f" of {len(made)} of {chains} chains"
+    ended = f"interrupted after {made.min():,} iterations{begun}; not judged as converged"
+    late = partial(_late_draws, run, made.to_dict(), plan.dataset.N)
+    if (own := answers_of(plan.dataset.kind).so_far(plan, run, late)) is not None:
+        first, *others = own
+        yield from (first, ended, *others)
+    elif summaries.is_described(plan):
+        yield from map(one_line, _cluster_lines(plan, run, late(), interval_of_trace(trace), most_clusters))
+        yield ended
+
+
+def _late_draws(run: read.Run, made: Mapping[int, int], N: int) -> dict[int, recorders.Late]:
+    """By chain the draws of its second half, after it `made` so many iterations."""
+    late = {}
+    with suppress(FileNotFoundError):  # no partition is recorded yet
+        for chain, of_chain in run.partitions().groupby("chain"):
+            rows = of_chain.iloc[late_rows(of_chain["iteration"].to_numpy(), made[chain], N)]
+            if len(rows):
+                values = [np.stack(rows[name].to_list()) for name in ("labels", schema.PARAMETERS) if name in rows]
+                late[int(chain)] = recorders.Late(rows["iteration"].to_numpy(), values[0].astype(np.int32), *values[1:])
+    return late
+
+
+def _cluster_lines(
+    plan: Plan, run: read.Run, late: Mapping[int, recorders.Late], interval: tuple[int, int], most_clusters: int
+) -> Iterator[str]:
+    """Lines about the clusters of an estimate from the draws, or, without draws of every chain, of the best state."""
+    dataset, N = plan.dataset, plan.dataset.N
+    labels, certainty, source = by_size(run.best_state(), dataset.row_sizes), None, "the best state so far"
+    per_chain = min(PARTITIONS, CELLS // N) // max(len(late), 1)
+    if per_chain and late and len(late) == len(run.partitions(["chain"])["chain"].unique()):
+        draws = np.concatenate(
+            [rows.labels[point_estimate.evenly_spaced(len(rows.labels), per_chain)] for rows in late.values()]
+        )
+        with suppress(point_estimate.TooManyClusters):
+            items, apart = dataset.items, dataset.pairs_apart
+            labels = point_estimate.estimate_partition(draws, interval=interval, items=items, apart=apart).labels
+            certainty = membership_of(labels, draws, items)["certainty"]
+            source = "an estimate from the draws so far"
+    clusters, _ = summaries.describe_clusters(dataset, labels, certainty, {})
+    facts = {"N": N, "model": plan.model.name} | dataset.facts_of_bundles
+    rows, _ = summaries.set_apart(summaries.as_text(clusters), grouping.total_size(facts))
+    heading = f"{summaries.count(labels, facts)}, {source}"
+    yield from cluster_table.cluster_lines(rows, heading, most_clusters)

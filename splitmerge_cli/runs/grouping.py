@@ -3,15 +3,15 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.config import ConfigError, class_of
-from splitmerge_cli.data.dataset import Kind, get_kind
+from splitmerge_cli.data.dataset import Dataset, Kind, get_kind
+from splitmerge_cli.diagnostics import partition_losses, similarity, small_clusters
 from splitmerge_cli.diagnostics.cluster_table import count_of, number_clusters, span
-from splitmerge_cli.diagnostics.partition_losses import by_appearance
 from splitmerge_cli.diagnostics.point_estimate import (
     FEW_SHARE,
     LEVEL,
@@ -21,12 +21,8 @@ from splitmerge_cli.diagnostics.point_estimate import (
     interval_of_counts,
     is_outlying,
 )
-from splitmerge_cli.diagnostics.small_clusters import join_clusters
 from splitmerge_cli.runs.recorders import Late
 from splitmerge_cli.runs.store import schema
-
-if TYPE_CHECKING:
-    from splitmerge_cli.data.dataset import Dataset
 
 OVERLAPPING = 0.6
 """Mean certainty of the items below which clusters overlap. It is 0.75 or more in data sets of the models, 0.5 in one
@@ -47,13 +43,11 @@ def rows_apart(partitions: ArrayLike, summary: Mapping[str, Any]) -> NDArray[np.
     if (apart := summary.get(schema.APART)) is None:
         return None
     labels = np.asarray(partitions)
-    rows = [_mostly_apart(row, apart["probability"]) for row in np.atleast_2d(labels)]
+    rows = []
+    for row in np.atleast_2d(labels):
+        means = np.bincount(row, apart["probability"]) / np.maximum(np.bincount(row), 1)
+        rows.append((means > 0.5)[row])
     return np.array(rows, dtype=bool).reshape(labels.shape)
-
-
-def _mostly_apart(labels: NDArray[Any], probability: ArrayLike) -> NDArray[np.bool_]:
-    means = np.bincount(labels, probability) / np.maximum(np.bincount(labels), 1)
-    return np.asarray((means > 0.5)[labels])
 
 
 def row_sizes(summary: Mapping[str, Any], labels: ArrayLike | None = None, whole: bool = False) -> list[float] | None:
@@ -155,13 +149,7 @@ def count_listed(labels: ArrayLike, summary: Mapping[str, Any] | None = None, no
 
 
 def describe_rows(summary: Mapping[str, Any]) -> str:
-    """Count the items of a run in the data's own word: units, or rows that count more than once.
-
-    Examples
-    --------
-    >>> describe_rows({"N": 32, "bundles": {"units": False, "items": 32, "size": 592.0}})
-    '32 rows, which count as 592'
-    """
+    """Count the items of a run in the data's own word: units, or rows that count more than once."""
     if schema.BUNDLES not in summary:
         return count_of(summary["N"], nouns(summary)[0])
     bundles, rows = summary[schema.BUNDLES], f"{summary['N']:,} rows"
@@ -184,7 +172,7 @@ def has_one_and_outliers(labels: Any, sizes_of_rows: ArrayLike | None = None) ->
     return bool(sizes.max() > (1 - FEW_SHARE) * sizes.sum()) and count_larger(labels, sizes_of_rows) == 1
 
 
-def why_not_joined(dataset: "Dataset") -> str | None:
+def why_not_joined(dataset: Dataset) -> str | None:
     """Reason why the clusters of a data set cannot be joined; None if they can."""
     types = dataset.kind.types_of(dataset)
     if dataset.row_sizes is not None:
@@ -195,7 +183,7 @@ def why_not_joined(dataset: "Dataset") -> str | None:
 
 
 def join_draws(
-    dataset: "Dataset", late: Mapping[int, Late], gaps: Sequence[float], most: int = DRAWS[0]
+    dataset: Dataset, late: Mapping[int, Late], gaps: Sequence[float], most: int = DRAWS[0]
 ) -> tuple[list[dict[int, Late]], str | None]:
     """Join the clusters of draws (`splitmerge_cli.diagnostics.small_clusters`). `late`: by chain, the draws that an
     estimate averages; `most`: draws in all, at most. Returns for each gap the joined draws by chain; why there are
@@ -214,7 +202,7 @@ def join_draws(
     chosen = [chosen[m] for m in np.argsort([row for _, row in chosen], kind="stable")]
     draws = np.stack([late[chain].labels[row] for chain, row in chosen])
     try:
-        grouped = join_clusters(dataset.values, draws, gaps)
+        grouped = small_clusters.join_clusters(dataset.values, draws, gaps)
     except (ValueError, np.linalg.LinAlgError) as error:
         return [], str(error)
     joined = []
@@ -234,28 +222,18 @@ def join_apart(labels: NDArray[np.int32], apart: NDArray[np.bool_] | None) -> ND
     if apart is None:
         return labels
     for m in np.flatnonzero(apart.any(axis=1)):
-        labels[m] = by_appearance(np.where(apart[m], labels[m].max() + 1, labels[m]))
+        labels[m] = partition_losses.by_appearance(np.where(apart[m], labels[m].max() + 1, labels[m]))
     return labels
 
 
-def find_groups(dataset: "Dataset", labels: ArrayLike, late: Mapping[int, Late]) -> dict[str, Any] | None:
-    """Find the groups of clusters without a gap of density between them.
+def find_groups(dataset: Dataset, labels: ArrayLike, late: Mapping[int, Late]) -> dict[str, Any] | None:
+    """Find the groups of clusters without a gap of density between them, by the estimate `labels` ``[N]`` and the draws
+    that it averages, by chain.
 
-    Parameters
-    ----------
-    dataset : Dataset
-    labels : array_like of int
-        ``[N]``, the estimate.
-    late : mapping of int to Late
-        By chain, the draws that it averages.
-
-    Returns
-    -------
-    dict, or None
-        For the summary: the `gap` that is advised, the number of groups that are not listed as outliers (`n_groups`),
-        its 95 % `interval`, the `labels` of the groups ``[N]``, `n_clusters`, clusters of the estimate (if it has one,
-        of the median draw) that are not listed as outliers, and `share`, the share of the draws with `n_groups`, with
-        its Monte Carlo error. None if both are one cluster, and where they cannot be joined.
+    Returns for the summary the `gap` that is advised, the number of groups that are not listed as outliers
+    (`n_groups`), its 95 % `interval`, the `labels` of the groups ``[N]``, `n_clusters`, clusters of the estimate (if it
+    has one, of the median draw) that are not listed as outliers, and `share`, the share of the draws with `n_groups`,
+    with its Monte Carlo error. None if both are one cluster, and where they cannot be joined.
     """
     n_clusters, found = _count(labels, late), None
     if n_clusters == 1 and late:
@@ -283,7 +261,7 @@ def find_groups(dataset: "Dataset", labels: ArrayLike, late: Mapping[int, Late])
     return found
 
 
-def _error_of_share(dataset: "Dataset", late: Mapping[int, Late], gap: float, most: int, number: int) -> float:
+def _error_of_share(dataset: Dataset, late: Mapping[int, Late], gap: float, most: int, number: int) -> float:
     """Estimate the Monte Carlo standard error of a share, the draws with this number of groups, by batches of draws
     that are joined by a density of their own."""
     shares = []
@@ -315,10 +293,8 @@ def are_apart(groups: Mapping[str, Any]) -> bool:
 def are_sure(groups: Mapping[str, Any], labels: NDArray[np.int32], draws: NDArray[np.int32]) -> bool:
     """Whether some clusters are parts of a group in nearly all draws, by more than the Monte Carlo error, or the draws
     ``[M, N]`` overlap: groups are what a run with ``gap=null`` lists."""
-    from splitmerge_cli.diagnostics.similarity import membership  # loads scipy.sparse
-
     share, error = groups["share"]
-    agrees = share - 2 * error > LEVEL or float(np.mean(membership(draws, labels).certainty)) < OVERLAPPING
+    agrees = share - 2 * error > LEVEL or float(np.mean(similarity.membership(draws, labels).certainty)) < OVERLAPPING
     return agrees and not are_apart(groups)
 
 

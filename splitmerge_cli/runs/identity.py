@@ -10,17 +10,13 @@ import stat
 import time
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from splitmerge_cli.config.errors import former, rename
-from splitmerge_cli.config.schema import INITIAL
+from splitmerge_cli.config import DataSource, RunSpecification, errors, schema
 from splitmerge_cli.data.opening import MAPPABLE, limit_bytes, sha256
 from splitmerge_cli.data.values import READING
 from splitmerge_cli.runs.store.files import LOCK, STATUS, WORK, is_locked
 from splitmerge_cli.runs.store.read import Run
-
-if TYPE_CHECKING:
-    from splitmerge_cli.config import DataSource, RunSpecification
 
 DATA_FILES = {
     "data": "data.path",
@@ -54,7 +50,7 @@ def of_data(digests: Mapping[str, str]) -> dict[str, str]:
     return {name: digest for name, digest in digests.items() if name in DATA_FILES}
 
 
-def file_digest(key: str, path: str, data: "DataSource") -> str | None:
+def file_digest(key: str, path: str, data: DataSource) -> str | None:
     """SHA-256 of the file that `key` names; None if it is missing, which its reader reports.
 
     If `data` reads folders of texts, also the digest of such a folder.
@@ -83,7 +79,7 @@ def file_digest(key: str, path: str, data: "DataSource") -> str | None:
         return None
 
 
-def file_digests(data: "DataSource", init: str | None = None) -> dict[str, str]:
+def file_digests(data: DataSource, init: str | None = None) -> dict[str, str]:
     """SHA-256 of the files that the data of a run are read from, and of its initial state, by the key that names
     them."""
     files = {name: (key, data.values.get(key.removeprefix("data."))) for name, key in DATA_FILES.items()}
@@ -92,7 +88,7 @@ def file_digests(data: "DataSource", init: str | None = None) -> dict[str, str]:
     named = {
         name: (key, path)
         for name, (key, path) in files.items()
-        if isinstance(path, str) and path not in INITIAL and path not in NO_FILES.get(key, ())
+        if isinstance(path, str) and path not in schema.INITIAL and path not in NO_FILES.get(key, ())
     }
     if not named:
         return {}
@@ -101,7 +97,7 @@ def file_digests(data: "DataSource", init: str | None = None) -> dict[str, str]:
         return {name: digest for name, file in named.items() if (digest := file_digest(file[0], str(file[1]), data))}
 
 
-def run_id(spec: "RunSpecification", digests: Mapping[str, str] | None = None) -> str:
+def run_id(spec: RunSpecification, digests: Mapping[str, str] | None = None) -> str:
     """Identity of a run: a hash of its resolved configuration and the files that it reads.
 
     Keys that change nothing that is computed (resume, workers, out, progress, experiment) do not enter. `digests`:
@@ -110,7 +106,7 @@ def run_id(spec: "RunSpecification", digests: Mapping[str, str] | None = None) -
     return _hash(spec, file_digests(spec.data, spec.init) if digests is None else digests)
 
 
-def chains_id(spec: "RunSpecification", digests: Mapping[str, str]) -> str:
+def chains_id(spec: RunSpecification, digests: Mapping[str, str]) -> str:
     """Identify the chains of a run, wherever they end: its identity without the keys `LENGTH`.
 
     Two runs of equal chains differ in how far these go, and in which of their partitions are recorded.
@@ -118,7 +114,7 @@ def chains_id(spec: "RunSpecification", digests: Mapping[str, str]) -> str:
     return _hash(spec, digests, LENGTH)
 
 
-def choice_id(spec: "RunSpecification", by: Mapping[str, Any]) -> str:
+def choice_id(spec: RunSpecification, by: Mapping[str, Any]) -> str:
     """Identify what ``auto`` stands for in a run: its data, model, sampler and seed, what of these is named, and how
     candidates are compared (`by`)."""
     named = [key for key in spec.given_keys.keys if key.partition(".")[0] in ("data", "model")]
@@ -126,9 +122,9 @@ def choice_id(spec: "RunSpecification", by: Mapping[str, Any]) -> str:
     return _hash(spec, file_digests(spec.data), [key for key in spec.identity if key not in DECIDING], **question)
 
 
-def _hash(spec: "RunSpecification", digests: Mapping[str, str], left_out: Collection[str] = (), **more: Any) -> str:
+def _hash(spec: RunSpecification, digests: Mapping[str, str], left_out: Collection[str] = (), **more: Any) -> str:
     values = {key: value for key, value in spec.identity.items() if key not in left_out} | more
-    values |= rename(values, former)
+    values |= errors.rename(values, errors.former)
     values["data"] |= {DATA_FILES[name].removeprefix("data."): digest for name, digest in of_data(digests).items()}
     if "init" in digests:
         values["init"] = digests["init"]
@@ -136,7 +132,7 @@ def _hash(spec: "RunSpecification", digests: Mapping[str, str], left_out: Collec
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def run_dir(spec: "RunSpecification", digests: Mapping[str, str] | None = None) -> Path:
+def run_dir(spec: RunSpecification, digests: Mapping[str, str] | None = None) -> Path:
     """The folder of a run: ``OUT/<experiment or sampler-data>/<run id>``; parameters as for `run_id`."""
     return spec.folder / run_id(spec, digests)
 
@@ -163,7 +159,7 @@ def is_written(path: Path) -> bool:
     return is_locked(path / WORK / LOCK)
 
 
-def finished_run(spec: "RunSpecification") -> Run | None:
+def finished_run(spec: RunSpecification) -> Run | None:
     """Return the run that was finished before and need not be made again; or None.
 
     Neither data nor model is built for it, and nothing that reads tables imported: a run with this identity was

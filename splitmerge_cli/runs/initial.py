@@ -1,8 +1,8 @@
-"""The parts of a run, and where its chains start.
+"""The parts of a run, planned or stored: its data set, loaded once and checked to be what its files held; its model and
+samplers; and where a chain starts, by the words of ``init`` (`splitmerge_cli.config.schema.INITIAL`) or a file of
+labels.
 
-The parts of a run: its data set, loaded once and checked to be what its files held; its model and samplers.
-
-Where a chain starts: the words of ``init`` (`splitmerge_cli.config.schema.INITIAL`), or a file of labels.
+A stored run may come from anywhere: its folder is checked as a whole before its data are loaded again.
 """
 
 import ctypes
@@ -11,27 +11,25 @@ import os
 import sys
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from operator import attrgetter
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from splitmerge_cli.config import Component, DataSource
-from splitmerge_cli.config.errors import ConfigError
+from splitmerge_cli.config import Component, ConfigError, DataSource, RunSpecification, specify_stored
 from splitmerge_cli.config.schema import INITIAL
-from splitmerge_cli.core import bundles
+from splitmerge_cli.core import bundles, near_pairs
 from splitmerge_cli.core.model import Model
-from splitmerge_cli.core.near_pairs import NoNearPairs
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.data.dataset import Dataset, Kind, kinds
-from splitmerge_cli.data.opening import Limit, check_rows, open_file, reject_address, require_file
+from splitmerge_cli.data.opening import SIGN, Limit, check_rows, limit_bytes, open_file, reject_address, require_file
 from splitmerge_cli.received import DataError, sha256_of
 from splitmerge_cli.runs.identity import DATA_FILES, file_digest
-
-if TYPE_CHECKING:
-    from splitmerge_cli.core.model import Model
+from splitmerge_cli.runs.store import files, read
 
 
 def load_dataset(data: DataSource, kind: Kind, digests: Mapping[str, str]) -> Dataset:
@@ -103,7 +101,7 @@ def construct(part: Component | DataSource, build: Callable[[], Any]) -> Any:
         raise
     except (ValueError, TypeError, OverflowError, IndexError, MemoryError) as error:
         text = str(error) or "not enough memory"
-        if isinstance(error, NoNearPairs):
+        if isinstance(error, near_pairs.NoNearPairs):
             text = text.replace("near pairs", f"near pairs ({_with_near_pairs()})", 1)
         if text.startswith(f"{part.group}."):
             raise ConfigError(part.prefix + text.removeprefix(part.group)) from error
@@ -121,7 +119,7 @@ LABEL_BYTES = 40
 
 
 def initial_labels(
-    model: "Model",
+    model: Model,
     dataset: Dataset,
     init: str,
     K0: int | None,
@@ -129,43 +127,19 @@ def initial_labels(
     own_labels: NDArray[np.int32] | None = None,
     number: int = 0,
 ) -> tuple[NDArray[np.int32], int]:
-    """The start state of one chain.
+    """The start state of chain `number`: labels int32 ``[N]``, 0 .. K-1, and the number of clusters K (``prior``, in a
+    model with empty clusters: those included). Model and prior bound the number of clusters; `generator` is the chain's
+    stream.
 
-    Parameters
-    ----------
-    model : Model
-        The chain's model; bounds the number of clusters and draws from its prior.
-    dataset : Dataset
-        The data, for their number and true labels.
-    init : str
-        ``one_cluster``; ``singletons``, where model and prior allow fewer clusters as many as they allow, at random;
-        ``pairs``: every second chain from singletons, the others from likely pairs, as many as fit (`_join_pairs`);
-        ``random``: `K0` clusters, each with at least one item, the other items uniformly at random; ``prior``: a draw
-        from the prior; ``mixture``: one of one cluster, singletons and a draw from the prior, each with probability
-        1/3; ``truth``; or the path of a text file with one label (any word) per row.
-    K0 : int or None
-        Number of clusters of ``random``; None: `DEFAULT_K0`, or as many as items, model and prior allow if that is
-        less.
-    generator : numpy.random.Generator
-        The chain's stream.
-    own_labels : numpy.ndarray, optional
-        The labels of the file `init`, as `read_labels` returns them.
-    number : int
-        Of the chain.
+    `init` is ``one_cluster``; ``singletons``, where model and prior allow fewer clusters as many as they allow, at
+    random; ``pairs``: every second chain from singletons, the others from likely pairs, as many as fit (`_join_pairs`);
+    ``random``: `K0` clusters (None: `DEFAULT_K0`, or as many as items, model and prior allow if that is less), each
+    with at least one item, the other items uniformly at random; ``prior``: a draw from the prior; ``mixture``: one of
+    one cluster, singletons and a draw from the prior, each with probability 1/3; ``truth``; or the path of a file,
+    whose labels are `own_labels` (`read_labels`).
 
-    Returns
-    -------
-    labels : numpy.ndarray
-        int32 ``[N]``, 0 .. K-1.
-    K : int
-        Number of clusters (``prior``, in a model with empty clusters: those included).
-
-    Raises
-    ------
-    ConfigError
-        More clusters than items, or than model or prior allow; ``truth`` without true labels of all items.
-    DataError
-        A label file with another number of rows than there are items.
+    Raises `ConfigError` (more clusters than items, or than model or prior allow; ``truth`` without true labels of all
+    items) or `DataError` (a file of labels with another number of rows than there are items).
     """
     N = model.N
     if init == "mixture":
@@ -223,13 +197,13 @@ def _join_pairs(pairs: NDArray[np.int32], N: int, generator: np.random.Generator
     return _codes(labels)
 
 
-def set_labels(model: "Model", labels: NDArray[np.int32], K: int) -> None:
+def set_labels(model: Model, labels: NDArray[np.int32], K: int) -> None:
     """Put a model in an initial state of `initial_labels`; items that are apart get clusters of their own."""
     model.set_labels(labels, K if model.allows_empty else None)
     model.separate()
 
 
-def _check_bound(model: "Model", key: str, value: object, K: int) -> None:
+def _check_bound(model: Model, key: str, value: object, K: int) -> None:
     if model.kmax < K:
         raise ConfigError(f"{key}={value}: {K} clusters; expected at most model.kmax={model.kmax}")
     if model.largest_K < K:
@@ -308,3 +282,55 @@ def read_labels(init: str) -> tuple[NDArray[np.int32], str]:
     encoded = labels.dictionary_encode()
     number = _codes(encoded.dictionary.to_pylist())
     return number[encoded.indices.to_numpy()], hashlib.sha256(content).hexdigest()
+
+
+def open_run(path: str | Path | read.Run, config_dir: str | Path | None = None) -> read.Run:
+    """A run's folder, which may come from anywhere: checked as a whole before anything of it is believed. `path`: the
+    folder; or a run that was read, whose files are not read again where they were checked. `config_dir`: the folder of
+    the user's own groups that this invocation names. Raises `FileNotFoundError` (it holds no run), `DamagedRun` (a file
+    is not what was written) or `ConfigError` (its configuration is none that could be run: see
+    `splitmerge_cli.config.specify_stored`).
+    """
+    run = path if isinstance(path, read.Run) else read.Run(path, config_dir)
+    run.check()
+    run.config = dict(specification_of(run).values)
+    return run
+
+
+def specification_of(run: read.Run) -> RunSpecification:
+    """The specification of a stored run; raises as `splitmerge_cli.config.specify_stored`."""
+    return specify_stored(run.config, run.path / files.CONFIG, run.config_dir)
+
+
+def dataset_of(run: read.Run) -> Dataset:
+    """The data set of a stored run, loaded again. Raises `ConfigError` or `DataError` (a file that the run read is gone
+    or was changed, a function that made the data is gone, or the configuration of the run is none that could be run).
+    """
+    data, model = attrgetter("data", "model")(specification_of(run))
+    digests: dict[str, str] = {}
+    file = run.path / files.CONFIG
+    with limit_bytes(data.max_bytes):
+        for name, key in DATA_FILES.items():
+            if stored := run.provenance.get(f"{name}_sha256"):
+                path = data.values[key.removeprefix("data.")]
+                digest = file_digest(key, path, data)
+                if digest != stored:
+                    problem = "no such file" if digest is None else "it was changed since the run"
+                    expected = "the table on standard input" if path == SIGN else "the file"
+                    raise DataError(f"{key}={path}: {problem}; expected {expected} that {run.path} read")
+                digests[name] = stored
+        try:
+            dataset = _fitting(data, model, tuple(sorted(digests.items())))
+        except (ConfigError, DataError) as error:
+            raise type(error)(f"{file}: {error}") from error
+    if run.is_done and run.summary["N"] != dataset.N:
+        raise DataError(f"{file}: data of {dataset.N} items; expected the {run.summary['N']} of the run")
+    return dataset
+
+
+@lru_cache(maxsize=2)
+def _fitting(data: DataSource, model: Component, digests: tuple[tuple[str, str], ...]) -> Dataset:
+    """The data set, which the model takes: that checks what only the data tell."""
+    dataset = load_dataset(data, model.kind, dict(digests))
+    build_model(model, dataset)
+    return dataset

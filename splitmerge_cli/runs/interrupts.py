@@ -1,4 +1,5 @@
-"""Ctrl-C, SIGTERM and SIGHUP: all three ask the program to stop, and it stops within `PATIENCE` seconds.
+"""Ctrl-C, SIGTERM and SIGHUP: all three ask the program to stop, and it stops within `PATIENCE` seconds; and the errors
+of runs that were not completed.
 
 The command line imports this before anything else, so that an interruption of the other imports is answered too; what
 takes time to import is therefore imported late.
@@ -12,6 +13,7 @@ from splitmerge_cli.core import interrupt as _interrupt
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
     from types import FrameType
 
 NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -145,3 +147,19 @@ def _restore_handlers() -> None:
     """Put the handlers of `take_over` below Python's again, which ``signal.signal`` has put in their place."""
     if _taken:
         _interrupt.install(_taken, PATIENCE)
+
+
+class RunError(RuntimeError):
+    """A run that could not be completed; the message says why and what is left."""
+
+
+class Interrupted(RunError):
+    """A run stopped by Ctrl-C, SIGTERM or SIGHUP; it can be continued."""
+
+    def __init__(self, path: "Path") -> None:
+        super().__init__(f"interrupted; the same command continues it: {path}")
+        self.path = path
+
+
+class WrittenElsewhere(RunError):
+    """A run that another process writes."""

@@ -2,8 +2,8 @@
 
 import math
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -11,23 +11,153 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.config import Component, ConfigError, DataSource, RunSpecification, classes
+from splitmerge_cli.config import Component, ConfigError, DataSource, RunSpecification, classes, gibbs_update
 from splitmerge_cli.config.schema import INITIAL, Until
 from splitmerge_cli.core.chain import Chain, Rows
-from splitmerge_cli.core.tempering import Tempering
+from splitmerge_cli.core.coupled import CoupledChains
+from splitmerge_cli.core.model import Model
+from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.core.sampler import Sampler
+from splitmerge_cli.core.tempering import Tempering, spread_powers
+from splitmerge_cli.data import opening, values
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.opening import limit_bytes
-from splitmerge_cli.data.values import digest_of
-from splitmerge_cli.runs.build import Builder
-from splitmerge_cli.runs.disk import check_disk
-from splitmerge_cli.runs.grouping import why_not_joined
-from splitmerge_cli.runs.identity import file_digests, is_done, of_data, run_id
-from splitmerge_cli.runs.initial import load_dataset, read_labels
-from splitmerge_cli.runs.recorders import Recorder, recorder_of
-from splitmerge_cli.runs.schedule import most_iterations
-from splitmerge_cli.runs.store import schema
-from splitmerge_cli.runs.store.files import STATUS, require_writable
-from splitmerge_cli.runs.store.read import Run
+from splitmerge_cli.runs import grouping, identity, initial, recorders, starts
+from splitmerge_cli.runs.schedule import build_schedule, most_iterations
+from splitmerge_cli.runs.store import files, read, schema
+
+
+@dataclass(frozen=True)
+class Builder:
+    """Builds chains of a `spec` on a data set. `labels` are those of the file that `init` names, ``[N]`` or ``[chains,
+    N]``; the chains record the `sizes` of all clusters, and a partition after every `partitions` iterations (0: none).
+    """
+
+    spec: RunSpecification
+    dataset: Dataset
+    labels: NDArray[np.int32] | None
+    sizes: bool
+    partitions: int
+
+    @np.errstate(all="ignore")  # what overflows leaves no finite density, which is reported below
+    def chain(self, number: int, starts: bool = True) -> Chain:
+        """Build chain `number`, at its start if it `starts`; else with no state, for one that was stored. Raises
+        `ConfigError` (a parameter out of range, a schedule as of `build_schedule`, a start state that the model cannot
+        hold or that has no density).
+        """
+        spec = self.spec
+        model = initial.build_model(spec.model, self.dataset)
+        rng = Rng(spec.seed, number)
+        schedule = build_schedule(spec, model, rng)
+        if starts:
+            self._start(model, rng, np.random.Generator(rng.bit_generator), number)
+        samplers = schedule.samplers
+        if spec.tempering.levels:
+            tempering = self._temper(model, rng)
+            if starts:
+                tempering.adapt(samplers)
+            samplers = [*samplers, tempering]
+        return Chain(
+            model,
+            rng,
+            samplers,
+            weights=schedule.weights,
+            thin=spec.thin,
+            partitions=self.partitions,
+            truth=self.dataset.truth_of_items,
+            timing=spec.timing,
+            warmup=(_full_scan(model, rng, schedule.samplers), spec.warmup) if spec.warmup else None,
+            sizes=self.sizes,
+        )
+
+    @np.errstate(all="ignore")
+    def coupled_chains(self, number: int, lag: int, coupling: str, powers: Sequence[float] = ()) -> CoupledChains:
+        """Build two coupled chains at their initial states, drawn independently from the same distribution by generator
+        `number`; the first is ahead by `lag` iterations. `coupling` of the draws of a cluster is as in `CoupledChains`;
+        `powers` are those of the replicas of either chain, which start in its state: as many as ``tempering.levels``.
+        Raises as `chain`."""
+        spec = self.spec
+        rng = Rng(spec.seed, number)
+        generator = np.random.Generator(rng.bit_generator)
+        x, y = (initial.build_model(spec.model, self.dataset) for _ in range(2))
+        of_x, of_y = (build_schedule(spec, model, rng) for model in (x, y))
+        for model in (x, y):
+            self._start(model, rng, generator, 0)
+        steps_x, steps_y = list(of_x.samplers), list(of_y.samplers)
+        beside_x, beside_y = list[Model](), list[Model]()
+        if len(powers) != spec.tempering.levels:
+            raise ValueError(f"powers: expected {spec.tempering.levels}, got {len(powers)}")
+        if powers:
+            for model, steps, beside in ((x, steps_x, beside_x), (y, steps_y, beside_y)):
+                tempering = self._temper(model, rng, powers)
+                steps += tempering.single_steps()
+                beside += [replica for replica, _ in tempering.replicas]
+        return CoupledChains(x, y, rng, steps_x, steps_y, lag, of_x.weights, coupling, beside_x, beside_y)
+
+    def _start(self, model: Model, rng: Rng, generator: np.random.Generator, number: int) -> None:
+        """Put the model of chain `number` in its start state."""
+        spec = self.spec
+        if not starts.start_of(spec).put(model, self.dataset, rng):
+            own_labels = initial.of_chain(self.labels, number)
+            labels, K = initial.initial_labels(model, self.dataset, spec.init, spec.K0, generator, own_labels, number)
+            initial.set_labels(model, labels, K)
+        model.start_parameters(rng)
+        log_joint = model.log_joint()
+        if not math.isfinite(log_joint):
+            raise ConfigError(
+                f"model={spec.model.name}: the log joint density of the start is {log_joint}; expected a finite "
+                "number: a parameter of the model is too large or too small"
+            )
+
+    def _temper(self, model: Model, rng: Rng, powers: Sequence[float] = ()) -> Tempering:
+        """Replicas of a chain under powers of the likelihood, spread evenly if they are not given."""
+        spec = self.spec
+        options, key = spec.model.options, f"tempering.levels={spec.tempering.levels}"
+        if not has_powers(spec.model.target):
+            able = [name for name, cls in classes("model").items() if has_powers(cls)]
+            raise ConfigError(f"{key}: model={spec.model.name} has no powers of the likelihood; {', '.join(able)} have")
+        if spec.is_adaptive:
+            raise ConfigError(
+                f"{key}: sampler={spec.sampler_name} learns from several chains; expected another sampler"
+            )
+
+        def make(power: float) -> tuple[Model, list[Sampler]]:
+            replica_options = {**options, "power": options["power"] * power} if "power" in options else options
+            replica = initial.build_model(replace(spec.model, options=replica_options), self.dataset)
+            if replica_options is options:
+                replica.temper(power)  # type: ignore[attr-defined]
+            return replica, build_schedule(spec, replica, rng).samplers
+
+        spread = spread_powers(spec.tempering.levels, spec.tempering.least).tolist()
+        return Tempering(model, rng, make, powers or spread)
+
+    def adaptive_chains(self) -> list[Chain]:
+        """Build all chains of samplers that learn from each other. Raises `ConfigError` (as `chain`, or fewer chains
+        than the samplers learn from).
+        """
+        chains = [self.chain(number) for number in range(self.spec.chains)]
+        adaptive = next(sampler.adaptive for sampler in chains[0].samplers if hasattr(sampler, "adaptive"))
+        try:
+            history = adaptive.new_history(len(chains))
+        except ValueError as error:
+            raise ConfigError(str(error)) from error
+        for number, chain in enumerate(chains):
+            chain.adapt_to(history, number)
+        return chains
+
+
+def has_powers(model: type[Model]) -> bool:
+    """Whether a model has powers of the likelihood, under which replicas of chains move."""
+    return hasattr(model, "temper") or any(option.name == "power" for option in model.OPTIONS)
+
+
+def _full_scan(model: Model, rng: Rng, samplers: Sequence[Sampler]) -> Sampler:
+    """The full Gibbs scan of a model: the one of the schedule, where it has one."""
+    scan = gibbs_update(model.conjugate)
+    for sampler in samplers:
+        if type(sampler) is scan.target and getattr(sampler, "full", False):
+            return sampler
+    return initial.build_sampler(scan, model, rng)
+
 
 UNLIMITED = 2**62
 """Iterations of a chain that only a budget ends."""
@@ -37,28 +167,16 @@ UNLIMITED = 2**62
 class Plan:
     """A run with its data set: everything is known to be buildable, nothing is written yet.
 
-    Attributes
-    ----------
-    spec : RunSpecification
-    dataset : Dataset
-    digests : mapping of str to str
-        SHA-256 of the files that were read, by the key that names them.
-    recorder : Recorder
-        What is recorded of this kind of data.
-    builder : Builder
-        Makes the chains.
-    optional_columns : list of str
-        Columns of the trace, and of the partitions, that not every run has.
-    largest_K : int
-        Most clusters that model and prior allow.
-    chosen : mapping, optional
-        How what ``auto`` stands for was chosen, for the summary; it changes nothing that is computed.
+    `digests`: SHA-256 of the files that were read, by the key that names them; `recorder`: what is recorded of this
+    kind of data; `builder` makes the chains; `optional_columns` of the trace, and of the partitions, are those that not
+    every run has; `largest_K`: most clusters that model and prior allow; `chosen`: how what ``auto`` stands for was
+    chosen, for the summary, which changes nothing that is computed.
     """
 
     spec: RunSpecification
     dataset: Dataset
     digests: Mapping[str, str]
-    recorder: Recorder
+    recorder: recorders.Recorder
     builder: Builder
     optional_columns: list[str]
     largest_K: int
@@ -115,7 +233,7 @@ class Plan:
     @cached_property
     def id(self) -> str:
         """Identity of the run; see `run_id`."""
-        return run_id(self.spec, self.digests)
+        return identity.run_id(self.spec, self.digests)
 
     @property
     def path(self) -> Path:
@@ -125,14 +243,14 @@ class Plan:
     @property
     def is_done(self) -> bool:
         """Whether there is nothing to run: the run was finished before, and ``resume=false`` does not ask for more."""
-        return self.spec.resume and is_done(self.path)
+        return self.spec.resume and identity.is_done(self.path)
 
     def require_same_reading(self) -> None:
         """Raise a `ConfigError` if what is stored of this run was made of other data, which other rules of reading
         found in the same file."""
-        if not self.spec.resume or not (self.path / STATUS).is_file():
+        if not self.spec.resume or not (self.path / files.STATUS).is_file():
             return
-        status = Run(self.path).status
+        status = read.Run(self.path).status
         # earlier versions took what others determine for data, and did not store what they had read
         others = [] if "read_sha256" in status else self.dataset.meta.get("determined", [])
         if others or status.get("read_sha256", self.data_digest) != self.data_digest:
@@ -145,12 +263,12 @@ class Plan:
     @cached_property
     def data_digest(self) -> str:
         """SHA-256 of the data as they are read."""
-        return digest_of(self.dataset)
+        return values.digest_of(self.dataset)
 
     def require_writable(self) -> None:
         """Raise a `ConfigError` if the folder of the run cannot be made, or nothing written to it."""
         try:
-            require_writable(self.path)
+            files.require_writable(self.path)
         except OSError as error:
             raise ConfigError(f"out={self.spec.out}: cannot write to {error.filename}: {error.strerror}") from error
 
@@ -215,47 +333,42 @@ def prepare(spec: RunSpecification, records: bool = True) -> Plan:
     column, and what was expected).
     """
     spec.data.check()
-    with limit_bytes(spec.data.max_bytes):
-        return _prepare(spec, records)
-
-
-def _prepare(spec: RunSpecification, records: bool) -> Plan:
-    """`prepare`, files being read up to the limit that is set."""
-    digests = file_digests(spec.data, spec.init)
-    dataset = load_dataset(spec.data, spec.model.kind, of_data(digests))
-    accepted, reason = spec.model.target.accepts(dataset)
-    if not accepted:
-        fitting = [name for name, cls in classes("model").items() if cls.accepts(dataset)[0]]
-        models = "".join(f"model={name}, or " for name in fitting)
-        raise ConfigError(
-            f"model={spec.model.name} with data={spec.data.name}: {reason}; expected {models}other data "
-            "(smcmc list data)"
-        )
-    recorder = recorder_of(spec, dataset)
-    recorder.check(workers(spec))
-    if spec.gap and (why := why_not_joined(dataset)):
-        raise ConfigError(f"gap={spec.gap:g}: expected 0, because {why}")
-    labels: NDArray[np.int32] | None = None
-    if spec.init not in INITIAL:
-        labels, digests["init"] = read_labels(spec.init)
-        if labels.ndim == 2 and len(labels) != spec.chains:
-            raise ConfigError(f"init={spec.init}: {len(labels)} rows; expected one for each of {spec.chains} chains")
-    builder = Builder(spec, dataset, labels, sizes=recorder.sizes, partitions=recorder.spacing.every)
-    try:
-        chains = builder.adaptive_chains() if spec.is_adaptive else [builder.chain(0)]
-    except MemoryError as error:
-        raise ConfigError(f"N={dataset.N}, model={spec.model.name}: not enough memory: {error}") from error
-    # what a chain records, the chain itself shows
-    recorded = Rows(chains[0], 1).collect()
-    columns = [*chains[0].model.hyperparameters, *(name for name in schema.OPTIONAL if name in recorded)]
-    columns += [schema.PARAMETERS] * (f"partition_{schema.PARAMETERS}" in recorded)
-    plan = Plan(
-        spec, dataset, digests, recorder, builder, columns, chains[0].model.largest_K, _built=dict(enumerate(chains))
-    )
-    if records:
+    with opening.limit_bytes(spec.data.max_bytes):
+        digests = identity.file_digests(spec.data, spec.init)
+        dataset = initial.load_dataset(spec.data, spec.model.kind, identity.of_data(digests))
+        accepted, reason = spec.model.target.accepts(dataset)
+        if not accepted:
+            fitting = [name for name, cls in classes("model").items() if cls.accepts(dataset)[0]]
+            models = "".join(f"model={name}, or " for name in fitting)
+            raise ConfigError(
+                f"model={spec.model.name} with data={spec.data.name}: {reason}; expected {models}other data "
+                "(smcmc list data)"
+            )
+        recorder = recorders.recorder_of(spec, dataset)
+        recorder.check(workers(spec))
+        if spec.gap and (why := grouping.why_not_joined(dataset)):
+            raise ConfigError(f"gap={spec.gap:g}: expected 0, because {why}")
+        labels: NDArray[np.int32] | None = None
+        if spec.init not in INITIAL:
+            labels, digests["init"] = initial.read_labels(spec.init)
+            if labels.ndim == 2 and len(labels) != spec.chains:
+                expected = f"expected one for each of {spec.chains} chains"
+                raise ConfigError(f"init={spec.init}: {len(labels)} rows; {expected}")
+        builder = Builder(spec, dataset, labels, sizes=recorder.sizes, partitions=recorder.spacing.every)
         try:
-            check_disk(spec, recorder, columns, plan.path)
-        except ConfigError:
-            if not plan.is_done:  # of which nothing is to be recorded
-                raise
-    return plan
+            chains = builder.adaptive_chains() if spec.is_adaptive else [builder.chain(0)]
+        except MemoryError as error:
+            raise ConfigError(f"N={dataset.N}, model={spec.model.name}: not enough memory: {error}") from error
+        # what a chain records, the chain itself shows
+        recorded = Rows(chains[0], 1).collect()
+        columns = [*chains[0].model.hyperparameters, *(name for name in schema.OPTIONAL if name in recorded)]
+        columns += [schema.PARAMETERS] * (f"partition_{schema.PARAMETERS}" in recorded)
+        built, largest_K = dict(enumerate(chains)), chains[0].model.largest_K
+        plan = Plan(spec, dataset, digests, recorder, builder, columns, largest_K, _built=built)
+        if records:
+            try:
+                recorders.check_disk(spec, recorder, columns, plan.path)
+            except ConfigError:
+                if not plan.is_done:  # of which nothing is to be recorded
+                    raise
+        return plan

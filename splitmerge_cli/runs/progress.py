@@ -49,23 +49,9 @@ def is_live(kind: str) -> bool:
 
 @dataclass
 class ChainProgress:
-    """Where one chain is.
-
-    Attributes
-    ----------
-    iteration : int
-        Iterations done.
-    fraction : float
-        Share of the chain that is done, by iterations or by budget, whichever is further.
-    rate : float
-        Iterations per second in the last batch.
-    K : int
-        Clusters now.
-    log_joint : float
-        Log joint density now.
-    left : float
-        Seconds to the end of the chain, at that rate.
-    """
+    """Where one chain is: iterations done, the `fraction` that is done, by iterations or by budget, whichever is
+    further, iterations per second in the last batch (`rate`), clusters and log joint density now, and the seconds that
+    are `left` at that rate."""
 
     iteration: int
     fraction: float
@@ -109,12 +95,10 @@ class Bars(Reporter):
         self._begun: set[int] = set()
 
     def start(self, chains: int) -> None:
-        """Show the bars."""
         self._tasks = [self._progress.add_task(f"chain {c}", total=1.0, state="", start=False) for c in range(chains)]
         self._progress.start()
 
     def update(self, chain: int, progress: ChainProgress) -> None:
-        """Redraw the bar of a chain."""
         if chain not in self._begun:
             self._begun.add(chain)
             self._progress.start_task(self._tasks[chain])
@@ -126,7 +110,6 @@ class Bars(Reporter):
         self._progress.console.print(fold(line), highlight=False, markup=False)
 
     def stop(self) -> None:
-        """Leave the last state of the bars on the screen."""
         self._progress.stop()
 
 
@@ -140,11 +123,9 @@ class Lines(Reporter):
         self._lock = threading.Lock()
 
     def start(self, chains: int) -> None:
-        """Begin a run of so many chains."""
         self._last, self._number = time.perf_counter(), chains
 
     def update(self, chain: int, progress: ChainProgress) -> None:
-        """Print a line if the previous one is old enough."""
         now = time.perf_counter()
         with self._lock:
             self._chains[chain] = progress
@@ -164,7 +145,6 @@ class Lines(Reporter):
             )
 
     def say(self, line: str) -> None:
-        """Print a line."""
         print(fold(line), file=sys.stderr, flush=True)
 
 
@@ -177,17 +157,8 @@ def reporter(kind: str) -> Reporter:
 
 @dataclass
 class SweepState:
-    """How far the jobs of a sweep are.
-
-    Attributes
-    ----------
-    complete : int
-        Jobs that are complete.
-    share : float
-        Sum of the shares done over all jobs.
-    left : float
-        Seconds to the end, from the durations of the jobs that are complete; infinite before the first one.
-    """
+    """How far the jobs of a sweep are: jobs that are `complete`, the sum of the shares done over all jobs, and the
+    seconds that are `left`, from the durations of the jobs that are complete; infinite before the first one."""
 
     complete: int
     share: float
@@ -195,19 +166,8 @@ class SweepState:
 
 
 class SweepProgress:
-    """One bar for all jobs of a sweep, fed by asking now and then how far they are.
-
-    Parameters
-    ----------
-    kind : str
-        auto, bars, lines or none.
-    jobs : int
-        Number of jobs to run.
-    poll : callable
-        Returns how far they are.
-    noun : str
-        What they are called.
-    """
+    """One bar for all jobs of a sweep, which are called `noun`, shown as `kind` says (auto, bars, lines or none) and
+    fed by asking now and then how far they are (`poll`)."""
 
     def __init__(self, kind: str, jobs: int, poll: Callable[[], SweepState], noun: str = "jobs") -> None:
         self._kind, self._jobs, self._poll, self._noun = kind, jobs, poll, noun

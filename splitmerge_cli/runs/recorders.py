@@ -1,10 +1,5 @@
-"""Recorders of the draws of a run: their interface, and which draws they keep.
-
-Recorders of a run, one for each kind of data.
-
-Interface of a recorder, and what all kinds of data have in common.
-
-Which partitions of a chain are recorded.
+"""What a run records of one kind of data: the interface of a recorder, which partitions it keeps, and whether the disk
+holds them.
 
 ``trace.partitions=n`` records every n-th. Where nothing is asked for as many are recorded as an estimate can use,
 spread over the whole run, at less than 2 % of its time:
@@ -19,27 +14,27 @@ the iterations. Which iterations are recorded depends on their numbers alone, ne
 take long would come up too often.
 """
 
+import math
+import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.config.errors import ConfigError
-from splitmerge_cli.diagnostics.point_estimate import counts_larger
-from splitmerge_cli.runs.store import schema
-
-if TYPE_CHECKING:
-    from splitmerge_cli.config import RunSpecification
-    from splitmerge_cli.core.chain import Chain
-    from splitmerge_cli.data.dataset import Dataset
-    from splitmerge_cli.diagnostics.summary import Row
-    from splitmerge_cli.runs.store.store import ChainStore, RunStore
+from splitmerge_cli.config import ConfigError, RunSpecification
+from splitmerge_cli.core.chain import Chain
+from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.diagnostics import point_estimate, summary
+from splitmerge_cli.runs.store import files, schema
+from splitmerge_cli.runs.store.store import ChainStore, RunStore
 
 
-def recorder_of(spec: "RunSpecification", dataset: "Dataset") -> "Recorder":
+def recorder_of(spec: RunSpecification, dataset: Dataset) -> "Recorder":
     """The recorder of a data set."""
     recorder: Recorder = resolve_name(dataset.kind.recorder)(spec, dataset)
     return recorder
@@ -57,16 +52,9 @@ LABELS_PER_MOVE = 10
 
 @dataclass(frozen=True)
 class Spacing:
-    """Which iterations have their partition recorded.
-
-    Attributes
-    ----------
-    every : int
-        Iterations between two partitions that a chain hands out; 0: none.
-    doubled_after : int or None
-        After so many of these, and again at every doubling of the iteration, only every second of those that were
-        recorded before is; None: never.
-    """
+    """Which iterations have their partition recorded: chains hand out one after `every` so many iterations (0: none);
+    after `doubled_after` of these, and again at every doubling of the iteration, only every second of those that were
+    recorded before is (None: never)."""
 
     every: int
     doubled_after: int | None = None
@@ -97,7 +85,7 @@ class Spacing:
         return max(self.every, iterations // max(1, self.doubled_after * (2 + doublings) // 2))
 
 
-def spacing_of(spec: "RunSpecification", N: int, most_rows: int = MOST_ROWS) -> Spacing:
+def spacing_of(spec: RunSpecification, N: int, most_rows: int = MOST_ROWS) -> Spacing:
     """Which partitions of `N` items a configuration records: what it asks for, else as this module says, `most_rows` of
     a chain."""
     if spec.trace.partitions is not None:
@@ -116,21 +104,9 @@ NEVER = 2**62
 
 @dataclass(frozen=True)
 class Streamed:
-    """A table that the chains write while they run.
-
-    Attributes
-    ----------
-    table : str
-        A name such as `schema.TRACE`.
-    width : int
-        Values in the list of a row, at most, for estimates of its size.
-    every : int
-        Iterations between two rows; 0: there are none.
-    key : str
-        The key of the configuration that sets it.
-    is_kept : bool
-        Whether a finished run has it.
-    """
+    """A table that the chains write while they run, such as `schema.TRACE`: most values in the list of a row (`width`),
+    for estimates of its size; iterations between two rows (`every`, 0: there are none), and the `key` of the
+    configuration that sets it; `is_kept`: whether a finished run has it."""
 
     table: str
     width: int
@@ -160,7 +136,7 @@ class Late:
         """The number of clusters of each draw that are not listed as outliers, ``[M]``; `sizes` of rows."""
         if self.apart is not None:
             sizes = np.where(self.apart, 0.0, 1.0 if sizes is None else sizes)
-        return counts_larger(self.labels, sizes)
+        return point_estimate.counts_larger(self.labels, sizes)
 
 
 class Recorder:
@@ -171,7 +147,7 @@ class Recorder:
     describes: ClassVar[bool] = True
     """Whether clusters can be described in the data's own terms (`splitmerge_cli.runs.summaries`)."""
 
-    def __init__(self, spec: "RunSpecification", dataset: "Dataset") -> None:
+    def __init__(self, spec: RunSpecification, dataset: Dataset) -> None:
         self.spec, self.dataset = spec, dataset
 
     @property
@@ -222,23 +198,23 @@ class Recorder:
         """Iterations from `iteration` to the next evaluation."""
         return NEVER
 
-    def evaluate(self, chain: "Chain", store: "ChainStore") -> None:
+    def evaluate(self, chain: Chain, store: ChainStore) -> None:
         """Evaluate the present state of a chain and record it, where it is one to evaluate."""
 
-    def evaluations(self, chain: "ChainStore") -> dict[str, Any] | None:
+    def evaluations(self, chain: ChainStore) -> dict[str, Any] | None:
         """What was evaluated while a chain ran, to go on from; None if nothing was."""
         return None
 
-    def take_up(self, chain: "ChainStore", evaluated: Mapping[str, Any]) -> None:
+    def take_up(self, chain: ChainStore, evaluated: Mapping[str, Any]) -> None:
         """Record what an earlier run evaluated (`evaluations`)."""
 
-    def outcome(self, chain: "Chain") -> dict[str, Any]:
+    def outcome(self, chain: Chain) -> dict[str, Any]:
         """Fields of a chain that `assemble` needs in addition to the fields of every chain."""
         return {}
 
     def assemble(
-        self, store: "RunStore", chains: Sequence["ChainStore"], outcomes: Sequence[Mapping[str, Any]]
-    ) -> tuple[dict[str, Any], list["Row"]]:
+        self, store: RunStore, chains: Sequence[ChainStore], outcomes: Sequence[Mapping[str, Any]]
+    ) -> tuple[dict[str, Any], list[summary.Row]]:
         """Write the tables that this kind of data has at the end of a run. Returns the entries of the summary that not
         all runs have; rows of the diagnosis.
         """
@@ -248,3 +224,88 @@ class Recorder:
 def best(outcomes: Sequence[Mapping[str, Any]], key: str) -> int:
     """The first chain that has the highest value."""
     return max(range(len(outcomes)), key=lambda c: outcomes[c][key])
+
+
+DISK_SHARE = 0.5
+"""Share of the free disk beyond which a run is not begun."""
+
+
+def recorded_bytes(
+    spec: RunSpecification, recorder: Recorder, columns: Sequence[str], steps: Mapping[str, int] | None = None
+) -> dict[str, int]:
+    """Bytes of the rows that the chains of a run record, by table; none if a budget alone ends them.
+
+    The list of a row is taken to have as many values as it can have. `columns`: the optional columns of the trace and
+    of the partitions; `steps`: other values of some keys that set how often a table has a row.
+    """
+    if spec.iterations is None:
+        return {}
+    bytes_by_table = {}
+    parameters = spec.model.target.most_parameters(recorder.dataset) if schema.PARAMETERS in columns else 0
+    for streamed in recorder.streamed_tables:
+        every = (steps or {}).get(streamed.key, streamed.every)
+        rows = spec.iterations // every + 1 if every else 0
+        size = schema.row_bytes(streamed.table, streamed.width, columns, parameters)
+        bytes_by_table[streamed.table] = spec.chains * rows * size
+    return bytes_by_table
+
+
+def check_disk(spec: RunSpecification, recorder: Recorder, columns: Sequence[str], path: Path) -> None:
+    """Raise a `ConfigError` if the run of the folder `path` would record more than a share of the disk's free space.
+    `columns`: the optional columns of the trace and of the partitions.
+    """
+    sizes = recorded_bytes(spec, recorder, columns)
+    free = free_bytes(path)
+    # at the end the rows are there twice for a while, in the streams of the chains and in the tables; what an
+    # unfinished run has recorded is no longer free
+    stored_bytes = sum(file.stat().st_size for file in path.glob(f"{files.WORK}/*.arrows"))
+    needed = 2 * sum(sizes.values()) - stored_bytes
+    limit = DISK_SHARE * free
+    if needed <= limit:
+        return
+    every = {streamed.key: streamed.every for streamed in recorder.streamed_tables if streamed.every}
+    bytes_of = {
+        key: 2 * sum(sizes[streamed.table] for streamed in recorder.streamed_tables if streamed.key == key)
+        for key in every
+    }
+    largest = max(every, key=bytes_of.__getitem__)
+    room = max(1.0, limit + stored_bytes)
+
+    def longer_step(key: str, factor: float) -> int:
+        """The next step of one digit, at which a chain has two rows at least."""
+        enough = math.ceil(every[key] * max(1.0, factor))
+        digit = 10 ** (len(str(enough)) - 1)
+        return max(every[key], min(digit * math.ceil(enough / digit), spec.iterations))
+
+    others = sum(bytes_of.values()) - bytes_of[largest]
+    proposals: list[dict[str, int]] = [
+        {largest: longer_step(largest, bytes_of[largest] / max(1.0, room - others))},
+        {key: longer_step(key, sum(bytes_of.values()) / room) for key in every},
+        # all but the trace may be left out
+        {key: longer_step(key, bytes_of[key] / room) if key == "thin" else 0 for key in every},
+    ]
+    sizes_of = partial(recorded_bytes, spec, recorder, columns)
+    fitting = [steps for steps in proposals if 2 * sum(sizes_of(steps).values()) <= room]
+    advice = "or another out="
+    if fitting:
+        advice = "such as " + " ".join(f"{key}={step}" for key, step in fitting[0].items() if step != every[key])
+    raise ConfigError(
+        f"{largest}={every[largest]}: the run would record up to {format_bytes(needed)}, of {spec.chains} chains of "
+        f"{spec.iterations:,} iterations; expected at most {DISK_SHARE:.0%} of the {format_bytes(free)} that are "
+        f"free for out={spec.out}, {advice}"
+    )
+
+
+def free_bytes(path: Path) -> int:
+    """Bytes that are free for a folder that need not be there."""
+    folder = next(place for place in [path, *path.absolute().parents] if place.is_dir())
+    return shutil.disk_usage(folder).free
+
+
+def format_bytes(count: float) -> str:
+    """A number of bytes for people."""
+    for unit in ("bytes", "KiB", "MiB", "GiB"):
+        if count < 1000:
+            return f"{count:,.3g} {unit}"
+        count /= 1024
+    return f"{count:,.1f} TiB"

@@ -10,19 +10,14 @@ A limit in seconds would let a busy machine end the same configuration elsewhere
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
-from typing import TYPE_CHECKING
 
 from splitmerge_cli.config import Component, ConfigError, RunSpecification, classes, component, gibbs_update, resolution
-from splitmerge_cli.core.bundles import Bundles
-from splitmerge_cli.core.chain import Chain
+from splitmerge_cli.core import bundles, chain
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import PARTITION, Sampler
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.runs.initial import build_sampler
-
-if TYPE_CHECKING:
-    from splitmerge_cli.config import RunSpecification
 
 WORK = 250_000_000
 """Most values that a chain visits if the user names no length: 12 s, at 50 ns each; four chains take 50 s."""
@@ -54,15 +49,8 @@ _FOLLOWED_BY = {"move_only": None, "single_site": "site", "full_scan": "full"}
 
 @dataclass(frozen=True)
 class Schedule:
-    """Samplers that one iteration of a chain runs.
-
-    Attributes
-    ----------
-    samplers : list of Sampler
-    weights : sequence of float or None
-        Weights of the first samplers: one of them, drawn by weight, makes a step, then each of the others. None: each
-        does.
-    """
+    """Samplers that one iteration of a chain runs. With `weights` one of the first samplers, drawn by weight, makes a
+    step, then each of the others; without (None) each does."""
 
     samplers: list[Sampler]
     weights: Sequence[float] | None = None
@@ -82,7 +70,7 @@ EXCHANGING = 2
 """Moves of near pairs in a pass for each exchange."""
 
 
-def build_schedule(spec: "RunSpecification", model: Model, rng: Rng) -> Schedule:
+def build_schedule(spec: RunSpecification, model: Model, rng: Rng) -> Schedule:
     """Build the samplers of one iteration.
 
     For a model with near pairs of items ``full_scan`` makes a pass: each of its moves as often as the pairs'
@@ -96,7 +84,7 @@ def build_schedule(spec: "RunSpecification", model: Model, rng: Rng) -> Schedule
     def build(sampler: Component) -> Sampler:
         supported, reason = sampler.target.supports(model)
         if not supported:
-            of_bundles = " (items are bundles of rows)" if isinstance(model, Bundles) else ""
+            of_bundles = " (items are bundles of rows)" if isinstance(model, bundles.Bundles) else ""
             raise ConfigError(f"{sampler.title}: does not support model={spec.model.name}{of_bundles}: {reason}")
         return build_sampler(sampler, model, rng)
 
@@ -131,17 +119,17 @@ def build_schedule(spec: "RunSpecification", model: Model, rng: Rng) -> Schedule
 
 
 def build_starting_chain(
-    spec: "RunSpecification", model: Model, rng: Rng, moves: int | None = None, thin: int = 1
-) -> Chain:
+    spec: RunSpecification, model: Model, rng: Rng, moves: int | None = None, thin: int = 1
+) -> chain.Chain:
     """Build the chain that looks for a start: by the sampler that races found the fastest for the model, whichever goes
     on from there, with so many moves (None: as these races had) and a Gibbs scan in each iteration."""
     sampler, usual = resolution.choose(spec.values["model"], {"name": resolution.SCAN})
     schedule = replace(spec.schedule, name=resolution.SCAN, moves=moves or usual, weights=None)
     moved_by = replace(spec, samplers=(component("sampler", sampler),), schedule=schedule)
-    return Chain(model, rng, build_schedule(moved_by, model, rng).samplers, timing=False, thin=thin)
+    return chain.Chain(model, rng, build_schedule(moved_by, model, rng).samplers, timing=False, thin=thin)
 
 
-def _explain(spec: "RunSpecification", model: Model, schedule: Schedule) -> str:
+def _explain(spec: RunSpecification, model: Model, schedule: Schedule) -> str:
     """Describe what a schedule never changes, and suggest one that does."""
     named, in_list = [sampler.name for sampler in spec.samplers], spec.schedule.weights is not None
     able = {name: cls for name, cls in classes("sampler").items() if cls.supports(model)[0]}

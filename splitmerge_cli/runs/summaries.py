@@ -4,50 +4,25 @@ import csv
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from io import StringIO
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from splitmerge_cli.config import ConfigError
-from splitmerge_cli.diagnostics.cluster_table import (
-    FIRST,
-    PROTOTYPE,
-    WIDTH,
-    cluster_lines,
-    column_lines,
-    count_of,
-    number_clusters,
-    plural_of,
-    shorten,
-    span,
-)
+from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.diagnostics import cluster_table
 from splitmerge_cli.diagnostics.convergence import convergence
 from splitmerge_cli.diagnostics.point_estimate import FEW_ITEMS, count_larger, is_outlying
+from splitmerge_cli.diagnostics.summary import Row
 from splitmerge_cli.overrides import shell_word
+from splitmerge_cli.runs import grouping, identity, initial, judgement
 from splitmerge_cli.runs.answers import answers_of, interval_of_run, kind_of
-from splitmerge_cli.runs.grouping import (
-    count_listed,
-    describe_readings,
-    describe_rows,
-    listed_clusters,
-    nouns,
-    row_sizes,
-    rows_apart,
-    total_size,
-)
-from splitmerge_cli.runs.identity import of_data
-from splitmerge_cli.runs.judgement import judgement_of
-from splitmerge_cli.runs.store import schema
+from splitmerge_cli.runs.plan import Plan
+from splitmerge_cli.runs.store import read, schema
 from splitmerge_cli.runs.store.files import CLUSTER_SUMMARY, COLUMN_SUMMARY, report_damage
-from splitmerge_cli.runs.store.read import Run
+from splitmerge_cli.runs.store.store import RunStore
 from splitmerge_cli.terminal import one_line
-
-if TYPE_CHECKING:
-    from splitmerge_cli.data.dataset import Dataset
-    from splitmerge_cli.diagnostics.summary import Row
-    from splitmerge_cli.runs.plan import Plan
-    from splitmerge_cli.runs.store.store import RunStore
 
 NUMBERS = {
     CLUSTER_SUMMARY: ("cluster", "size", "share", "certainty"),
@@ -74,17 +49,17 @@ def set_apart(rows: list[dict[str, str]], N: float) -> tuple[list[dict[str, str]
     return [*(row for row in clusters if row not in outliers), *apart], outliers
 
 
-def is_described(plan: "Plan") -> bool:
+def is_described(plan: Plan) -> bool:
     """Whether a run describes its clusters: its data come from a file or a program, or have named items, and it is no
     experiment."""
-    is_users_own = of_data(plan.digests) or plan.data.name == "given" or plan.dataset.names is not None
+    is_users_own = identity.of_data(plan.digests) or plan.data.name == "given" or plan.dataset.names is not None
     may_be = not plan.is_experiment and plan.recorder.describes
     return bool(is_users_own) and may_be and answers_of(plan.dataset.kind).describes_clusters
 
 
 def write(
-    store: "RunStore",
-    dataset: "Dataset",
+    store: RunStore,
+    dataset: Dataset,
     labels: ArrayLike,
     certainty: ArrayLike | None,
     summary: Mapping[str, Any],
@@ -102,62 +77,47 @@ def write(
 
 
 def describe_clusters(
-    dataset: "Dataset",
+    dataset: Dataset,
     labels: ArrayLike,
     certainty: ArrayLike | None,
     summary: Mapping[str, Any],
-    first: int = FIRST,
+    first: int = cluster_table.FIRST,
 ) -> tuple[dict[str, Any], dict[str, Any] | None]:
     """Columns by name with an entry for each cluster; and for each cluster and column of a table, up to `MOST_ROWS`.
     The first cluster has the number `first`; the `summary` of the run says which rows are of no cluster."""
-    from splitmerge_cli.diagnostics import cluster_summary
-
     known = dataset.kind.statistics(dataset, labels)
-    clusters = cluster_summary.clusters(dataset, labels, certainty, 1, known, first)
+    clusters = cluster_table.describe_clusters(dataset, labels, certainty, 1, known, first)
     K, first_columns = len(clusters["cluster"]), list(schema.CLUSTER_SUMMARY[:6])
     filled = {"certainty": [np.nan] * K, "prototype": [""] * K, "telling": [""] * K} | clusters
     clusters = {name: filled[name] for name in dict.fromkeys([*first_columns, *clusters])}
     mark_apart(clusters, labels, summary, first)
     if known is None or known.divergence.size > MOST_ROWS:
         return clusters, None
-    return clusters, cluster_summary.columns(dataset, labels, known, first)
+    return clusters, cluster_table.describe_columns(dataset, labels, known, first)
 
 
-def mark_apart(clusters: Any, labels: ArrayLike, summary: Mapping[str, Any], first: int = FIRST) -> None:
+def mark_apart(clusters: Any, labels: ArrayLike, summary: Mapping[str, Any], first: int = cluster_table.FIRST) -> None:
     """Name what rows of no cluster are, in a column of its own and in place of what their cluster differs in;
     `clusters`: columns by name, or a data frame."""
-    if (is_apart := rows_apart(labels, summary)) is None:
+    if (is_apart := grouping.rows_apart(labels, summary)) is None:
         return
     word = summary[schema.APART]["word"]
-    marked = np.isin(clusters["cluster"], number_clusters(np.unique(np.asarray(labels)[is_apart]), first))
+    marked = np.isin(clusters["cluster"], cluster_table.number_clusters(np.unique(np.asarray(labels)[is_apart]), first))
     clusters[schema.APART] = np.where(marked, word, "").tolist()
     clusters["telling"] = np.where(marked, word, np.array(list(clusters["telling"]), dtype=object)).tolist()
 
 
-def lines(run: Run, most_clusters: int | None = None, width: int = WIDTH, columns: bool = False) -> Iterator[str]:
-    """Describe the clusters of a finished run in lines of text.
-
-    Parameters
-    ----------
-    run : Run
-        Its files are read; a run without these files loads its data again.
-    most_clusters : int, optional
-        Clusters that are shown at most; by default all.
-    width : int
-        Letters in a line.
-    columns : bool
-        Whether the columns of every cluster follow.
-
-    Raises
-    ------
-    ConfigError, DataError
-        The data cannot be loaded again; clusters that have no such lines; `columns` of data that have none, or too
-        many.
-    """
+def lines(
+    run: read.Run, most_clusters: int | None = None, width: int = cluster_table.WIDTH, columns: bool = False
+) -> Iterator[str]:
+    """Describe the clusters of a finished run in lines of `width` letters, at most so many clusters (None: all), and
+    the columns of every cluster, if they are asked for; a run without files about its clusters loads its data again.
+    Raises `ConfigError` or `DataError` (the data cannot be loaded again; clusters that have no such lines; `columns` of
+    data that have none, or too many)."""
     return map(one_line, _lines(run, most_clusters, width, columns))
 
 
-def _lines(run: Run, most_clusters: int | None, width: int, columns: bool) -> Iterator[str]:
+def _lines(run: read.Run, most_clusters: int | None, width: int, columns: bool) -> Iterator[str]:
     answers = answers_of(kind_of(run))
     if why := answers.why_no_clusters(run):
         raise ConfigError(why)
@@ -165,8 +125,8 @@ def _lines(run: Run, most_clusters: int | None, width: int, columns: bool) -> It
         yield from own
         return
     rows, of_columns = tables(run)
-    rows, outliers = set_apart(rows, total_size(run.summary))
-    yield from cluster_lines(rows, headline(run), most_clusters, width)
+    rows, outliers = set_apart(rows, grouping.total_size(run.summary))
+    yield from cluster_table.cluster_lines(rows, headline(run), most_clusters, width)
     if most_clusters is not None and len(rows) > most_clusters:
         yield f"{len(rows) - most_clusters} more: smcmc summary {shell_word(str(run.path))}"
     yield from edge_lines(rows[:most_clusters])
@@ -184,7 +144,7 @@ def _lines(run: Run, most_clusters: int | None, width: int, columns: bool) -> It
     for row in rows:
         yield ""
         yield f"cluster {row['cluster']}"
-        yield from column_lines([r for r in of_columns if r["cluster"] == row["cluster"]], width)
+        yield from cluster_table.column_lines([r for r in of_columns if r["cluster"] == row["cluster"]], width)
 
 
 def edge_lines(rows: Sequence[Mapping[str, str]]) -> Iterator[str]:
@@ -196,13 +156,13 @@ def edge_lines(rows: Sequence[Mapping[str, str]]) -> Iterator[str]:
             yield f"  {row['cluster']}: {entry}"
 
 
-def outlier_lines(run: Run, labels: Sequence[int], outliers: Sequence[Mapping[str, str]]) -> Iterator[str]:
+def outlier_lines(run: read.Run, labels: Sequence[int], outliers: Sequence[Mapping[str, str]]) -> Iterator[str]:
     """Name the items of small clusters, at most `NAMED`; `labels` has one label for every item."""
     if not outliers:
         return
     outlying = {int(row["cluster"]) for row in outliers}
-    items = [i for i, k in enumerate(labels) if number_clusters(k, run.first_cluster) in outlying]
-    if (sizes := row_sizes(run.summary, whole=True)) is not None:
+    items = [i for i, k in enumerate(labels) if cluster_table.number_clusters(k, run.first_cluster) in outlying]
+    if (sizes := grouping.row_sizes(run.summary, whole=True)) is not None:
         items = [i for i in items if sizes[i] > 0]  # the first row of each unit
     clusters = (
         f"cluster{'s' * (len(outlying) != 1)} "
@@ -211,11 +171,13 @@ def outlier_lines(run: Run, labels: Sequence[int], outliers: Sequence[Mapping[st
     yield f"outliers, at most {FEW_ITEMS} together ({clusters}): {name_items(run, items)}"
 
 
-def name_items(run: Run, items: Sequence[int]) -> str:
+def name_items(run: read.Run, items: Sequence[int]) -> str:
     """Name items of a run by their numbers from 0, `NAMED` at most."""
     clusters = run.clusters()
     names = clusters.get(schema.UNIT, clusters.get("name"))
-    listed = [shorten(str(i + 1 if names is None else names[i]), PROTOTYPE) for i in items[:NAMED]]
+    listed = [
+        cluster_table.shorten(str(i + 1 if names is None else names[i]), cluster_table.PROTOTYPE) for i in items[:NAMED]
+    ]
     return ", ".join(listed) + f" and {len(items) - NAMED:,} more" * (len(items) > NAMED)
 
 
@@ -227,18 +189,19 @@ def joined_lines(summary: Mapping[str, Any]) -> Iterator[str]:
     if why_not := joined["why_not"]:
         yield f"gap={joined['gap']:g} joins no clusters: {why_not}"
         return
+    number = cluster_table.span(low, high)
     yield (
-        f"a cluster joins components of the model ({span(low, high)} of them, 95 %) between which the density falls by "
+        f"a cluster joins components of the model ({number} of them, 95 %) between which the density falls by "
         f"less than {1 - math.exp(-joined['gap']):.0%} (gap={joined['gap']:g}); gap=0 lists the components"
     )
 
 
-def interval_lines(run: Run) -> Iterator[str]:
+def interval_lines(run: read.Run) -> Iterator[str]:
     """Lines about the number of clusters of a finished run, see `describe_interval`; none if its chains have not
     converged: a range over chains that differ describes none of them."""
-    if judgement_of(run).converged is False:
+    if judgement.judgement_of(run).converged is False:
         return iter(())
-    return describe_interval(interval_of_run(run), run.summary, nouns(run.summary)[1])
+    return describe_interval(interval_of_run(run), run.summary, grouping.nouns(run.summary)[1])
 
 
 def describe_interval(interval: tuple[int, int], summary: Mapping[str, Any], unit: str = "cluster") -> Iterator[str]:
@@ -249,10 +212,10 @@ def describe_interval(interval: tuple[int, int], summary: Mapping[str, Any], uni
     """
     chains = f"{summary['chains']} chain{'s' * (summary['chains'] != 1)}"
     low, high = interval
-    number, share = listed_clusters(summary), summary.get(schema.AS_THE_ESTIMATE)
+    number, share = grouping.listed_clusters(summary), summary.get(schema.AS_THE_ESTIMATE)
     labels = summary["point_estimate"].get("labels")
-    apart, units = "", plural_of(unit)
-    if labels and count_larger(labels, row_sizes(summary)) < summary["point_estimate"]["n_clusters"]:
+    apart, units = "", cluster_table.plural_of(unit)
+    if labels and count_larger(labels, grouping.row_sizes(summary)) < summary["point_estimate"]["n_clusters"]:
         without = " and ".join(["outliers", *([summary[schema.APART]["word"]] if schema.APART in summary else [])])
         apart = f" without {without}" if summary.get(schema.OUTLIERS_APART) else " and outliers"
     if low == high:
@@ -263,9 +226,13 @@ def describe_interval(interval: tuple[int, int], summary: Mapping[str, Any], uni
         if share is not None:
             line += f"; {_name_share(share)} of the draws have {number:,}, as the estimate"
     yield line
-    if outside := describe_outside(interval, summary, unit):
-        yield outside
     chosen, least = summary["point_estimate"], summary["least_expected_vi"]
+    if not low <= number <= high:
+        why = "it is the state of highest log joint density, which may differ from most draws"
+        if "expected_vi" in chosen:
+            few = f"too few of them have as many {units} as most draws"
+            why = f"it averages {chosen['partitions']:,} partitions, and {few}"
+        yield f"the estimate has {cluster_table.count_of(number, unit)}, outside this interval: {why}"
     if "expected_vi" not in chosen or least is None:
         return
     low, high = chosen.get("interval") or interval
@@ -278,24 +245,9 @@ def describe_interval(interval: tuple[int, int], summary: Mapping[str, Any], uni
         else "items that change clusters between draws would be separated"
     )
     yield (
-        f"the partition of least expected variation of information has {count_of(K, unit)}: {why}"
+        f"the partition of least expected variation of information has {cluster_table.count_of(K, unit)}: {why}"
         + "; the estimate is the best within the interval" * (low <= chosen["n_clusters"] <= high)
     )
-
-
-def describe_outside(interval: tuple[int, int], summary: Mapping[str, Any], unit: str = "cluster") -> str | None:
-    """Explain why the estimate lies outside the interval of the number of clusters; None if it lies inside.
-
-    Parameters are as in `describe_interval`.
-    """
-    chosen, number = summary["point_estimate"], listed_clusters(summary)
-    if interval[0] <= number <= interval[1]:
-        return None
-    why = "it is the state of highest log joint density, which may differ from most draws"
-    if "expected_vi" in chosen:
-        few = f"too few of them have as many {plural_of(unit)} as most draws"
-        why = f"it averages {chosen['partitions']:,} partitions, and {few}"
-    return f"the estimate has {count_of(number, unit)}, outside this interval: {why}"
 
 
 def _name_share(share: float) -> str:
@@ -304,7 +256,7 @@ def _name_share(share: float) -> str:
     return {"0%": "fewer than 1%", "100%": "more than 99%"}.get(shown, shown) if 0 < share < 1 else f"{share:.0%}"
 
 
-def unfinished_lines(run: Run, diagnosis: Sequence["Row"]) -> Iterator[str]:
+def unfinished_lines(run: read.Run, diagnosis: Sequence[Row]) -> Iterator[str]:
     """Describe an unfinished run and its diagnosis so far; whether its chains have converged is unknown."""
     yield f"not finished: {run.missing}"
     judged = convergence(diagnosis)
@@ -314,7 +266,7 @@ def unfinished_lines(run: Run, diagnosis: Sequence["Row"]) -> Iterator[str]:
         yield f"largest so far: {judged.description}"
 
 
-def score_line(run: Run) -> str | None:
+def score_line(run: read.Run) -> str | None:
     """Describe the agreement between the clusters of a finished run and the true ones; None if the truth is unknown."""
     summary = run.summary
     chosen = summary["point_estimate"]
@@ -330,28 +282,26 @@ def score_line(run: Run) -> str | None:
         if estimate == name and value is not None
     ]
     known = summary["diagnostics"].get("true_labels")
-    some = "" if known is None else f" ({count_of(round(known), nouns(summary)[0])})"
+    some = "" if known is None else f" ({cluster_table.count_of(round(known), grouping.nouns(summary)[0])})"
     truth = "the truth" if run.config["data"].get("truth") is None else "data.truth"
     return f"agreement{written} with {truth}{some}: {', '.join(scores)}" if scores else None
 
 
-def tables(run: Run) -> tuple[list[dict[str, str]], list[dict[str, str]] | None]:
+def tables(run: read.Run) -> tuple[list[dict[str, str]], list[dict[str, str]] | None]:
     """Read the rows of ``cluster_summary.csv`` and ``column_summary.csv`` as text; None if there are no columns.
 
     A run without these files loads its data again.
     """
     if run.has_cluster_summary:
         return _read(run, CLUSTER_SUMMARY), _read(run, COLUMN_SUMMARY) if COLUMN_SUMMARY in run.manifest.names else None
-    from splitmerge_cli.runs.stored import dataset_of
-
     certainty = run.clusters()["certainty"]
     labels = run.summary["point_estimate"]["labels"]
     sure = None if certainty.isna().any() else certainty
-    clusters, columns = describe_clusters(dataset_of(run), labels, sure, run.summary, run.first_cluster)
+    clusters, columns = describe_clusters(initial.dataset_of(run), labels, sure, run.summary, run.first_cluster)
     return as_text(clusters), None if columns is None else as_text(columns)
 
 
-def _read(run: Run, name: str) -> list[dict[str, str]]:
+def _read(run: read.Run, name: str) -> list[dict[str, str]]:
     # without pandas: loading it takes longer than printing all lines about a finished run
     content = run.content(name)
     with report_damage(run.path / name):
@@ -383,17 +333,19 @@ def as_text(table: Mapping[str, Any], of_numbers: str = "") -> list[dict[str, st
 
 def count(labels: ArrayLike, summary: Mapping[str, Any]) -> str:
     """Format the numbers of clusters and outliers of a partition, and of what: items, or units or weights of rows."""
-    return f"{count_listed(labels, summary)} of {describe_rows(summary)}"
+    return f"{grouping.count_listed(labels, summary)} of {grouping.describe_rows(summary)}"
 
 
-def headline(run: Run) -> str:
+def headline(run: read.Run) -> str:
     """Format the numbers of clusters and outliers of a finished run, and whether they represent all chains."""
     summary, chosen = run.summary, run.summary["point_estimate"]
-    readings, judged = describe_readings(summary), judgement_of(run)
+    readings, judged = grouping.describe_readings(summary), judgement.judgement_of(run)
     if "labels" in chosen:
         counted = count(chosen["labels"], summary) + readings
     else:
-        counted = f"{count_of(chosen['n_clusters'], 'cluster')} of {describe_rows(summary)}{readings}"
+        counted = (
+            f"{cluster_table.count_of(chosen['n_clusters'], 'cluster')} of {grouping.describe_rows(summary)}{readings}"
+        )
     if judged.converged is False:
         return f"{counted}, of the best state: the chains have not converged ({judged.description})"
     if judged.converged is None:
@@ -403,5 +355,5 @@ def headline(run: Run) -> str:
     if "expected_vi" not in summary["point_estimate"]:
         return f"{counted}, of the best state"
     if not readings and summary.get(schema.AS_THE_ESTIMATE, 1.0) < CLEAR:
-        counted += f" ({span(*summary[schema.INTERVAL])}, 95 %)"
+        counted += f" ({cluster_table.span(*summary[schema.INTERVAL])}, 95 %)"
     return f"{counted}, the point estimate of all chains"

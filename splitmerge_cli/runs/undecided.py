@@ -1,6 +1,6 @@
 """A table of the user's own without a model: what it holds, and which commands cluster it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import NoReturn
 
@@ -10,8 +10,7 @@ from splitmerge_cli.data.opening import limit_bytes
 from splitmerge_cli.data.tables.mixed import RejectedColumns
 from splitmerge_cli.overrides import shell_word, write
 from splitmerge_cli.received import DataError
-from splitmerge_cli.runs.identity import file_digests
-from splitmerge_cli.runs.initial import build_model, load_dataset
+from splitmerge_cli.runs import identity, initial
 
 MIXED = "mixed"
 """The model, and the kind of data, of tables of any columns."""
@@ -32,33 +31,21 @@ def say_models(data: DataSource, words: Sequence[str]) -> NoReturn:
     """
     data.check()
     with limit_bytes(data.max_bytes):
-        digests = file_digests(data)
+        digests = identity.file_digests(data)
         description, works, mixed = _answer(data, digests)
     other_words = [one for one in words if one.partition("=")[0] not in {key for _, extra in works for key in extra}]
-    commands = [_command(other_words, extra, model) for model, extra in works]
+
+    def command(words: Sequence[str], extra: Mapping[str, str], *more: str) -> str:
+        return " ".join(["smcmc run", *map(shell_word, [*words, *(f"{k}={v}" for k, v in extra.items()), *more])])
+
+    commands = [command(other_words, extra, f"model={model}") for model, extra in works]
     if _are_edges(data, digests):
-        commands.insert(0, _network(other_words))
-    if works[0][0] == MIXED:
-        commands.insert(0, _short(data, other_words, works[0][1]))
+        of_edges = [one for one in other_words if not one.startswith(("data=", "data.kind", "data.types"))]
+        commands.insert(0, command(["data=edges", *of_edges], {}))
+    if works[0][0] == MIXED:  # the file alone: ``model=auto`` chooses
+        further = [one for one in other_words if one != "data=csv" and not one.startswith("data.path=")]
+        commands.insert(0, command([str(data.values["path"]), *further], works[0][1]))
     raise UndecidedModel(f"{description}; expected a model: {', or '.join(commands)}", mixed, commands)
-
-
-def _command(typed: list[str], extra: dict[str, str], model: str) -> str:
-    words = [*typed, *(f"{key}={value}" for key, value in extra.items()), f"model={model}"]
-    return " ".join(["smcmc run", *map(shell_word, words)])
-
-
-def _short(data: DataSource, typed: list[str], extra: dict[str, str]) -> str:
-    """The command that names the file alone: ``model=auto`` chooses."""
-    other_words = [one for one in typed if one != "data=csv" and not one.startswith("data.path=")]
-    words = [str(data.values["path"]), *other_words, *(f"{key}={value}" for key, value in extra.items())]
-    return " ".join(["smcmc run", *map(shell_word, words)])
-
-
-def _network(words: list[str]) -> str:
-    """The command that reads the table as a list of edges."""
-    other_words = [one for one in words if not one.startswith(("data=", "data.kind", "data.types"))]
-    return " ".join(["smcmc run", "data=edges", *map(shell_word, other_words)])
 
 
 def _are_edges(data: DataSource, digests: dict[str, str]) -> bool:
@@ -130,13 +117,13 @@ def _answer(data: DataSource, digests: dict[str, str]) -> tuple[str, list[tuple[
 
 
 def _read_mixed(data: DataSource, digests: dict[str, str]) -> Dataset:
-    return load_dataset(data.with_options(kind=MIXED), get_kind(MIXED), digests)
+    return initial.load_dataset(data.with_options(kind=MIXED), get_kind(MIXED), digests)
 
 
 def _read(data: DataSource, kind: Kind, digests: dict[str, str]) -> Dataset | None:
     try:
         missing = data.values.get("missing") if kind.allows_missing else None
-        return load_dataset(data.with_options(kind=kind.name, types=None, missing=missing), kind, digests)
+        return initial.load_dataset(data.with_options(kind=kind.name, types=None, missing=missing), kind, digests)
     except (ConfigError, DataError):
         return None
 
@@ -144,7 +131,7 @@ def _read(data: DataSource, kind: Kind, digests: dict[str, str]) -> Dataset | No
 def _takes(model: str, dataset: Dataset) -> bool:
     """Whether a model, its options at their defaults, takes a data set."""
     try:
-        build_model(component("model", model), dataset)
+        initial.build_model(component("model", model), dataset)
     except ConfigError:
         return False
     return True

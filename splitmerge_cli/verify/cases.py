@@ -318,8 +318,8 @@ class Request:
 
 
 def read_request(args: Mapping[str, str], own_places: Sequence[str], everything: bool = False) -> Request:
-    """Read and check the command's options, `KEYS` and options of samplers and models; `own_places` is Hydra's
-    additional search path. A `ConfigError` names an unknown key or choice, or a value out of range."""
+    """Read and check the command's options, `KEYS` and options of samplers and models; `own_places`: more of Hydra's
+    places."""
     values: dict[str, Any] = dict(KEYS)
     nested: dict[str, dict[str, Any]] = {"sampler": {}, "model": {}}
     for key, text in args.items():
@@ -388,6 +388,6 @@ def _read_value(key: str, text: str) -> Any:
         override = parse_override(quote_priors(f"{key}={text}"))
     except ConfigError as error:
         raise ConfigError(unreadable(f"{key}={text}")) from error
-    if override.sweep:
+    if override.is_sweep_override():
         raise ConfigError(f"{key}={text}: several values; expected one")
-    return override.value
+    return override.value()

@@ -18,7 +18,6 @@ from splitmerge_cli.verify import export, transitions
 from splitmerge_cli.verify.cases import Case, Form, Request, list_forms, read_request, small_case, variants_of
 from splitmerge_cli.verify.kernel import (
     EXACT,
-    Kernel,
     kernel_of,
     print_line,
     sampled_check,
@@ -129,8 +128,15 @@ def verify(args: Mapping[str, str], config_dir: str | Path | None = None, everyt
         print_line(console, Text(f"{name} does not support {text}"))
     forms = [one for checked in checked_by_model.values() for one in checked]
     wrong = sum(one.mode == "exact" and not one.good for one in forms)
-    print_line(console, _summarise_all(forms, len(cases), wrong))
-    return 1 if wrong or not any(one.judged for one in forms) else 0
+    if not any(one.judged for one in forms):
+        print_line(console, Text(f"{len(cases)} small cases: nothing was compared", style="bold red"))
+        return 1
+    exact = sum(one.mode == "exact" and one.good and one.judged for one in forms)
+    line = Text(f"{len(cases)} small cases: {exact} of {exact + wrong} forms exact")
+    line.append(f", {wrong} NOT EXACT" if wrong else "", style="bold red")
+    biased = sum(one.biased for one in forms)
+    print_line(console, line.append(f"; {biased} biased as printed" if biased else ""))
+    return 1 if wrong else 0
 
 
 def records(args: Mapping[str, str]) -> Iterator[dict[str, str]]:
@@ -187,17 +193,6 @@ def _figures(exact: list[Checked]) -> str:
     return ", ".join(parts)
 
 
-def _summarise_all(forms: list[Checked], cases: int, wrong: int) -> Text:
-    exact = sum(one.mode == "exact" and one.good and one.judged for one in forms)
-    biased = sum(one.biased for one in forms)
-    if not any(one.judged for one in forms):
-        return Text(f"{cases} small cases: nothing was compared", style="bold red")
-    text = Text(f"{cases} small cases: {exact} of {exact + wrong} forms exact")
-    if wrong:
-        text.append(f", {wrong} NOT EXACT", style="bold red")
-    return text.append(f"; {biased} biased as printed" if biased else "")
-
-
 def build_cases(request: Request) -> list[tuple[str, Case]]:
     """Build the small cases of the models, all before the first is checked."""
     cases = []
@@ -250,8 +245,16 @@ def _check_form(case: Case, form: Form, gibbs: list[NDArray[np.float64]], reques
     sampler, sampler_options = form.sampler, request.sampler_options
     mode, is_adaptive = sampler.options["mode"], "adaptation" in sampler.options
     kernel = kernel_of(case, sampler, sampler_options)
-    exact, cells = _judge_matrices(case, kernel, gibbs, is_adaptive)
     defect = max((transitions.stationarity_defect(P, case.pi) for P in kernel.matrices), default=np.nan)
+    # whether the matrices belong to an exact sampler, and their cells: alone, and with a Gibbs scan
+    exact, cells = True, [kernel.why, "", "", "", ""]
+    if kernel.matrices:
+        exact = defect < EXACT and (not is_adaptive or kernel.balance < EXACT)
+        cells = [f"{defect:.1e}", f"{kernel.balance:.1e}", _largest_distance(kernel.matrices, case), "", ""]
+    if kernel.matrices and gibbs:
+        with_gibbs = [P @ gibbs[0] for P in kernel.matrices]
+        defect_with_gibbs = max(transitions.stationarity_defect(P, case.pi) for P in with_gibbs)
+        cells[3:] = [f"{defect_with_gibbs:.1e}", _largest_distance(with_gibbs, case)]
     worst = export.worst_transition(case, sampler) if not exact and (mode == "exact" or request.everything) else None
     ways: tuple[str, ...] = ("",)
     if is_adaptive and "adaptation" not in sampler_options:
@@ -273,24 +276,6 @@ def _check_form(case: Case, form: Form, gibbs: list[NDArray[np.float64]], reques
         judged = bool(kernel.matrices) or bool(request.iterations)
         row = [" ".join(filter(None, [form.title, way])), mode, *cells, *sampled, mutants, verdict]
         yield Checked(sampler.name, mode, row, defect, kernel.mutants, good, biased, judged, worst)
-
-
-def _judge_matrices(
-    case: Case, kernel: Kernel, gibbs: list[NDArray[np.float64]], is_adaptive: bool
-) -> tuple[bool, list[str]]:
-    """Return whether the matrices belong to an exact sampler, and their cells: alone, and with a Gibbs scan."""
-    if not kernel.matrices:
-        return True, [kernel.why, "", "", "", ""]
-    defect = max(transitions.stationarity_defect(P, case.pi) for P in kernel.matrices)
-    exact = defect < EXACT and (not is_adaptive or kernel.balance < EXACT)
-    cells = [f"{defect:.1e}", f"{kernel.balance:.1e}", _largest_distance(kernel.matrices, case), "", ""]
-    if gibbs:
-        with_gibbs = [P @ gibbs[0] for P in kernel.matrices]
-        cells[3:] = [
-            f"{max(transitions.stationarity_defect(P, case.pi) for P in with_gibbs):.1e}",
-            _largest_distance(with_gibbs, case),
-        ]
-    return exact, cells
 
 
 def _largest_distance(matrices: list[NDArray[np.float64]], case: Case) -> str:

@@ -73,8 +73,7 @@ def format_state(state: State) -> str:
 
 
 def worst_transition(case: cases.Case, sampler: Component) -> Worst | None:
-    """Find where a sampler leaves balance most on a case; None if the choices cannot be listed, and where the kernel
-    is in balance."""
+    """Where a sampler leaves balance most on a case; None if it does nowhere, or its choices cannot be listed."""
     rng = Rng(0)
     built = build_sampler(sampler, case.model, rng)
     try:
@@ -120,7 +119,10 @@ def _explain(case: cases.Case, rng: Rng, built: Sampler, pair: tuple[int, int]) 
         return ""
     if not np.isfinite(proposals_made.log_ratio).any():
         return ""
-    for text, change in (*_changes_by_term(proposals_made), *_changes_by_density(case, proposals_made)):
+    target = np.log(case.pi[proposals_made.target]) - np.log(case.pi[proposals_made.origin])
+    by_density = [("is left out", 1.0), ("has the wrong sign", 2.0), ("should count once, not twice", -1.0)]
+    changes = [*_changes_by_term(proposals_made), *((f"{DENSITIES} {what}", c * target) for what, c in by_density)]
+    for text, change in changes:
         with np.errstate(invalid="ignore"):
             P = proposals_made.with_ratio(proposals_made.log_ratio + change)
         if P[pair] > 0.0 and transitions.balance_defect(P, case.pi) < kernel.EXACT:
@@ -141,14 +143,6 @@ def _changes_by_term(proposals_made: Proposals) -> Iterator[tuple[str, NDArray[n
         yield f"its term {term!r} should not count", -value
         yield f"its term {term!r} has the wrong sign", -2.0 * value
         yield f"its term {term!r} should count twice", value
-
-
-def _changes_by_density(case: cases.Case, proposals_made: Proposals) -> Iterator[tuple[str, NDArray[np.float64]]]:
-    """Changes by the ratio of the posterior densities."""
-    target = np.log(case.pi[proposals_made.target]) - np.log(case.pi[proposals_made.origin])
-    yield f"{DENSITIES} is left out", target
-    yield f"{DENSITIES} has the wrong sign", 2.0 * target
-    yield f"{DENSITIES} should count once, not twice", -target
 
 
 def _explain_by_moves(case: cases.Case, proposals_made: Proposals, moves: Sequence[str]) -> str:
@@ -199,6 +193,8 @@ TEXTS = "README.md", "reader.py"
 """Files that are copied."""
 IMPLIED = {"power": 1.0, "resolution": 0.0}
 """Hyper-parameters that may be absent, and what they are then."""
+GAMMA = ("distribution", "shape", "rate")
+"""Names for a pair (shape, rate)."""
 
 
 def export(folder: Path) -> list[dict[str, Any]]:
@@ -252,7 +248,10 @@ def _add(
         f"posteriors/{case.id}.json",
         {
             **line,
-            "hyperparameters": {key: _hyperparameter(value) for key, value in hyper.items()},
+            "hyperparameters": {
+                key: dict(zip(GAMMA, ("gamma", *value), strict=True)) if isinstance(value, tuple) else value
+                for key, value in hyper.items()
+            },
             **{
                 name: {"file": path.relative_to(files.path).as_posix(), "sha256": sha256_of(path)}
                 for name, path in parts.items()
@@ -262,13 +261,6 @@ def _add(
         },
     )
     return line
-
-
-def _hyperparameter(value: Any) -> Any:
-    """A hyper-parameter for JSON; a pair (shape, rate) with its names."""
-    if isinstance(value, tuple):
-        return {"distribution": "gamma", "shape": value[0], "rate": value[1]}
-    return value
 
 
 def _states(case: Posterior) -> tuple[pd.DataFrame, dict[str, Any]]:

@@ -47,7 +47,7 @@ def sampled_check(case: Case, sampler: Component, kernel: Kernel, request: Reque
         connected = kernel.is_connected or (
             kernel.why == "continuous" and PARTITION not in sampler.target.invariants(case.model, **sampler.options)
         )
-    # return the samplers of the sampled check, and the sign for those that were added
+    # the samplers of the sampled check, and the sign for those that were added
     parts, sign = [sampler], ""
     if not connected:
         sign = "*"

@@ -340,8 +340,8 @@ class Proposals:
     states: int
 
     def has_named_terms(self) -> bool:
-        """Whether the log ratio is the sum of the named terms that count: a sampler in Python that does not ``add``
-        them has none; a Gibbs update needs none."""
+        """Whether the log ratio is the sum of named terms; a sampler in Python may not ``add`` them, a Gibbs update
+        needs none."""
         is_made = np.isfinite(self.log_ratio)
         gap = np.abs(self._sum(self.counted)[is_made] - self.log_ratio[is_made])
         return bool(self.terms) and bool((gap < ROUNDING).all())
@@ -390,8 +390,8 @@ class Proposals:
 
 
 def proposals(model: Model, rng: Rng, sampler: Sampler, states: Sequence[State], limit: int = 2_000_000) -> Proposals:
-    """Enumerate every proposal of a sampler; `SeveralProposals` if a step makes several, each on what the last one
-    left."""
+    """Enumerate every proposal of a sampler; `SeveralProposals` if a step makes several, each on what is left by the
+    last."""
     ends = Ends(states)
     rows: list[dict[str, Any]] = []
     used = 0

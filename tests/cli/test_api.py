@@ -232,7 +232,7 @@ def test_draws_of_a_budget_weigh_the_same() -> None:
 
 
 def test_until_goes_on_as_long_as_chains_differ(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("splitmerge_cli.runs.stopping.FIRST", 50)
+    monkeypatch.setattr("splitmerge_cli.runs.judgement.FIRST", 50)
     few = {key: value for key, value in FEW.items() if key != "iterations"}
     points = np.concatenate([np.zeros((10, 1)), np.ones((10, 1)) * 50]) + np.random.default_rng(0).normal(size=(20, 1))
     found = sm.sample("gaussian", points, until=1.2, **few)

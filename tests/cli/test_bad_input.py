@@ -17,7 +17,7 @@ from splitmerge_cli.config import compose
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.kinds.documents import corpus
 from splitmerge_cli.kinds.documents import recorder as topics
-from splitmerge_cli.runs import build
+from splitmerge_cli.runs import plan
 
 FILES = {
     "tokens.csv": "a\nb\na\nc\nb\na\n",
@@ -137,7 +137,7 @@ def test_a_density_that_is_no_number_ends_the_run(monkeypatch: pytest.MonkeyPatc
             rows["log_joint"][-1] = np.nan
             return rows
 
-    monkeypatch.setattr(build, "Chain", Failing)
+    monkeypatch.setattr(plan, "Chain", Failing)
     cfg = compose(["data=lines", "N=10", "chains=1", "iterations=5", "progress=none", f"out={tmp_path}"])
     with pytest.raises(runs.RunError, match=r"^chain 0, iteration 5: the log joint density is nan; expected"):
         runs.run(cfg)

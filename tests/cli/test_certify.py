@@ -28,7 +28,7 @@ from splitmerge_cli.config import ConfigError, compose, read_component, specify
 from splitmerge_cli.core.coupled import CoupledChains
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.objects import from_object
-from splitmerge_cli.diagnostics.meeting_times import unbiased_estimate
+from splitmerge_cli.diagnostics.intervals import unbiased_estimate
 from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
 from splitmerge_cli.runs import prepare
 from splitmerge_cli.runs.draws import State

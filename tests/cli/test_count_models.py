@@ -6,7 +6,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from smcmc import sample
 from splitmerge_cli.data.objects import from_object
-from splitmerge_cli.fits.readings import as_vectors, log_totals
+from splitmerge_cli.fits.objects import as_vectors, log_totals
 from splitmerge_cli.kinds.tables.models.gamma_poisson import GammaPoisson
 
 

@@ -19,10 +19,10 @@ from broken_runs import break_off
 from splitmerge_cli import runs
 from splitmerge_cli.analysis import coupled_pairs
 from splitmerge_cli.config import ConfigError, compose
-from splitmerge_cli.runs import build, finish, initial
-from splitmerge_cli.runs.disk import recorded_bytes
+from splitmerge_cli.runs import finish, initial
 from splitmerge_cli.runs.progress import ChainProgress, Reporter
-from splitmerge_cli.runs.store import manifest, schema, store
+from splitmerge_cli.runs.recorders import recorded_bytes
+from splitmerge_cli.runs.store import manifest, schema
 from splitmerge_cli.runs.store.files import write_json
 from splitmerge_cli.runs.store.manifest import write_manifest
 from splitmerge_cli.runs.store.read import Run, find_runs
@@ -221,8 +221,8 @@ def test_a_full_disk_is_said_in_the_status(smcmc, monkeypatch: pytest.MonkeyPatc
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         write(path, value)
 
-    write = store.write_sealed
-    monkeypatch.setattr(store, "write_sealed", full)
+    write = manifest.write_sealed
+    monkeypatch.setattr(manifest, "write_sealed", full)
     monkeypatch.setattr(schema.Stream, "sync", lambda stream: full(Path(), None))
     result = smcmc("run", *ARGS)
     assert result.exit_code == 1
@@ -362,7 +362,7 @@ def test_not_enough_memory(smcmc, monkeypatch: pytest.MonkeyPatch) -> None:
     def reject(*args: object, **kwargs: object) -> None:
         raise np._core._exceptions._ArrayMemoryError((10**12,), np.dtype(float))
 
-    monkeypatch.setattr(build, "initial_labels", reject)
+    monkeypatch.setattr(initial, "initial_labels", reject)
     result = smcmc("run", "N=21")
     assert result.exit_code == 2
     assert "N=21, model=emm: not enough memory" in result.stderr

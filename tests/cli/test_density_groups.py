@@ -12,7 +12,7 @@ from cli.calls import run_path
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.diagnostics.cluster_table import span
 from splitmerge_cli.diagnostics.point_estimate import counts_larger, interval_of_counts
-from splitmerge_cli.runs import summaries
+from splitmerge_cli.runs import judgement, summaries
 from splitmerge_cli.runs.answers import Late
 from splitmerge_cli.runs.grouping import GAP, WIDE_GAP, are_sure, choose_gap, count_larger, describe_groups, find_groups
 from splitmerge_cli.runs.store import schema
@@ -102,7 +102,7 @@ def draws() -> tuple[Dataset, dict[int, Late]]:
 
 
 def test_the_first_line_has_the_interval_unless_most_draws_have_its_number(monkeypatch) -> None:
-    monkeypatch.setattr(summaries, "judgement_of", lambda _: SimpleNamespace(converged=True))
+    monkeypatch.setattr(judgement, "judgement_of", lambda _: SimpleNamespace(converged=True))
     summary = {
         "model": "mixed",
         "N": 344,

@@ -19,9 +19,9 @@ from splitmerge_cli.data.dataset import READ_AS
 from splitmerge_cli.diagnostics.convergence import Convergence
 from splitmerge_cli.kinds.documents import ONE_DOCUMENT
 from splitmerge_cli.runs import advice, prepare
+from splitmerge_cli.runs.initial import specification_of
 from splitmerge_cli.runs.judgement import judgement_of
 from splitmerge_cli.runs.store.read import Run
-from splitmerge_cli.runs.stored import specification_of
 
 QUICK = ["iterations=6", "chains=2", "progress=none"]
 

@@ -22,8 +22,7 @@ from splitmerge_cli.cli import app
 from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.kinds.documents.stored import documents_of
 from splitmerge_cli.runs.shards.run import ShardedRun, bounds_of, read_summary
-from splitmerge_cli.runs.shards.shard import Shard
-from splitmerge_cli.runs.shards.source import ShardLost, open_source
+from splitmerge_cli.runs.shards.source import Shard, ShardLost, open_source
 from splitmerge_cli.runs.store.files import DamagedRun
 from splitmerge_cli.runs.store.manifest import MANIFEST, Manifest
 from splitmerge_cli.runs.store.read import Run, find_runs

@@ -12,8 +12,8 @@ from splitmerge_cli.diagnostics.convergence import convergence
 from splitmerge_cli.diagnostics.summary import count_found, diagnose, without_rounding
 from splitmerge_cli.kinds.networks import start
 from splitmerge_cli.runs import starts
+from splitmerge_cli.runs.initial import specification_of
 from splitmerge_cli.runs.store.read import Run
-from splitmerge_cli.runs.stored import specification_of
 
 QUICK = ["iterations=8", "chains=2", "progress=none"]
 

@@ -12,7 +12,7 @@ from matplotlib.text import Text
 import splitmerge_cli as sm
 from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.runs import prepare
-from splitmerge_cli.runs.disk import recorded_bytes
+from splitmerge_cli.runs.recorders import recorded_bytes
 from splitmerge_cli.runs.store.read import Run
 
 GENERATOR = np.random.default_rng(1)

@@ -96,10 +96,10 @@ def test_a_model_or_a_kind_that_is_chosen_is_taken(smcmc) -> None:
 def test_words_are_written_as_they_are_looked_up_and_name_keys_that_there_are() -> None:
     keys = {key for key, _ in all_keys()}
     assert set(ALWAYS) - {"data.path"} <= keys
-    words = [word for meaning in MEANINGS for word in meaning.words]
+    words = [word for _, words, _ in MEANINGS for word in words.split()]
     assert len(set(words)) == len(words) and all(word == word.lower().replace("_", "") for word in words)
-    for meaning in MEANINGS:
-        for key in meaning.keys:
+    for listed, _, _ in MEANINGS:
+        for key in listed.split():
             assert key in keys or key.partition(".")[0] in ("model", "data") or key.endswith("=NAME")
 
 

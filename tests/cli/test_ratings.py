@@ -15,7 +15,7 @@ from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.fits import short_fits
 from splitmerge_cli.fits.candidates import Fits, compare_readings
-from splitmerge_cli.fits.readings import CATEGORIES, ORDERED, REALS, columns_of
+from splitmerge_cli.fits.objects import CATEGORIES, ORDERED, REALS, columns_of
 
 TYPES = {ORDERED: "ordinal", CATEGORIES: "categorical", REALS: "real"}
 

@@ -13,8 +13,8 @@ from splitmerge_cli.analysis.plots import run as pictures
 from splitmerge_cli.config.specification import differences, words_of
 from splitmerge_cli.papers.experiments import list_figures
 from splitmerge_cli.runs.identity import run_id
+from splitmerge_cli.runs.initial import specification_of
 from splitmerge_cli.runs.store.read import Run
-from splitmerge_cli.runs.stored import specification_of
 
 QUICK = ["chains=2", "iterations=60", "progress=none"]
 EVIL = "<script>alert(1)</script>"

@@ -11,7 +11,7 @@ from splitmerge_cli.config.specification import command_of
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.diagnostics.partition_losses import by_appearance
 from splitmerge_cli.kinds.networks.start import FEW
-from splitmerge_cli.runs import drive, prepare, schedule, starts, stopping
+from splitmerge_cli.runs import judgement, prepare, schedule, starts
 from splitmerge_cli.runs.initial import build_model
 from splitmerge_cli.runs.starts import start_of
 from splitmerge_cli.runs.store.read import Run
@@ -72,13 +72,12 @@ def test_a_run_of_open_length_ends_where_chains_stay_apart(smcmc: Any, monkeypat
     """It then names the search, or after a search the modes; a run that has a length goes on."""
     monkeypatch.setattr(starts, "APART_AFTER", 300)
     monkeypatch.setattr(starts, "EARLY_MOST", 0)
-    monkeypatch.setattr(stopping, "FIRST", 200)
+    monkeypatch.setattr(judgement, "FIRST", 200)
     monkeypatch.setattr(schedule, "LEAST", 900)
     monkeypatch.setattr(schedule, "MOST", 900)
     monkeypatch.setattr(
-        stopping, "look", lambda plan, chains, upto: stopping.Look(upto, False, 1.7, "log_lik", 5.0, "log_lik")
+        judgement, "look", lambda plan, chains, upto: judgement.Look(upto, False, 1.7, "log_lik", 5.0, "log_lik")
     )
-    monkeypatch.setattr(drive, "look", stopping.look)
     monkeypatch.setattr(starts, "ROUNDS", 1)
     words = ["data=jain_neal", "N=12", "chains=2", "progress=none"]
 

@@ -284,7 +284,7 @@ def test_of_one_column_nothing_is_compared(monkeypatch: pytest.MonkeyPatch) -> N
         raise AssertionError
 
     dataset = from_object(np.arange(12.0).reshape(-1, 1), "points")
-    table = selection.covariances(component("model", "gaussian"), dataset, candidates.Fits(fail_if_sampled))
+    table = candidates.covariances(component("model", "gaussian"), dataset, candidates.Fits(fail_if_sampled))
     assert table["covariance"] == ["diag"] and np.isnan(table["log_density"]).all()
 
 

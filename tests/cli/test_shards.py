@@ -22,10 +22,9 @@ from splitmerge_cli.diagnostics.partition_losses import by_size
 from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
 from splitmerge_cli.kinds.tables.models.mixed import Mixed
 from splitmerge_cli.received import DataError
-from splitmerge_cli.runs.errors import Interrupted
+from splitmerge_cli.runs.interrupts import Interrupted
 from splitmerge_cli.runs.shards.run import CHECKPOINT, ShardedRun, bounds_of, run_on_shards, source_of
-from splitmerge_cli.runs.shards.shard import Shard
-from splitmerge_cli.runs.shards.source import ShardLost, open_source
+from splitmerge_cli.runs.shards.source import Shard, ShardLost, open_source
 from splitmerge_cli.runs.store import manifest as checkpoints
 from splitmerge_cli.runs.store.files import DamagedRun
 from splitmerge_cli.runs.store.manifest import MANIFEST, Manifest, read_sealed, write_manifest, write_sealed

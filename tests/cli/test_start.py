@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from sklearn.datasets import load_iris
 
-from splitmerge_cli.config import components, compose
+from splitmerge_cli.config import compose, groups
 from splitmerge_cli.kinds.tokens.emm import EMM
-from splitmerge_cli.runs import plan, prepare, run, stored
+from splitmerge_cli.runs import initial, plan, prepare, run
 from splitmerge_cli.runs.store.read import Run
 
 HEAVY = ("matplotlib", "numpy", "pandas", "pyarrow", "pyarrow.compute", "pyarrow.dataset", "rich", "scipy", "sklearn")
@@ -144,15 +144,15 @@ def test_every_chain_is_built_once(monkeypatch: pytest.MonkeyPatch) -> None:
     class Counted(EMM):
         from_data = classmethod(record_data)
 
-    real, known = EMM.from_data, components.target_of
-    monkeypatch.setattr(components, "target_of", lambda *of: Counted if of[:2] == ("model", "emm") else known(*of))
+    real, known = EMM.from_data, groups.target_of
+    monkeypatch.setattr(groups, "target_of", lambda *of: Counted if of[:2] == ("model", "emm") else known(*of))
 
     # data that no other test has loaded in this process
     path = run(prepare(compose([*SMALL, "data.seed=4711"])))
     assert len(built) == 2
     found = Run(path)
     for _ in range(3):
-        stored.dataset_of(found)
+        initial.dataset_of(found)
     assert len(built) == 3
 
 

@@ -18,9 +18,8 @@ from cli.calls import check_same_as_joblib, children, parquet_bytes, wait_for
 from splitmerge_cli import runs
 from splitmerge_cli.config import compose, specify
 from splitmerge_cli.runs.progress import SweepProgress
-from splitmerge_cli.runs.store.files import is_locked, lock_file
+from splitmerge_cli.runs.store.files import LOCK, WORK, is_locked, lock_file
 from splitmerge_cli.runs.store.read import find_runs
-from splitmerge_cli.runs.store.store import LOCK, WORK
 from splitmerge_cli.runs.sweeps import job, remote
 from splitmerge_cli.runs.sweeps.job import Task
 from splitmerge_cli.runs.sweeps.sweep import check_jobs, expand, run_jobs

@@ -23,7 +23,7 @@ from splitmerge_cli.diagnostics.point_estimate import (
 )
 from splitmerge_cli.diagnostics.similarity import co_clustering, mean_co_clustering, membership
 from splitmerge_cli.diagnostics.summary import second_half
-from splitmerge_cli.runs import prepare, uncertainty
+from splitmerge_cli.runs import finish, prepare
 from splitmerge_cli.runs.answers import second_half_partitions
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.summaries import describe_interval
@@ -178,7 +178,7 @@ def test_a_run_without_partitions_is_another_run(smcmc) -> None:
 
 @pytest.mark.slow
 def test_no_matrix_of_more_items_than_that(smcmc, monkeypatch) -> None:
-    monkeypatch.setattr(uncertainty, "MOST_ITEMS", 23)
+    monkeypatch.setattr(finish, "MOST_ITEMS", 23)
     run = Run(run_path(smcmc("run", *MIXED)))
     assert not run.has_similarity and run.summary["credible_ball"]
     assert smcmc("plot", str(run.path)).exit_code == 0

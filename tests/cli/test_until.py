@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from splitmerge_cli.cli import app
 from splitmerge_cli.config import compose
-from splitmerge_cli.runs import run_id, schedule, starts, stopping
+from splitmerge_cli.runs import judgement, run_id, schedule, starts
 from splitmerge_cli.runs.initial import load_dataset
 from splitmerge_cli.runs.store.read import Run
 
@@ -143,8 +143,8 @@ def test_the_most_iterations_follow_from_the_data(args: list[str], most: int) ->
     dataset = load_dataset(spec.data, spec.model.kind, {})
     assert schedule.most_iterations(spec, dataset) == most
     plan = SimpleNamespace(until=spec.until, is_open=spec.is_open, iterations=most)
-    found = list(stopping.looks(plan))
-    early = stopping.EARLY if most <= starts.EARLY_MOST else ()
+    found = list(judgement.looks(plan))
+    early = judgement.EARLY if most <= starts.EARLY_MOST else ()
     assert found[-1] == most and found[: len(early)] == list(early)
     assert found[len(early)] == max(200, min(400, most // 50))
 

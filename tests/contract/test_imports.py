@@ -271,7 +271,7 @@ def test_the_rule_sees_circles(tmp_path: Path) -> None:
 
 
 # what a figure may use of the runs: grids of them, and what a race of stored ones says
-OF_RUNS = {"splitmerge_cli.runs.stored", "splitmerge_cli.runs.sweeps.sweep", "splitmerge_cli.analysis.race"}
+OF_RUNS = {"splitmerge_cli.runs.initial", "splitmerge_cli.runs.sweeps.sweep", "splitmerge_cli.analysis.race"}
 
 
 def test_figures_make_runs_by_sweeps_alone() -> None:

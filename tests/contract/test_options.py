@@ -12,6 +12,7 @@ from splitmerge_cli.config import (
     choice,
     choices,
     components,
+    groups,
     read_component,
 )
 from splitmerge_cli.config.components import option_rows
@@ -54,8 +55,8 @@ class Stand:
 def stand(monkeypatch: pytest.MonkeyPatch) -> None:
     """The class in place of that of sampler=dyadic, whose file has the same options."""
     file = {"name": "dyadic", "_target_": "stand.Stand"} | {option.name: option.default for option in Stand.OPTIONS}
-    monkeypatch.setattr(components, "choice", lambda group, name, search_path=(): dict(file))
-    monkeypatch.setattr(components, "target_of", lambda group, name, path: Stand)
+    monkeypatch.setattr(groups, "choice", lambda group, name, search_path=(): dict(file))
+    monkeypatch.setattr(groups, "target_of", lambda group, name, path: Stand)
 
 
 @pytest.mark.parametrize(

@@ -26,8 +26,7 @@ ALLOWED = {
     "runs/progress.py": "progress",
     "runs/sweeps/queued_jobs.py": "when the queue is asked; a job that left it without a result is continued",
     "runs/sweeps/sweep.py": "when a run that another process writes is looked at again",
-    "runs/shards/dask_shards.py": "when a worker that does not answer is looked for: it is waited for while there",
-    "runs/shards/run.py": "when checkpoints are written",
+    "runs/shards/run.py": "when checkpoints are written, and when a worker that does not answer is looked for",
 }
 
 

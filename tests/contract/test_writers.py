@@ -48,9 +48,8 @@ ALLOWED: dict[str, tuple[set[str], str]] = {
         {"np.save", "open", "replace_file"},
         "estimates of a pair: the sealed pairs.json has digests",
     ),
-    "runs/shards/parquet.py": ({"ParquetWriter", "replace_file", "write_table"}, "labels of a shard, as of shard.py"),
-    "runs/shards/shard.py": (
-        {"np.save", "open", "replace_file"},
+    "runs/shards/source.py": (
+        {"ParquetWriter", "np.save", "open", "replace_file", "write_table"},
         "labels, which a worker writes: the sealed checkpoint, or the manifest, has their digests",
     ),
     "kinds/documents/readers/bag_of_words.py": (

@@ -235,7 +235,7 @@ def test_a_replicated_point_of_a_line_is_a_draw_from_the_predictive(options) -> 
 @pytest.mark.parametrize("pairs", [True, False])
 def test_a_replicated_network_has_the_ties_that_are_expected(pairs, monkeypatch) -> None:
     if not pairs:
-        monkeypatch.setattr("splitmerge_cli.kinds.networks.simulated.MOST_NODES", 0)
+        monkeypatch.setattr("splitmerge_cli.kinds.networks.simulated.MOST_PAIRS", 0)
     edges = np.zeros((6, 6), dtype=np.uint8)
     for a, b in ((0, 1), (1, 2), (0, 2), (3, 4), (2, 3)):
         edges[a, b] = edges[b, a] = 1

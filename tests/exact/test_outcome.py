@@ -25,8 +25,8 @@ from splitmerge_cli.data.tables.scaled import read_scales
 from splitmerge_cli.kinds.tables.cases import design_matrix, log_latent, log_orthant, log_regression
 from splitmerge_cli.kinds.tables.models.mixed import Mixed
 from splitmerge_cli.kinds.tables.outcomes import find_effects, outcome_densities, predict_outcome
-from splitmerge_cli.runs.build import Builder
 from splitmerge_cli.runs.draws import State
+from splitmerge_cli.runs.plan import Builder
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh

@@ -10,7 +10,7 @@ from scipy.optimize import linprog
 
 from splitmerge_cli.core.coupled import CoupledChains
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.diagnostics.meeting_times import TIMES, distance_terms, wasserstein_bound
+from splitmerge_cli.diagnostics.intervals import TIMES, distance_terms, wasserstein_bound
 from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs

@@ -21,9 +21,10 @@ from broken_runs import break_off
 from splitmerge_cli import runs
 from splitmerge_cli.config import compose
 from splitmerge_cli.runs.store import manifest
+from splitmerge_cli.runs.store.files import CONFIG, STATUS, WORK
 from splitmerge_cli.runs.store.manifest import MANIFEST, write_manifest, write_sealed
 from splitmerge_cli.runs.store.read import find_runs
-from splitmerge_cli.runs.store.store import CONFIG, STATUS, TOGETHER, WORK
+from splitmerge_cli.runs.store.store import TOGETHER
 
 COMMON = ["chains=1", "iterations=9", "timing=false", "progress=none"]
 """Options of every run that has no others."""

@@ -11,7 +11,7 @@ from splitmerge_cli.data.bundles import Bundles
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.tables.repeats import draw_rows, folds
-from splitmerge_cli.diagnostics import cluster_summary
+from splitmerge_cli.diagnostics import cluster_table
 from splitmerge_cli.diagnostics.point_estimate import estimate_partition
 from splitmerge_cli.diagnostics.similarity import membership
 from splitmerge_cli.kinds.tables.quantities import TIE
@@ -53,7 +53,7 @@ def test_weighted_rows_are_described_as_repeated_rows(kind: str) -> None:
 def test_units_count_once_and_are_named() -> None:
     items = np.array([0, 0, 1, 1, 2, 0, 1, 2], dtype=np.int32)
     data = Dataset("t", "points", np.arange(16.0).reshape(8, 2), bundles=Bundles(items, names=["ann", "bob", "cat"]))
-    table = cluster_summary.clusters(
+    table = cluster_table.describe_clusters(
         data, np.array([0, 0, 1, 1, 1, 0, 1, 1]), np.array([0.5, 0.5, 1, 1, 0.7, 0.5, 1, 0.7])
     )
     assert table["size"].tolist() == [2, 1] and table["prototype"] == ["bob", "ann"]

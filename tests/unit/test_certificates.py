@@ -21,8 +21,8 @@ from splitmerge_cli.analysis.certificate import (
     read_estimates,
     write_estimates,
 )
-from splitmerge_cli.diagnostics import meeting_times
-from splitmerge_cli.diagnostics.meeting_times import (
+from splitmerge_cli.diagnostics import intervals
+from splitmerge_cli.diagnostics.intervals import (
     TIMES,
     bound,
     distance_terms,
@@ -80,7 +80,7 @@ def test_limit_is_the_larger_of_two(terms: list[int], level: float, students: bo
 
 
 def test_a_limit_at_the_distance_is_small_enough() -> None:
-    found = meeting_times.Bound(np.array([0, 7, 9]), np.zeros(3), np.zeros(3), np.array([0.5, 0.25, 0.1]))
+    found = intervals.Bound(np.array([0, 7, 9]), np.zeros(3), np.zeros(3), np.array([0.5, 0.25, 0.1]))
     assert (found.first_below(0.5), found.first_below(0.25), found.first_below(0.2)) == (0, 7, 9)
 
 
@@ -139,7 +139,7 @@ def test_a_weighted_sum_of_densities(shift: float) -> None:
     """Weights of both signs, in an order in which the largest comes first, in the middle or last."""
     for order in ([0, 1, 2, 3], [3, 2, 1, 0], [1, 3, 0, 2]):
         weights, logs = np.array([1.0, -0.3, 2.0, 0.5]), shift + np.array([[300.0], [0.0], [-800.0], [299.0]])
-        total = meeting_times.DensitySum(1)
+        total = intervals.DensitySum(1)
         for t in order:
             total.add(weights[t], logs[t])
         assert np.log(total.value) + total.log == pytest.approx(logsumexp(logs, axis=0, b=weights[:, None]), rel=1e-12)
@@ -149,17 +149,17 @@ def test_a_weighted_sum_of_densities(shift: float) -> None:
 def test_logarithms_of_means_over_pairs(shift: float) -> None:
     """From the densities themselves, whose means are moderate; a factor common to all adds its logarithm."""
     densities = VALUES * np.exp(LOGS)
-    mean, error = meeting_times.log_of_mean(LOGS + shift, VALUES)
+    mean, error = intervals.log_of_mean(LOGS + shift, VALUES)
     np.testing.assert_allclose(mean, np.log(densities.mean(axis=0)) + shift, rtol=1e-12)
     np.testing.assert_allclose(error, stats.sem(densities) / densities.mean(axis=0), rtol=1e-10)
-    of_all, error_of_all = meeting_times.log_of_mean_of_items(LOGS + shift, VALUES)
+    of_all, error_of_all = intervals.log_of_mean_of_items(LOGS + shift, VALUES)
     assert of_all == pytest.approx(np.log(densities.mean(axis=0)).mean() + shift, rel=1e-12)
     left_out = [np.log(np.delete(densities, pair, axis=0).mean(axis=0)).mean() for pair in range(6)]
     assert error_of_all == pytest.approx(np.sqrt(5 / 6 * np.sum((left_out - np.mean(left_out)) ** 2)), rel=1e-10)
 
 
 def test_a_mean_that_is_not_positive_has_no_logarithm() -> None:
-    mean, error = meeting_times.log_of_mean(np.zeros((2, 2)), np.array([[1.0, 1.0], [-1.0, 2.0]]))
+    mean, error = intervals.log_of_mean(np.zeros((2, 2)), np.array([[1.0, 1.0], [-1.0, 2.0]]))
     assert np.isnan([mean[0], error[0]]).all() and mean[1] == pytest.approx(np.log(1.5))
 
 

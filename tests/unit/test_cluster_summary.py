@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.data.objects import from_object
-from splitmerge_cli.diagnostics import cluster_summary, cluster_table
+from splitmerge_cli.diagnostics import cluster_table
 from splitmerge_cli.kinds import networks as block_summary
 from splitmerge_cli.kinds.tables import columns as of_tables
 from splitmerge_cli.kinds.tables.columns import statistics
@@ -20,12 +20,12 @@ from splitmerge_cli.kinds.tables.columns import statistics
 
 def clusters(*args: Any, **options: Any) -> pd.DataFrame:
     """A row for each cluster."""
-    return pd.DataFrame(cluster_summary.clusters(*args, **options))
+    return pd.DataFrame(cluster_table.describe_clusters(*args, **options))
 
 
 def columns(*args: Any, **options: Any) -> pd.DataFrame:
     """A row for each cluster and column."""
-    table = cluster_summary.columns(*args, **options)
+    table = cluster_table.describe_columns(*args, **options)
     return pd.DataFrame(table | {"level": pd.Series(table["level"], dtype=object)})
 
 

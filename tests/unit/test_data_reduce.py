@@ -17,7 +17,7 @@ from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.tables.files import csv
 from splitmerge_cli.data.tables.scaled import densities_by_rank, find_rank, fit_components
 from splitmerge_cli.data.values import digest_of
-from splitmerge_cli.diagnostics.cluster_summary import columns
+from splitmerge_cli.diagnostics.cluster_table import describe_columns
 from splitmerge_cli.kinds.tables.choice import find_scales
 from splitmerge_cli.received import DataError
 
@@ -106,7 +106,7 @@ def test_files_objects_and_new_rows_are_reduced_alike(kind: str, tmp_path: Path)
     np.testing.assert_allclose(new.log_jacobian, of_file.log_jacobian[:5])
     np.testing.assert_array_equal(of_file.take(slice(5)).log_jacobian, of_file.log_jacobian[:5])
     assert of_file.kind.stack(of_file, new).values.shape == (35, of_file.values.shape[1])
-    described = columns(of_file, np.arange(30) % 3)
+    described = describe_columns(of_file, np.arange(30) % 3)
     assert list(dict.fromkeys(described["column"])) == list(frame.columns)
     np.testing.assert_allclose(described["mean"][:3], [frame["g0"][k::3].mean() for k in range(3)])
 

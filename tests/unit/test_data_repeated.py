@@ -9,13 +9,12 @@ import pytest
 
 import splitmerge_cli as sm
 from splitmerge_cli.analysis.alternatives import LeaveOneOut
-from splitmerge_cli.api import selection
 from splitmerge_cli.config import component
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.tables.files import csv
 from splitmerge_cli.data.tables.repeats import are_copies, copies_in, folds, items_of_rows
-from splitmerge_cli.fits.candidates import Fits
+from splitmerge_cli.fits.candidates import Fits, covariances
 from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.kinds.tables.choice import calibrate
 
@@ -152,8 +151,8 @@ class Stub:
 def test_what_is_chosen_by_held_out_rows_has_not_seen_them(frame: pd.DataFrame) -> None:
     data, seen = from_object(frame[["x", "y"]], "points"), list[Any]()
     model = component("model", "gaussian")
-    selection.covariances(model, data, Fits(lambda *_: lambda part: Stub(seen, part)))
-    selection.covariances(model.with_options(power=0.5), data, Fits(lambda _: lambda part: Stub(seen, part)))
+    covariances(model, data, Fits(lambda *_: lambda part: Stub(seen, part)))
+    covariances(model.with_options(power=0.5), data, Fits(lambda _: lambda part: Stub(seen, part)))
     calibrate({"name": "gaussian"}, data, lambda _: lambda part: Stub(seen, part))
     assert len(seen) > 10
     for given, held in seen:

@@ -9,8 +9,8 @@ from rich.console import Console
 from scipy.optimize import linear_sum_assignment
 from sklearn import metrics
 
-from splitmerge_cli.diagnostics import agreement, mixing, monte_carlo_errors, restarts, summary
-from splitmerge_cli.diagnostics.monte_carlo_errors import FEWEST, mean_error, quantile_error, report_errors
+from splitmerge_cli.diagnostics import agreement, mixing, point_estimate, restarts, summary
+from splitmerge_cli.diagnostics.convergence import FEWEST, mean_error, quantile_error, report_errors
 
 
 def ar1(phi, n, seed, chains=1):
@@ -517,7 +517,7 @@ def test_of_many_items_errors_are_those_of_more_partitions(monkeypatch: pytest.M
     """Where fewer partitions are kept, no longer chain has more of them."""
     drawn = dict(enumerate(PARTITIONS[np.random.default_rng(6).choice(3, p=SHARES, size=(4, 25))]))
     whole = report_errors(np.full((4, 25), 3.0), drawn)
-    monkeypatch.setattr(monte_carlo_errors, "most_partitions", lambda N: 25)
+    monkeypatch.setattr(point_estimate, "most_partitions", lambda N: 25)
     few = report_errors(np.full((4, 25), 3.0), drawn)
     assert [row[2] for row in few[-2:]] == pytest.approx([row[2] / 2 for row in whole[-2:]])
     assert {type(row[2]) for row in (*few, *whole)} == {float}  # NumPy's numbers make bools that no JSON takes

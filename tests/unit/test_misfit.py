@@ -11,7 +11,7 @@ from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.diagnostics.convergence import Convergence
 from splitmerge_cli.kinds.networks.quantities import SPREAD
 from splitmerge_cli.kinds.tables.quantities import TIE, ZEROS, Table
-from splitmerge_cli.runs import advice, checks, misfit
+from splitmerge_cli.runs import advice, checks
 from splitmerge_cli.runs.advice import choose_model
 from splitmerge_cli.runs.checks import DISPERSION, KURTOSIS, SKEWNESS
 from splitmerge_cli.runs.draws import State
@@ -43,7 +43,7 @@ def test_only_what_is_far_and_matters_is_named() -> None:
 def check(x: np.ndarray, labels: np.ndarray, **options) -> set[tuple[str, str]]:
     """Subjects and quantities that are far, given one partition."""
     model, state = component("model", "gaussian", **options), State(labels, int(labels.max()) + 1, {}, None)
-    fit = checks.check_fit(model, from_object(x, "points"), [state], 1, cells=misfit.CELLS)
+    fit = checks.check_fit(model, from_object(x, "points"), [state], 1, cells=checks.CELLS)
     return {(one.subject, one.quantity) for one in fit.checks if one.is_far}
 
 
@@ -64,11 +64,11 @@ COPIES = {"repeated_rows": {"rows": 400, "different": 80, "read": None}}
 @pytest.mark.parametrize("summary", [COPIES, {"fit": {"unlike": [FOUND]}}, COPIES | {"fit": {"unlike": [FOUND]}}])
 @pytest.mark.parametrize("converged", [True, None, False])
 def test_the_verdict_names_a_misfit_before_chains_that_agree(summary, converged) -> None:
-    line = misfit.put_first(summary, Convergence(converged), "VERDICT")
-    parts = [misfit.name_misfit(summary), "VERDICT"]
+    line = checks.put_first(summary, Convergence(converged), "VERDICT")
+    parts = [checks.name_misfit(summary), "VERDICT"]
     assert line == "; ".join(reversed(parts) if converged is False else parts)
     assert ("320 of 400 rows repeat another row" in line) == ("repeated_rows" in summary)
-    assert misfit.put_first({}, Convergence(converged), "VERDICT") == "VERDICT"
+    assert checks.put_first({}, Convergence(converged), "VERDICT") == "VERDICT"
 
 
 def test_part_of_a_large_table_is_drawn() -> None:
@@ -79,27 +79,27 @@ def test_part_of_a_large_table_is_drawn() -> None:
 
 def describe(K: int, **fit) -> list[str]:
     known = {"draws": 100, "checks": 3, "unlike": [], "unchecked": None, "certainty": 0.9}
-    return list(misfit.describe_misfit({"point_estimate": {"n_clusters": K}, "fit": known | fit}))
+    return list(checks.describe_misfit({"point_estimate": {"n_clusters": K}, "fit": known | fit}))
 
 
 def test_lines() -> None:
-    assert not describe(3) and not list(misfit.describe_misfit({"point_estimate": {"n_clusters": 3}}))
+    assert not describe(3) and not list(checks.describe_misfit({"point_estimate": {"n_clusters": 3}}))
     named = "the model does not describe these data (x: skewness within clusters 2.1, the model makes -0.2 to 0.2)"
     parts = "one group may be several clusters: as many as the model needs for its shape"
     assert not describe(1, unlike=[FOUND]) and describe(3, unlike=[FOUND]) == [parts]
-    assert misfit.name_misfit({"fit": {"unlike": [FOUND]}}) == named
+    assert checks.name_misfit({"fit": {"unlike": [FOUND]}}) == named
     overlap = "the clusters overlap: two items of a cluster are together in 45% of the draws, on average"
     assert describe(3, certainty=0.45) == [overlap, parts]
     assert describe(3, certainty=0.45, unlike=[FOUND]) == [overlap, parts]
     assert not describe(1, certainty=0.45) and not describe(3, certainty=0.45, unchecked="of networks")
-    assert misfit.name_misfit({"fit": {"unlike": [FOUND] * 5}}).endswith("; and 2 more)")
+    assert checks.name_misfit({"fit": {"unlike": [FOUND] * 5}}).endswith("; and 2 more)")
     # one cluster and outliers
     one = {
         "model": "gaussian",
         "point_estimate": {"n_clusters": 3, "labels": [0] * 98 + [1, 2]},
         "fit": FIT | {"certainty": 0.4},
     }
-    (line,) = misfit.describe_misfit(one)
+    (line,) = checks.describe_misfit(one)
     assert line.startswith("the rows do not separate into groups: ") and line.endswith("in 40% of the draws)")
 
 
@@ -113,15 +113,15 @@ def make_groups(n_groups: int, low: int, high: int, n_clusters: int = 4) -> dict
 
 def test_lines_on_groups() -> None:
     overlap, none = "the clusters overlap: ", "parts of one group: their number"
-    assert [line for line in misfit.describe_misfit(OVERLAP) if line.startswith(overlap) or none in line]
+    assert [line for line in checks.describe_misfit(OVERLAP) if line.startswith(overlap) or none in line]
     # groups that were found say more, and clusters that are joined overlap no more
-    (line,) = misfit.describe_misfit(OVERLAP | {"density_groups": make_groups(1, 1, 2)})
+    (line,) = checks.describe_misfit(OVERLAP | {"density_groups": make_groups(1, 1, 2)})
     assert line.startswith(overlap)
-    (line,) = misfit.describe_misfit(OVERLAP | {"density_groups": make_groups(4, 4, 4)})
+    (line,) = checks.describe_misfit(OVERLAP | {"density_groups": make_groups(4, 4, 4)})
     assert (
         line.startswith("the draws cut the clusters into parts (") and "but the density falls by at least 22%" in line
     )
-    assert not list(misfit.describe_misfit(OVERLAP | {"joined": {"gap": 0.25}}))
+    assert not list(checks.describe_misfit(OVERLAP | {"joined": {"gap": 0.25}}))
 
     fall = "the density falls by less than 22% between "
     ends = {
@@ -174,7 +174,7 @@ def test_a_covariance_is_advised_where_columns_go_together() -> None:
 @pytest.mark.parametrize(("N", "D", "draws"), [(1000, 10, 100), (50_000, 10, 19), (1000, 50, 50)])
 def test_larger_tables_have_fewer_replications(N, D, draws) -> None:
     table = SimpleNamespace(values=np.empty((N, D)))
-    assert min(checks.DRAWS, misfit.WORK // Table.count_work(table, misfit.CELLS)) == draws
+    assert min(checks.DRAWS, checks.WORK // Table.count_work(table, checks.CELLS)) == draws
 
 
 def test_degrees_that_differ_within_clusters_have_an_answer() -> None:

@@ -51,7 +51,7 @@ def test_what_is_written_reads_the_same(values: st.SearchStrategy[object], accep
 @FEW
 @given(TEXTS)
 def test_quotes_are_those_of_hydras_grammar(text: str) -> None:
-    assert hydra_adapter.parse_override(f"k={quote(text)}").value == text == read(quote(text), TEXT)
+    assert hydra_adapter.parse_override(f"k={quote(text)}").value() == text == read(quote(text), TEXT)
 
 
 def test_functions_are_those_of_hydras_grammar() -> None:

@@ -12,7 +12,7 @@ from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from splitmerge_cli.analysis.plots import style as writing
 from splitmerge_cli.analysis.plots.style import COLOURS, MARKERS, shorten_names, style_of, write_apart
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.diagnostics.cluster_summary import clusters as summarise
+from splitmerge_cli.diagnostics.cluster_table import describe_clusters as summarise
 from splitmerge_cli.kinds.tables.columns import statistics
 from splitmerge_cli.kinds.tables.plots import columns
 from splitmerge_cli.kinds.tables.plots.columns import (

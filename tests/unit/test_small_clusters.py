@@ -5,7 +5,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from splitmerge_cli.diagnostics import agreement, modes, similarity, small_clusters
+from splitmerge_cli.diagnostics import agreement, similarity, small_clusters
 from splitmerge_cli.diagnostics.partition_losses import ExpectedLoss, by_appearance, check_partitions
 from splitmerge_cli.diagnostics.point_estimate import TooManyClusters, _all_partitions
 from splitmerge_cli.diagnostics.small_clusters import find_linked_pairs, minimise_by_components
@@ -134,7 +134,7 @@ def test_membership_by_pairs_is_membership(monkeypatch: pytest.MonkeyPatch) -> N
         expected = similarity.membership(rows, labels)
         with monkeypatch.context() as few:
             few.setattr(similarity, "_MANY_CLUSTERS", 1)
-            few.setattr(similarity, "count_pairs", lambda row: 0.0)
+            few.setattr(small_clusters, "count_pairs", lambda row: 0.0)
             few.setattr(similarity, "_CELLS", 10)
             found = similarity.membership(rows, labels)
         np.testing.assert_allclose(found.certainty, expected.certainty, atol=1e-12)
@@ -166,5 +166,5 @@ def test_unions_of_clusters_are_named_without_a_table_of_all() -> None:
     other = one.copy()
     other[other == 7] = 9
     other[:2] = 10**6, 10**6 + 1
-    said = modes.describe_difference(one, other)
+    said = agreement.describe_difference(one, other)
     assert said == "clusters of 2 and 2 items of the first are one in the second"

@@ -19,8 +19,8 @@ from splitmerge_cli.config import (
     specify,
     specify_keys,
 )
-from splitmerge_cli.config.composition import for_hydra, pack, specify_stored, unpack
-from splitmerge_cli.config.layers import LEFT_OUT, compose_choices
+from splitmerge_cli.config.composition import for_hydra, specify_stored, unpack
+from splitmerge_cli.config.groups import LEFT_OUT, compose_choices
 from splitmerge_cli.config.resolution import Composed
 from splitmerge_cli.config.schema import Until
 from splitmerge_cli.config.specification import RunSpecification, command_of, finish, name_beside, override
@@ -241,7 +241,7 @@ def test_what_stays_and_what_goes(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_a_job_crosses_to_another_process_as_it_is(words: list[str]) -> None:
     spec = specify(words)
-    found = unpack(json.loads(json.dumps(pack(spec))))
+    found = unpack(json.loads(json.dumps(spec.pack())))
     require_equal(replace(found, automatic=spec.automatic), spec)
     assert (found.seed, found.chains, found.workers, found.out) == (spec.seed, spec.chains, spec.workers, spec.out)
 

@@ -14,15 +14,14 @@ import pytest
 
 from splitmerge_cli.config import specify
 from splitmerge_cli.config.schema import Until
+from splitmerge_cli.diagnostics.agreement import chain_groups, describe_difference, draw_groups
 from splitmerge_cli.diagnostics.convergence import NOT_CONVERGED, Convergence, convergence
-from splitmerge_cli.diagnostics.modes import chain_groups, describe_difference, draw_groups
 from splitmerge_cli.diagnostics.summary import DISTANCE, FEW_DISTANCES, TRIED, measure
 from splitmerge_cli.kinds.records.entities import Entities
 from splitmerge_cli.papers import experiments
 from splitmerge_cli.runs.continuation import _is_stricter
-from splitmerge_cli.runs.judgement import evidence, judgement_of
+from splitmerge_cli.runs.judgement import describe_look, evidence, judgement_of, look
 from splitmerge_cli.runs.progress import FAR, ChainProgress, Lines, SweepProgress, SweepState
-from splitmerge_cli.runs.stopping import describe_look, look
 from splitmerge_cli.runs.store import schema
 from splitmerge_cli.runs.store.manifest import write_sealed
 from splitmerge_cli.runs.sweeps import sweep

@@ -17,9 +17,9 @@ from splitmerge_cli import received, terminal
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.runs import checks
 from splitmerge_cli.runs.draws import recorded_partitions, states_of
+from splitmerge_cli.runs.initial import dataset_of, specification_of
 from splitmerge_cli.runs.judgement import judgement_of
 from splitmerge_cli.runs.store.read import Run
-from splitmerge_cli.runs.stored import dataset_of, specification_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -21,7 +21,7 @@ from splitmerge_cli.analysis.plots import races, style
 from splitmerge_cli.analysis.plots.run import all_pictures, pictures
 from splitmerge_cli.config import ConfigError, specification, usable_choices
 from splitmerge_cli.diagnostics.cluster_table import count_of, network_columns, number, plural_of, share_text
-from splitmerge_cli.runs import advice, misfit, starts, stored, summaries
+from splitmerge_cli.runs import advice, checks, initial, starts, summaries
 from splitmerge_cli.runs.answers import answers_of, kind_of
 from splitmerge_cli.runs.grouping import count_listed, describe_groups, has_units, nouns, total_size
 from splitmerge_cli.runs.judgement import judgement_of
@@ -45,8 +45,7 @@ Rows = list[dict[str, str]]
 
 
 def write_report(runs: Sequence[Run]) -> Path:
-    """Write the page of one run to its folder, of several to the folder ``reports`` of the results; raises as
-    `page_of`."""
+    """Write the page of one run to its folder, of several to the folder ``reports`` of the results."""
     if len(runs) == 1:
         path = runs[0].path / "report.html"
     else:
@@ -59,8 +58,7 @@ def write_report(runs: Sequence[Run]) -> Path:
 
 
 def write_certificate(certificate: Certificate) -> Path:
-    """Write the page of a certificate to its folder: how far chains are from their posterior, and the posterior
-    means."""
+    """Write the page of a certificate, how far chains are from the posterior, and posterior means, to its folder."""
     config, path = certificate.config, certificate.path / "report.html"
     names = [str(config[key]["name"]) for key in ("sampler", "model", "data") if key in config]
     title = f"Certificate: {', '.join(names) or certificate.path.name}"
@@ -166,7 +164,7 @@ def _result(run: Run) -> Iterator[Markup]:
     yield paragraph(_sentence(first), f"verdict {_verdict(judgement_of(run).converged, 'open')}")
     number = [*summaries.joined_lines(summary), *summaries.interval_lines(run)]
     lines = [*number, _count_certain(run), summaries.score_line(run)]
-    for line in (misfit.name_misfit(summary), *lines, *misfit.describe_misfit(summary), *advice.warnings(run)):
+    for line in (checks.name_misfit(summary), *lines, *checks.describe_misfit(summary), *advice.warnings(run)):
         if line:
             yield paragraph(_sentence(line))
 
@@ -179,7 +177,7 @@ def _number(run: Run) -> Iterator[Markup]:
 
 
 def _chains(run: Run) -> Iterator[Markup]:
-    others = {*misfit.describe_misfit(run.summary), describe_groups(run.summary)}
+    others = {*checks.describe_misfit(run.summary), describe_groups(run.summary)}
     css = f"strong {_verdict(judgement_of(run).converged, 'open')}"
     for line in advice.verdict(run):
         if not _is_next(line) and line not in others:
@@ -413,7 +411,7 @@ def _next(run: Run, has_columns: bool) -> Iterator[Markup]:
 
 def _repeat(run: Run) -> Iterator[Markup]:
     try:
-        spec = stored.specification_of(run)
+        spec = initial.specification_of(run)
         line = specification.command_of(spec, starts.start_of(spec).keep(run.summary["N"]), run.config_dir)
     except ConfigError:
         line = None

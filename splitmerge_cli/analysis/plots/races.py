@@ -214,7 +214,7 @@ def series(runs: Sequence[Run], column: str) -> tuple[NDArray[np.int64], NDArray
 
 
 def data_sets(runs: Sequence[Run]) -> NDArray[np.int64]:
-    """The data set of every chain, by number, int64 ``[chains of all runs]``: chains that share their data are not
+    """The data set of every chain, by number, int64 ``[chains of all runs]``: chains that share one are not
     independent."""
     keys = [json.dumps([run.config["N"], run.config["data"]], sort_keys=True) for run in runs]
     number = {key: i for i, key in enumerate(dict.fromkeys(keys))}

@@ -20,7 +20,7 @@ from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data.dataset import Kind, kinds
 from splitmerge_cli.diagnostics.cluster_table import count_of, number_clusters, plural_of
 from splitmerge_cli.received import DataError
-from splitmerge_cli.runs import answers, grouping, stored
+from splitmerge_cli.runs import answers, grouping, initial
 from splitmerge_cli.runs.store.read import Run
 
 MOST_LEAVES = 40
@@ -71,7 +71,8 @@ def dendrogram(run: Run) -> Figure:
         ax.annotate(f"{K - x[1]}", place, (2.5, 0), textcoords="offset points", **NUMBER)
     item, sizes = grouping.nouns(run.summary)[0], [int(np.isin(levels.labels, node).sum()) for node in members]
     numbers = [number_clusters(np.array(node), run.first_cluster).tolist() for node in members]
-    names = [_name_leaf(numbers[node], count_of(sizes[node], item)) for node in order]
+    few = ["+".join(map(str, sorted(clusters)[:3])) + "+…" * (len(clusters) > 3) for clusters in numbers]
+    names = [f"{few[node]} ({count_of(sizes[node], item)})" for node in order]
     ax.set_yticks(range(len(order)), names, fontsize=6.5)
     ax.set(ylim=(len(order) - 0.4, -0.6), xlabel="expected variation of information (nats)")
     ax.margins(x=0.04)
@@ -84,12 +85,6 @@ def dendrogram(run: Run) -> Figure:
         "clusters.csv.",
     )
     return figure
-
-
-def _name_leaf(clusters: list[int], size: str) -> str:
-    """Numbers of the clusters in a leaf, a few at most, and how many items they have."""
-    shown = "+".join(map(str, sorted(clusters)[:3])) + "+…" * (len(clusters) > 3)
-    return f"{shown} ({size})"
 
 
 def has_curve(run: Run) -> bool:
@@ -238,7 +233,7 @@ def _make_each(
     """Make something of each picture that a run has; the first error of all is raised last."""
     failed: ConfigError | DataError | None = None
     try:
-        drawn = pictures_of(stored.specification_of(run).model.kind)
+        drawn = pictures_of(initial.specification_of(run).model.kind)
     except (ConfigError, DataError) as error:
         # a model of the user's own that is not at hand: what every run has can be drawn
         failed, drawn = error, PICTURES

@@ -177,8 +177,8 @@ def absent_letters() -> str | None:
 
 @contextmanager
 def use_style(display: bool = False) -> Iterator[None]:
-    """Draw in the project's style; without a display, unless the caller has one. Afterwards `absent_letters` says what
-    could not be drawn."""
+    """Draw in the project's style; without a display, unless the caller has one. `absent_letters` says what is not
+    drawn."""
     sheet = resources.files("splitmerge_cli.analysis.plots") / "style.mplstyle"
     # embedding a font in a PDF is no news
     logging.getLogger("fontTools").setLevel(logging.ERROR)

@@ -17,7 +17,7 @@ from splitmerge_cli.analysis.plots.style import FULL, HALF, colour_of, footnote,
 from splitmerge_cli.diagnostics import point_estimate, similarity
 from splitmerge_cli.diagnostics.cluster_table import number_clusters, plural_of, shorten
 from splitmerge_cli.diagnostics.summary import second_half
-from splitmerge_cli.runs import answers, grouping, stored
+from splitmerge_cli.runs import answers, grouping, initial
 from splitmerge_cli.runs.store import schema
 from splitmerge_cli.runs.store.read import Run
 
@@ -67,7 +67,12 @@ def co_clustering(run: Run) -> Figure:
     _outline(ax, ends)
     names = run.clusters().get("name")
     if names is not None and N <= MOST_NAMES:
-        _name_items(figure, ax, [str(names[i]) for i in order])
+        # at the left, in a figure that is high enough for them; a page is higher than wide
+        figure.set_figheight(max(figure.get_figheight(), 1.3 + 0.088 * N))
+        figure.set_figwidth(min(FULL, max(figure.get_figwidth(), 1.9 + 0.088 * N)))
+        ax.set_aspect("auto")
+        ax.set_yticks(np.arange(N) + 0.5, [plain_text(shorten(str(names[i]), NAME)) for i in order], fontsize=6)
+        ax.tick_params(axis="y", length=0, pad=2)
     else:
         places = races.thinned_rows(N, MOST_ROWS)
         ax.set_yticks(places + 0.5, [f"{row}" for row in run.clusters()["row"].to_numpy()[order[places]]])
@@ -105,7 +110,7 @@ def credible_ball(run: Run, x: NDArray[np.float64] | None = None) -> Figure:
         if x is not None:
             style.scatter(ax, x, labels, 8.0, looks=_looks_of_parts(run, labels, listed))
             ax.grid(False)
-            names = stored.dataset_of(run).column_titles
+            names = initial.dataset_of(run).column_titles
             ax.set(xlabel=plain_text(names[0]) if k > 1 else "", ylabel=plain_text(names[1]) if k % 2 == 0 else "")
         else:
             assert sampled is not None
@@ -163,8 +168,7 @@ def name_parts(labels: ArrayLike, numbers: NDArray[np.int64], words: Mapping[int
 
 
 def n_clusters(run: Run) -> Figure:
-    """Draw the posterior of the number of clusters, as the first line of a result counts them: for all chains
-    together, and for each."""
+    """Draw the posterior of the number of clusters, as a result's first line counts them: for all chains, for each."""
     series, clusters = _reported_counts(run), plural_of(grouping.nouns(run.summary)[1])
     values = np.arange(min(map(np.min, series)), max(map(np.max, series)) + 1)
     figure, ax = plt.subplots(figsize=(HALF, 2.7))
@@ -203,8 +207,7 @@ def _blocks(
     numbers: NDArray[np.int64],
     words: Mapping[int, str],
 ) -> Any:
-    """Mean co-clustering between the clusters of a partition, with its values; `numbers` and `words` as of
-    `name_parts`."""
+    """Mean co-clustering between the clusters of a partition, and its values; `numbers`, `words` as of `name_parts`."""
     drawn, means, edges = _draw_means(ax, sampled, labels)
     ax.set_xticks([])
     _name_blocks(ax.yaxis, edges[1:], name_parts(labels, numbers, words), 2 * NARROWEST * len(labels))
@@ -250,13 +253,3 @@ def _outline(ax: Axes, ends: NDArray[np.int64]) -> None:
         x, y = [start, end, end, start, start], [start, start, end, end, start]
         ax.plot(x, y, color=BORDER, linewidth=width, zorder=3, clip_on=False)
         start = end
-
-
-def _name_items(figure: Figure, ax: Axes, names: list[str]) -> None:
-    """Names of items at the left, in a figure that is high enough for them."""
-    figure.set_figheight(max(figure.get_figheight(), 1.3 + 0.088 * len(names)))
-    figure.set_figwidth(min(FULL, max(figure.get_figwidth(), 1.9 + 0.088 * len(names))))
-    # a page is higher than wide
-    ax.set_aspect("auto")
-    ax.set_yticks(np.arange(len(names)) + 0.5, [plain_text(shorten(name, NAME)) for name in names], fontsize=6)
-    ax.tick_params(axis="y", length=0, pad=2)

@@ -61,8 +61,8 @@ class BundleOptions:
     prior_counts: str | None = None
 
     def check(self, columns: Sequence[str]) -> None:
-        """Raise a `DataError` for a value that is none, or that goes without the key that it belongs to; `columns`:
-        those keys of columns that are given."""
+        """Reject a value that is none, or that goes without the key that it belongs to; `columns`: the keys of given
+        columns."""
         scale = self.weights_scale
         require(scale in (None, ROWS, NONE), "data.weights_scale", scale, f"{ROWS}, {NONE} or null")
         require(scale is None or "weights" in columns, "data.weights_scale", scale, "null without data.weights")
@@ -75,8 +75,7 @@ class BundleOptions:
 
 
 def columns_in(table: Table, wanted: Wanted) -> dict[str, Column]:
-    """The columns of weights, units and known classes, by their keys; raises a `DataError` that names the first cell
-    that is none."""
+    """The columns of weights, units and known classes, by their keys."""
     columns: dict[str, Column] = {}
     for key, j in wanted.find_roles(table).items():
         words, also = list[str](), wanted.missing
@@ -218,7 +217,7 @@ def bundle_rows(dataset: Dataset, columns: dict[str, Column], options: BundleOpt
     names = None if group is None else _item_names(group, items)
     fractions = "items with fractional weights, of which a prior counts nothing"
     require(options.prior_counts != ROWS or unit == 1.0, "data.prior_counts", options.prior_counts, fractions)
-    counted = options.prior_counts or (ITEMS if (group is not None) or unit != 1.0 else ROWS)
+    counted = options.prior_counts or (ITEMS if group is not None or unit != 1.0 else ROWS)
     bundles = replace(Bundles(items, None, unit, counted, apart, classes, names).take(kept), weights=counts)
     meta = dataset.meta | notes_entry(notes) | {"roles": [_describe_role(key, one) for key, one in columns.items()]}
     if group is not None and group.name is not None:

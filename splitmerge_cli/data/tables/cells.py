@@ -335,7 +335,8 @@ def find_none_levels(table: Table, columns: Sequence[int], also: Sequence[str | 
     a missing cell, as Python writes it, and then in columns of words, too; so it is where no other word comes twice."""
     levels, of_words, elsewhere = list[int](), list[int](), list[int]()
     for j in columns if NONE not in map(str, also) else ():
-        if not is_text(table.cells(j)) or not _holds_none(table.cells(j)):
+        column = table.cells(j)
+        if not is_text(column) or not pc.any(pc.match_substring_regex(column, rf"^\s*{NONE}\s*$")).as_py():
             continue
         cells = cells_of(table, j, also)
         if j in table.categories:  # declared by the table itself
@@ -352,10 +353,6 @@ def find_none_levels(table: Table, columns: Sequence[int], also: Sequence[str | 
         names = list_names([column_key(table, j) for j in levels])
         table.notes.append(f"{table.path}: None is a level of {names} (data.missing=[None] reads it as missing)")
     return levels
-
-
-def _holds_none(column: pa.ChunkedArray) -> bool:
-    return bool(pc.any(pc.match_substring_regex(column, rf"^\s*{NONE}\s*$")).as_py())
 
 
 def cells_of(table: Table, j: int, also: Sequence[str | int | float] = (), has_none: bool = False) -> Cells:

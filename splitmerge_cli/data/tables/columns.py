@@ -106,9 +106,8 @@ def words(table: Table, j: int, expected: str, gaps: bool = False) -> pa.Chunked
 def codes(
     table: Table, j: int, expected: str, missing: Collection[str] = MISSING
 ) -> tuple[NDArray[np.int32], list[str]]:
-    """Code the cells of column `j` by first appearance; also the word of each code. Raises a `DataError` as `words`,
-    or where a cell is one of the `missing`, by default empty or NaN.
-    """
+    """Code the cells of column `j`, none of them `missing` (by default empty or NaN), by first appearance; also the
+    word of each code."""
     coded, distinct = _encode(words(table, j, expected))
     for code, word in enumerate(distinct):
         if word.strip().lower() in missing:
@@ -125,9 +124,8 @@ def _encode(cells: pa.ChunkedArray) -> tuple[NDArray[np.int32], list[str]]:
 def labels_in(
     table: Table, j: int, expected: str, plural: str, also: Sequence[str | int | float] = ()
 ) -> tuple[NDArray[np.int32], list[str]]:
-    """The labels in column `j`, numbered by first appearance, and what they are; -1 where the cell is empty, NaN or one
-    of `also`. Raises a `DataError` as `words`, or where no cell holds a label: `plural` says what is expected then.
-    """
+    """The labels in column `j`, numbered by first appearance, and what they are (`plural`, for messages); -1 where the
+    cell is empty, NaN or one of `also`."""
     coded, distinct = _encode(words(table, j, expected, gaps=True))
     unknown = np.array([word.strip().lower() in MISSING or word.strip() in map(str, also) for word in distinct])
     labels = np.where(unknown, -1, np.cumsum(~unknown) - 1).astype(np.int32)[coded]
@@ -148,9 +146,7 @@ def true_labels(table: Table, j: int, also: Sequence[str | int | float] = ()) ->
 
 
 def numbers(table: Table, j: int, hint: str) -> NDArray[np.float64]:
-    """Column `j` as float64; a `DataError` for another type (`hint` says which option chooses the columns), a NaN, or
-    a number of magnitude above 1e30.
-    """
+    """Column `j` as float64, without NaN, of magnitude 1e30 at most; `hint` says which option chooses the columns."""
     values = _as_numbers(table, j, hint)
     if (bad := first_not_finite(values)) is not None:
         raise table.error(bad, j, "a number" if np.isnan(values[bad]) else FINITE)
@@ -172,9 +168,7 @@ def _as_numbers(table: Table, j: int, hint: str) -> NDArray[np.float64]:
 def matrix_of(
     table: Table, columns: Sequence[int], hint: str, also: Sequence[str | int | float] = ()
 ) -> NDArray[np.float64]:
-    """Columns as float64 ``[rows, columns]``, NaN where a cell is missing; `also`: what else stands for a missing one.
-    Raises a `DataError` as `numbers`, or for more than the limit (data.max_bytes).
-    """
+    """Columns as float64 ``[rows, columns]``, NaN where a cell is missing; `also`: what else stands for that."""
     x = table.block(columns)
     if x is None:
         opening.Limit.current().check(table.path, 8 * table.rows * len(columns), " as numbers")

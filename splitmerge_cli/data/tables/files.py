@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from itertools import islice, pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -133,14 +134,12 @@ def csv(
     require(wanted.columns != [], "data.columns", columns, "at least one column")
     require(not (columns and drop), "data.drop", drop, "null with data.columns, which names every column to read")
 
-    def read(path: str | Path) -> Table:
-        return _read(path, wanted, header, separator, decimal, encoding, sheet, (rows_out[0], rows_out[1]))
-
+    form = Form(separator, decimal, encoding, (rows_out[0], rows_out[1]))
     if other is not None:
         require_file(other, f"a table ({FORMATS})")
-    table = read(path)
+    table = _read(path, wanted, header, form, sheet)
     if other is not None:
-        table = of_kind.join(table, read(other), names)
+        table = of_kind.join(table, _read(other, wanted, header, form, sheet), names)
     else:
         rename(table, names or {})
     if not table.rows or not table.width:
@@ -153,17 +152,17 @@ def csv(
     return scaled.reduce_columns(scaled.read_scales(dataset, scale), reduce)
 
 
-def _read(
-    path: str | Path,
-    wanted: Wanted,
-    header: str | bool,
-    separator: str,
-    decimal: str,
-    encoding: str,
-    sheet: str | int | None,
-    skip: tuple[int, int],
-) -> Table:
-    """The cells of a file that are asked for; parameters and errors as of `csv`."""
+class Form(NamedTuple):
+    """How a text is written, as the options of `csv` say, and the rows to skip at its top and its bottom."""
+
+    separator: str
+    decimal: str
+    encoding: str
+    skip: tuple[int, int]
+
+
+def _read(path: str | Path, wanted: Wanted, header: str | bool, form: Form, sheet: str | int | None) -> Table:
+    """The cells of a file that are asked for, as `csv` reads them."""
     of_kind = wanted.kind
     path = require_file(path, f"a table ({FORMATS})")
     suffix = separators.suffix_of(path)
@@ -172,10 +171,10 @@ def _read(
             f"{path}: an .npy file; expected text, .parquet, .feather or .xlsx (data.path=FILE reads others)"
         )
     as_text = suffix in separators.BY_SUFFIX
-    options = ("separator", separator, "auto"), ("decimal", decimal, "auto"), ("encoding", encoding, "utf-8")
-    for key, value_given, default in options:
+    for key, value_given, default in zip(form._fields[:3], form[:3], ("auto", "auto", "utf-8"), strict=True):
         require(as_text or value_given == default, f"data.{key}", value_given, f"{default}: {path} is no text")
-    require(as_text or suffix == ".xlsx" or skip == (0, 0), "data.skip", write(list(skip)), f"null: {path} is no text")
+    skips = as_text or suffix == ".xlsx" or form.skip == (0, 0)
+    require(skips, "data.skip", write(list(form.skip)), f"null: {path} is no text")
     require(sheet is None or suffix == ".xlsx", "data.sheet", sheet, f"null: {path} is no .xlsx file")
     table: Table
     if of_kind.reads_matrices and suffix == ".npz":
@@ -183,9 +182,9 @@ def _read(
     elif of_kind.reads_matrices and suffix == ".npy" and (matrix := scaled.read_numbers(path)) is not None:
         table = matrix
     elif as_text:
-        table = read_written(path, wanted, header, suffix, separator, decimal, encoding, skip)
+        table = read_written(path, wanted, header, suffix, form)
     elif suffix == ".xlsx":
-        table = parse_table(formats.read_sheet(path, sheet, skip=skip), wanted, header)
+        table = parse_table(formats.read_sheet(path, sheet, skip=form.skip), wanted, header)
     elif suffix in _ARROW:
         table = _ARROW[suffix](path)
     elif suffix == ".npz":
@@ -200,18 +199,9 @@ def _read(
 HEADER_WORDS = {"token", "tokens", "mention", "mentions", "word", "words"}
 
 
-def read_written(
-    path: Path,
-    wanted: Wanted,
-    header: str | bool,
-    suffix: str,
-    separator: str,
-    decimal: str,
-    encoding: str,
-    skip: tuple[int, int] = (0, 0),
-) -> Text:
-    """A parsed text file whose name ends in `suffix`; parameters and errors as of
-    `splitmerge_cli.data.tables.files.csv`."""
+def read_written(path: Path, wanted: Wanted, header: str | bool, suffix: str, form: Form) -> Text:
+    """A parsed text file whose name ends in `suffix`, as `csv` reads it."""
+    separator, decimal, encoding, skip = form
     data = separators.read_text(path, encoding)
     if other := magic_suffix(data):
         raise DataError(f"{path}: by its first bytes a {other} file; expected text, or a file name with that ending")
@@ -466,7 +456,7 @@ def _positions(columns: Sequence[str | int | None], width: int) -> set[int]:
 
 def misfit(kind: Kind, cell: str, table: Text, also: Sequence[str | int | float] = ()) -> str | None:
     """Expected content in place of a cell of text; None if the cell is well, or missing (`also`: further words for
-    missing cells)."""
+    that)."""
     number = table.number(cell.strip(" \t"))
     is_finite = NUMBER.fullmatch(number)
     if is_missing(cell) or cell.strip() in map(str, also):

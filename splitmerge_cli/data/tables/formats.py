@@ -142,9 +142,7 @@ _MORE = "; .csv and .npy hold more"
 
 
 def read_parquet(path: Path, most_columns: int = MOST_PARQUET) -> Table:
-    """The columns of a .parquet file, so many at `most_columns`, in the plain types of their values; a `DataError` if
-    it is no such file, has more columns, or holds more than the limit (data.max_bytes).
-    """
+    """The columns of a .parquet file, so many at `most_columns`, in the plain types of their values."""
     packed = pa.BufferReader(content(path))
     try:
         source = pyarrow.parquet.ParquetFile(packed)
@@ -163,17 +161,13 @@ def read_parquet(path: Path, most_columns: int = MOST_PARQUET) -> Table:
 
 
 def from_arrow(name: str, table: pa.Table) -> Table:
-    """The columns of a table that is in memory, in the plain types of their values; messages call it `name`. Raises a
-    `DataError` for more columns than a .parquet file may have.
-    """
+    """The columns of a table that is in memory, in the plain types of their values; messages call it `name`."""
     _check_width(Path(name), table.num_columns, MOST_PARQUET)
     return _plain_table(Path(name), table.schema, table.schema, table.to_batches())
 
 
 def read_feather(path: Path) -> Table:
-    """The columns of a .feather file (version 2, which is Arrow's file format) in the plain types of their values; a
-    `DataError` as of `read_parquet`.
-    """
+    """The columns of a .feather file (version 2, which is Arrow's file format) in the plain types of their values."""
     data = content(path)
     if data.startswith(b"FEA1"):
         raise DataError(f"{path}: a file of Feather's version 1; expected version 2, .parquet or .csv")
@@ -292,7 +286,11 @@ def read_sheet(path: Path, sheet: str | int | None = None, ask: str = "", skip: 
 
     data = content(path)
     try:
-        formulas = _check_members(path, data)
+        with ZipFile(BytesIO(data)) as archive:
+            members = archive.infolist()
+            Limit.current(TIMES).check(path, sum(member.file_size for member in members), " unpacked")
+            sheets = [member for member in members if member.filename.endswith(".xml")]
+            lack_values = any(_NOT_STORED.search(archive.read(member)) for member in sheets)
         book = openpyxl.load_workbook(BytesIO(data), read_only=True, data_only=True)
         sheet_chosen = _choose_sheet(path, book.worksheets, sheet, ask)
         before, text, longest = _as_text(path, sheet_chosen, skip)
@@ -307,7 +305,7 @@ def read_sheet(path: Path, sheet: str | int | None = None, ask: str = "", skip: 
             f"{path}: a spreadsheet keeps {KEPT_DIGITS} digits of a number, and there are longer ones, such as "
             f"'{longest}': write codes as text"
         )
-    if formulas:
+    if lack_values:
         table.notes.append(
             f"{path}: formulas without a stored value are read as empty cells (a spreadsheet program stores values "
             "when it saves a file)"
@@ -315,21 +313,13 @@ def read_sheet(path: Path, sheet: str | int | None = None, ask: str = "", skip: 
     return table
 
 
-def _check_members(path: Path, data: bytes) -> bool:
-    """See that a file is within the limit; whether its formulas lack values."""
-    with ZipFile(BytesIO(data)) as archive:
-        members = archive.infolist()
-        Limit.current(TIMES).check(path, sum(member.file_size for member in members), " unpacked")
-        sheets = [member for member in members if member.filename.endswith(".xml")]
-        return any(_NOT_STORED.search(archive.read(member)) for member in sheets)
-
-
 def _choose_sheet(path: Path, sheets: list[Any], sheet: str | int | None, ask: str) -> Any:
     names = [each.title for each in sheets]
     for each in sheets:
         each.reset_dimensions()  # what a file says of them may be wrong
     if sheet is None:
-        filled = [each for each in sheets if any(any(map(_is_there, row)) for row in each.iter_rows(values_only=True))]
+        rows_by_sheet = ((each, each.iter_rows(values_only=True)) for each in sheets)
+        filled = [each for each, rows in rows_by_sheet if any(v not in (None, "") for row in rows for v in row)]
         if len(filled) > 1:
             # a name where that needs no quotes
             name = filled[0].title
@@ -346,10 +336,6 @@ def _choose_sheet(path: Path, sheets: list[Any], sheet: str | int | None, ask: s
     if str(sheet).isdecimal() and 1 <= int(sheet) <= len(sheets):
         return sheets[int(sheet) - 1]
     raise DataError(f"data.sheet={sheet}: {path} has no such sheet; expected one of {list_names(names)}, or its number")
-
-
-def _is_there(value: object) -> bool:
-    return value is not None and value != ""
 
 
 def _as_text(path: Path, sheet: Any, skip: tuple[int, int]) -> tuple[int, bytes, float]:

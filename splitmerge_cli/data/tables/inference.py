@@ -196,9 +196,7 @@ class Reading:
 
 
 def infer(cells: Cells, key: str, chosen: bool = False) -> Reading:
-    """Read a column by the rules; `key`: the column as it is typed, `chosen`: the user names it among those to read,
-    so that it is no id.
-    """
+    """Read a column by the rules; `key`: the column as it is typed, `chosen`: the user names it, so it is no id."""
     name = (cells.table.names or [""] * (cells.j + 1))[cells.j]
     if not cells.present:
         return Reading(why="it holds no value")
@@ -222,8 +220,7 @@ def infer(cells: Cells, key: str, chosen: bool = False) -> Reading:
 
 
 def _warn_of_rounding(cells: Cells, reading: Reading) -> Reading:
-    """A column of numbers that are no quantities, with a warning where they may have been whole numbers with more
-    digits before they came here."""
+    """A column of numbers that are no quantities, with a warning where they may have been longer before."""
     assert cells.numbers is not None
     present = cells.numbers[~cells.missing]
     if (reading.type is not None and not reading.type.levels) or np.abs(present).max() < EXACT:

@@ -159,8 +159,7 @@ class NoMixedTable(DataError):
 
 
 class RefusedTable(DataError):
-    """A table that is not read as it is: the `problem`, whose parts are lines, and overrides, each of which reads the
-    table."""
+    """A table that is not read as it is: the `problem`, whose parts are lines, and overrides that read it."""
 
     def __init__(self, message: str, problem: str, overrides: Sequence[str]) -> None:
         super().__init__(message)
@@ -169,8 +168,7 @@ class RefusedTable(DataError):
 
 class RejectedColumns(RefusedTable):
     """Columns that no type fits: the problem of the first, the columns to leave out, with the ones that the user leaves
-    out (none if the user chose the columns), and overrides, each of which reads the table.
-    """
+    out (none if the user chose the columns), and overrides."""
 
     def __init__(self, message: str, problem: str, drop: list[str | int], overrides: Sequence[str]) -> None:
         super().__init__(message, problem, overrides)

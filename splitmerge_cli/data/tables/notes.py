@@ -56,9 +56,8 @@ def ask_kinds(question: str, *told: Any) -> tuple[str, str]:
 
 
 def check_names(table: Table) -> None:
-    """Tell columns that share a name apart; one that holds the same cells as the first of its name is left out. Raises
-    a `DataError` if a row holds the names of the columns again, as files do that were put together of several.
-    """
+    """Tell columns that share a name apart; one that holds the same cells as the first of its name is left out. Rows
+    that hold the names again, as in files that were put together of several, are refused."""
     table.tell_names_apart()
     leave_out_copies(table, lambda j, k: _are_same(table.columns[j], table.columns[k]))
     names = [name.strip() for name in table.written or []]
@@ -140,8 +139,7 @@ def note_rounding(table: Table, j: int, also: Sequence[str | int | float] = ()) 
 
 def written_column(table: Table, j: int, also: Sequence[str | int | float] = ()) -> pa.ChunkedArray | None:
     """A column of text with currencies, units and the like as numbers, null where a cell is missing, with a note; None
-    of any other column. Raises a `DataError` if its cells do not agree on how numbers are written.
-    """
+    of any other column."""
     cells = cells_of(table, j, also)
     if cells.text is None or cells.is_number is None:
         return None
@@ -208,8 +206,8 @@ def note_left_out(
 
 
 def note_total(table: Table, columns: Sequence[int], x: NDArray[Any]) -> None:
-    """Note that the last row holds the sums of the others in two of the `columns` (with their numbers `x`) or more, or
-    in the only one."""
+    """Note that the last row holds the sums of the others in two of the `columns` (numbers `x`) or more, or in the only
+    one."""
     if len(x) < LEAST_ROWS or x.size > BLOCK:
         return
     others, last = x[:-1].astype(np.float64), x[-1].astype(np.float64)
@@ -224,9 +222,8 @@ def note_total(table: Table, columns: Sequence[int], x: NDArray[Any]) -> None:
 
 
 def note_classes(table: Table, columns: Sequence[int], x: NDArray[Any]) -> None:
-    """Note which of the `columns` (positions, with their numbers or codes `x`) are read as data though their names say
-    that they hold the classes of the rows.
-    """
+    """Note which of the `columns` (positions, with their numbers or codes `x`) are data by name the classes of the
+    rows."""
     if len(columns) < 2 or not table.names:
         return
     for d, j in enumerate(columns):
@@ -370,13 +367,9 @@ class _Number:
         self.forms = {"{}": (cells, np.full(len(cells), step / 2 + EXACT * np.abs(present).max()))}
         if present.min() > 0:
             self.forms["log({})"] = (np.log(cells), self.forms["{}"][1] / cells)
-        self.units = {form: _as_unit(values) for form, (values, _) in self.forms.items()}
-
-
-def _as_unit(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Values of mean 0 and length 1, so that a product is a correlation; a missing one counts as the mean."""
-    centred = np.nan_to_num(values - np.nanmean(values))
-    return centred / np.linalg.norm(centred)
+        # of mean 0 and length 1, so that a product is a correlation; a missing value counts as the mean
+        centred = {form: np.nan_to_num(values - np.nanmean(values)) for form, (values, _) in self.forms.items()}
+        self.units = {form: values / np.linalg.norm(values) for form, values in centred.items()}
 
 
 def _is_multiple(values: NDArray[np.float64], step: float) -> bool:

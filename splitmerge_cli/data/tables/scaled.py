@@ -419,9 +419,7 @@ class Matrix(Table):
 
 
 def read_numbers(path: Path) -> Matrix | None:
-    """The array ``[N]`` or ``[N, columns]`` of float64 or float32 in an .npy file; None if it holds another type.
-    Raises a `DataError` for no readable .npy file, or an array of more dimensions.
-    """
+    """The array ``[N]`` or ``[N, columns]`` of float64 or float32 in an .npy file; None if it holds another type."""
     array = load_npy(path, mapped_from=MAPPED)
     if array.dtype not in (np.float64, np.float32):
         return None

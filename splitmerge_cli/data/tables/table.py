@@ -184,19 +184,21 @@ class Table:
                 why = f"has no name and counts the rows from {start}"
             elif items and self.item_names is None and (names := self.row_names(j)):
                 self.item_names, why = names, "has no name and a different word in every row, the names of the items"
-            elif items and (names := _row_numbers(self.cells(j))):
-                self.item_names = self.item_names or names
-                why = "has no name and a different whole number in every row, the names of the items"
             else:
-                place = self.place(_first_uncounted(self.cells(j)), j)
-                unnamed_data = "the column has no name and does not count the rows"
-                raise received.DataError(f"{place}: {unnamed_data}; expected {ask.format(n=j + 1)}")
+                cells = [str(cell).strip() for cell in self.cells(j).to_pylist()]
+                if not (items and len(set(cells)) == len(cells) >= NUMBERED and all(map(str.isdecimal, cells))):
+                    start = next((start for start in (0, 1) if cells and _is(cells[0], start)), 0)
+                    uncounted = next((i for i, cell in enumerate(cells) if not _is(cell, start + i)), 0)
+                    unnamed_data = "the column has no name and does not count the rows"
+                    raise received.DataError(
+                        f"{self.place(uncounted, j)}: {unnamed_data}; expected {ask.format(n=j + 1)}"
+                    )
+                self.item_names = self.item_names or cells
+                why = "has no name and a different whole number in every row, the names of the items"
             self.notes.append(f"{self.path}: {self.column(j)} {why}: it is left out ({reads})")
 
     def leave_out_blank(self, blank: Collection[int], ask: str) -> None:
-        """Note which of the `blank` columns are left out; a `DataError`, as of `leave_out`, where one holds a cell
-        after all.
-        """
+        """Note which of the `blank` columns are left out; one that holds a cell after all is refused."""
         for j in blank:
             column = self.cells(j)
             held = pc.not_equal(pc.utf8_length(pc.utf8_trim_whitespace(column)), 0)
@@ -290,19 +292,6 @@ def _count_start(column: pa.ChunkedArray) -> int | None:
     return start if pc.all(same, skip_nulls=False).as_py() else None
 
 
-def _row_numbers(column: pa.ChunkedArray) -> list[str] | None:
-    """The cells of a column if they are whole numbers, `NUMBERED` at least, another one in each row; None if not."""
-    cells = [str(cell).strip() for cell in column.to_pylist()]
-    return cells if len(set(cells)) == len(cells) >= NUMBERED and all(map(str.isdecimal, cells)) else None
-
-
-def _first_uncounted(column: pa.ChunkedArray) -> int:
-    """Position of the first cell that does not count the rows on from 0 or 1; 0 where there is no cell."""
-    cells = [str(cell).strip() for cell in column.to_pylist()]
-    start = next((start for start in (0, 1) if cells and _is(cells[0], start)), 0)
-    return next((i for i, cell in enumerate(cells) if not _is(cell, start + i)), 0)
-
-
 def _is(cell: str, number: int) -> bool:
     return cell in (str(number), f"{number}.0")
 
@@ -343,7 +332,7 @@ def long_digits(column: pa.ChunkedArray, also: Sequence[str | int | float] = ())
     kind, types = column.type, pa.types
     text = column
     if types.is_integer(kind):
-        if kind.bit_width < 64 or not _loses_digits(column):
+        if kind.bit_width < 64 or values.first_rounded(arrow.numbers_of(column.drop_null())) is None:
             return None
         text = pc.cast(column, pa.string())
     elif types.is_decimal(kind):
@@ -351,11 +340,6 @@ def long_digits(column: pa.ChunkedArray, also: Sequence[str | int | float] = ())
     elif not (types.is_string(kind) or types.is_large_string(kind)):
         return None
     return text if has_long_digits(pc.utf8_trim_whitespace(text), also) else None
-
-
-def _loses_digits(column: pa.ChunkedArray) -> bool:
-    """Whether a column of 64-bit whole numbers has one that is no float64."""
-    return values.first_rounded(arrow.numbers_of(column.drop_null())) is not None
 
 
 def has_long_digits(text: pa.ChunkedArray, also: Sequence[str | int | float] = ()) -> bool:

@@ -7,7 +7,7 @@ line by line, to name the first offending row (line of the file, counted from 1)
 import csv as csv_module
 import re
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from io import BytesIO, TextIOWrapper
 from itertools import islice, product
@@ -252,7 +252,10 @@ class Text(Table):
             if block > usual and "straddling" not in str(failure):
                 continue
             types = {str(j): kind.get(j, pa.string()) for j in columns_asked}
-            self._check_cells(types.values())
+            # short cells may take more memory than the limit once they are parsed
+            each = sum(4 if one == pa.string() else one.bit_width // 8 for one in types.values())
+            lines = max(self.data.count(b"\n"), self.data.count(b"\r")) + 1
+            Limit.current().check(self.path, lines * each, " as cells")
             try:
                 if self.width >= WIDE and (wide := self._cell_by_cell(kind, columns_asked, missing)):
                     parsed, self._block = wide
@@ -297,18 +300,10 @@ class Text(Table):
             ),
         )
 
-    def _check_cells(self, types: Collection[pa.DataType]) -> None:
-        """Reject a text whose short cells take more memory than the limit once they are parsed."""
-        each = sum(4 if kind == pa.string() else kind.bit_width // 8 for kind in types)
-        lines = max(self.data.count(b"\n"), self.data.count(b"\r")) + 1
-        Limit.current().check(self.path, lines * each, " as cells")
-
     def _cell_by_cell(
         self, kind: Mapping[int, pa.DataType], columns_asked: list[int], missing: Sequence[str] | None
     ) -> tuple[dict[int, pa.ChunkedArray], tuple[dict[int, int], NDArray[Any]]] | None:
-        """The columns of strings, and the others as one array of numbers; None if that takes the parser's reading.
-        Raises pyarrow's ArrowInvalid for a ragged row, or a cell that does not fit.
-        """
+        """The columns of strings, and the others as one array of numbers; None if that takes the parser's reading."""
         numeric, words = [j for j in columns_asked if j in kind], [j for j in columns_asked if j not in kind]
         start = 0
         for _ in range(self.first - 1 - self.before):

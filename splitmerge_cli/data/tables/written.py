@@ -52,9 +52,8 @@ PIVOT = 69
 
 
 class Written(NamedTuple):
-    """A converted column: float64 ``[N]``, NaN where a cell is missing, and their unit, if they have one; without
-    values, the first row that stands against it and what was expected there.
-    """
+    """A converted column: float64 ``[N]``, NaN where a cell is missing, and their unit, if any; without values, the
+    first row that stands against it and what was expected there."""
 
     values: NDArray[np.float64] | None
     row: int = 0

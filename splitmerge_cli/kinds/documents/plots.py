@@ -19,8 +19,8 @@ from splitmerge_cli.analysis.plots.style import FULL, colour_of, footnote, plain
 from splitmerge_cli.diagnostics.cluster_table import count_of, number_clusters
 from splitmerge_cli.kinds.documents import PERPLEXITY, TOPIC_SIZES, TOPIC_WORDS, TOPICS
 from splitmerge_cli.kinds.documents.topics import LARGE, MATCHED, Match, Topics, from_words, match, shorten_word
+from splitmerge_cli.runs.initial import dataset_of
 from splitmerge_cli.runs.store.read import Run
-from splitmerge_cli.runs.stored import dataset_of
 
 SHOWN = 12
 """Topics that are drawn at most, the largest."""

@@ -230,12 +230,18 @@ static inline int64_t pairs_of(const form_t *f, const row_t *r, ptrdiff_t k)
     return pairs_between(r->n0[k] + r->d0, r->n1[k] + r->d1, r->b0, r->b1, f->sided);
 }
 
-/* `term` of every block of a row but those left out, where a cell is a number; `near` a constant in it. */
-#define EACH_PLAIN(near, term) \
+/* `term` of every block of a row but those left out, where a cell is a number; what it is given is constant. */
+#define EACH(near, term) \
     for (ptrdiff_t k = 0; k < K; k++) \
         if (k != a && k != b) { \
             term(near) \
         }
+#define EACH_PLAIN(term) \
+    if (part->near) { \
+        EACH(1, term) \
+    } else { \
+        EACH(0, term) \
+    }
 
 /* Edges that are Bernoulli, and all known. */
 #define PLAIN(near) out[k] += exact_lik(part, row[k] + add[k * step], (n0[k] + d0) * b0, near);
@@ -249,11 +255,8 @@ SCALAR static void add_exact(const form_t *f, const part_t *part, row_t r, int64
         for (ptrdiff_t k = 0; k < K; k++)
             if (k != a && k != b)
                 out[k] += exact_lik(part, row[k * V] + add[k * step], pairs_of(f, &r, k) << part->corrected, 0);
-    } else if (part->near) {
-        EACH_PLAIN(1, PLAIN)
-    } else {
-        EACH_PLAIN(0, PLAIN)
-    }
+    } else
+        EACH_PLAIN(PLAIN)
 }
 
 /* The logarithms of the rates of eight blocks from `first` on, up to the last. */
@@ -338,11 +341,7 @@ SCALAR static int64_t sum_plain(const form_t *f, const row_t *r)
     const int32_t *n0 = r->n0;
     const int64_t b0 = r->b0;
     int64_t total = 0;
-    if (part->near) {
-        EACH_PLAIN(1, SUM)
-    } else {
-        EACH_PLAIN(0, SUM)
-    }
+    EACH_PLAIN(SUM)
     return total;
 }
 
@@ -366,11 +365,7 @@ SCALAR static void add_plain(const form_t *f, const row_t *r, const int64_t *res
     const int64_t *restrict row = r->row;
     const int32_t *restrict n0 = r->n0;
     const int64_t d0 = r->d0, b0 = r->b0, more = *r->add;
-    if (part->near) {
-        EACH_PLAIN(1, GAINS)
-    } else {
-        EACH_PLAIN(0, GAINS)
-    }
+    EACH_PLAIN(GAINS)
 }
 
 /* out[k] += of each block of a row, less zero[k], which is that without `add`, one cell for all. Of many parts most
@@ -422,11 +417,7 @@ SCALAR static int64_t add_own(const form_t *f, const int64_t *restrict row, cons
     const part_t *part = f->part;
     const ptrdiff_t b = a;
     int64_t stay = 0;
-    if (part->near) {
-        EACH_PLAIN(1, OWN)
-    } else {
-        EACH_PLAIN(0, OWN)
-    }
+    EACH_PLAIN(OWN)
     return stay;
 }
 

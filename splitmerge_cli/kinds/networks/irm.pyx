@@ -70,6 +70,8 @@ cdef enum:
     MANY = 1 << 16
     # columns behind the live ones that a sampler may use
     SCRATCH = 6
+    # numbers of a cell for each of which it is kept what one more adds
+    MOST_UNITS = 2
     # log2 of what a block of both kinds of nodes costs, in units: far beyond RANGE of ``layout.py``
     PENALTY = 58
 
@@ -83,9 +85,9 @@ cdef class IRM(Coupled):
 
     Cost: an item against all K blocks O(degree + K touched), touched being the number of blocks that hold neighbours of
     it (at most the degree); against a block of a state O(touched); a change of the partition O(degree + K); an item
-    against a staged block O(degree + K); a set of items against all blocks O(degrees + K^2). Memory: 24 bytes, and 8
-    for each number of a cell, a block and block; shared by the models of the same network, 4 bytes an edge and
-    direction (16 where edges are more than that), and tables of at most 4 million numbers.
+    against a staged block O(degree + K); a set of items against all blocks O(degrees + K^2). Memory: 16 bytes, and 8
+    for each number of a cell (of one or two up to 24), a block and block; shared by the models of the same network, 4
+    bytes an edge and direction (16 where edges are more than that), and tables of at most 4 million numbers.
     Source: Kemp et al. 2006, section 2; Herlau et al. 2014, section 3.2; Karrer & Newman 2011; mathematics:
     docs/derivations.md.
     """
@@ -123,7 +125,8 @@ cdef class IRM(Coupled):
     cdef int64_t *cells                 # [cap, cap, V]
     cdef int64_t *zero                  # [cap, cap] zero[j, k]: block j with block k of one more node without edges
     cdef int64_t *now                   # [cap, cap] now[j, k]: block j with block k; symmetric
-    cdef int64_t *single                # [cap, cap] what one edge more adds to `zero`; NULL unless plain
+    cdef int64_t *single                # [units, cap, cap] what one more in a number of the cell of j adds to `zero`
+    cdef int units                      # numbers of a cell where that is kept: V of few that are sums of edges; or 0
     cdef double *logs                   # [cap, n_logs, cap] of the rates of block j and block k with one more node
     cdef int n_logs
     cdef double *log_room               # [n_logs, cap]
@@ -281,6 +284,9 @@ cdef class IRM(Coupled):
                 self._fill(&part.all_levels, given["alpha"] * len(layer.levels), len(layer.ends) + 2)
         part = self.form.part
         self.form.plain = self.V == 1 and part.edges == EXACT_EDGES and not self.sided
+        if self.V <= MOST_UNITS and not self.sided:
+            # else numbers are sums of values too, or of unknown pairs
+            self.units = self.V if self.V == sum(layer.directed + 1 for layer in relations.layers) else 0
         if sizes.corrected:
             self.G = data.degree.shape[1]
             by_size = share(degree_tables, N, self.propensity)
@@ -409,20 +415,18 @@ cdef class IRM(Coupled):
     # -- statistics
     cdef int grow(self, Py_ssize_t cap) except -1:
         cdef Py_ssize_t k, old = self.cap, width = 8 * self.V
-        if <int64_t> cap * cap * (width + 16 + 8 * (self.n_logs + self.form.plain)) > <int64_t> 1 << 31:
+        if <int64_t> cap * cap * (width + 16 + 8 * (self.n_logs + self.units)) > <int64_t> 1 << 31:
             raise MemoryError(f"more than {old - SCRATCH} blocks at a time")
         Coupled.grow(self, cap)
         self.cells = <int64_t *> self.memory.larger_rows(self.cells, old * width, cap * width, old, cap)
         self.zero = <int64_t *> self.memory.larger_rows(self.zero, old * 8, cap * 8, old, cap)
         self.now = <int64_t *> self.memory.larger_rows(self.now, old * 8, cap * 8, old, cap)
-        if self.form.plain:
-            self.single = <int64_t *> self.memory.larger_rows(self.single, old * 8, cap * 8, old, cap)
+        self.single = <int64_t *> self.memory.larger(self.single, 0, cap * self.units * cap * 8)
+        self.logs = <double *> self.memory.larger(self.logs, 0, cap * self.n_logs * cap * 8)
+        for k in range(self.K):
+            self.change(k)
         if self.columns is not None:
             self.columns._reserve(cap + 1)
-        if self.n_logs:
-            self.logs = <double *> self.memory.larger(self.logs, 0, cap * self.n_logs * cap * 8)
-            for k in range(self.K):
-                self.change(k)
         return 0
 
     cdef inline int64_t *cell(self, Py_ssize_t k, Py_ssize_t j) noexcept nogil:
@@ -645,14 +649,24 @@ cdef class IRM(Coupled):
         row.K = self.sizes_seen(k, &row.n0, &row.n1)
         return row
 
+    cdef inline int64_t gain_against(self, Py_ssize_t k, Py_ssize_t own, int64_t a0, int64_t a1, int64_t d0,
+                                     int64_t d1, int64_t b0, int64_t b1) noexcept nogil:
+        """What the item looked at, d0 and d1 nodes of either kind, adds to column k of a0 and a1 against its own, of b0
+        and b1 without it."""
+        cdef int64_t[MOST_SLOTS] rest
+        cdef int64_t[MOST_SLOTS] whole
+        cdef Py_ssize_t v
+        for v in range(self.V):
+            rest[v] = self.cell(k, own)[v] - self.count[k * self.V + self.mirror[v]]
+            whole[v] = rest[v] + self.count[own * self.V + v]
+        return self.log_cell(whole, a0 + d0, a1 + d1, b0, b1) - self.log_cell(rest, a0, a1, b0, b1)
+
     cdef int64_t gain(self, Py_ssize_t i, Py_ssize_t k, Py_ssize_t own) noexcept nogil:
         """Log likelihood that item i, looked at, adds in column k, in units; `own`, unless -1, is the column that
         counts it, and is taken without it."""
         cdef row_t row = self.row_seen(k)
-        cdef Py_ssize_t v, end = row.K
-        cdef int64_t d1 = self.side[i], d0 = 1 - d1, total, b0, b1
-        cdef int64_t[MOST_SLOTS] rest
-        cdef int64_t[MOST_SLOTS] whole
+        cdef Py_ssize_t end = row.K
+        cdef int64_t d1 = self.side[i], d0 = 1 - d1, total
         if k == own:
             total = self.log_within(k) - self.log_within_changed(i, k, -1) + sum_row(&self.form, &row, self.without)
             self.fill_rest(k, end)
@@ -661,12 +675,8 @@ cdef class IRM(Coupled):
         total = self.log_within_changed(i, k, 1) - self.log_within(k)
         if 0 <= own < end:
             # without the item, which the cell counts with column k
-            row.b, b0, b1 = own, row.n0[own] - d0, row.n1[own] - d1
-            for v in range(self.V):
-                rest[v] = self.cell(k, own)[v] - self.count[k * self.V + self.mirror[v]]
-                whole[v] = rest[v] + self.count[own * self.V + v]
-            total += (self.log_cell(whole, row.b0 + d0, row.b1 + d1, b0, b1)
-                      - self.log_cell(rest, row.b0, row.b1, b0, b1))
+            row.b = own
+            total += self.gain_against(k, own, row.b0, row.b1, d0, d1, row.n0[own] - d0, row.n1[own] - d1)
         total -= sum_row(&self.form, &row, self.without)
         row.add, row.every, row.b0, row.b1 = self.count, True, row.b0 + d0, row.b1 + d1
         return total + sum_row(&self.form, &row, self.without)
@@ -748,8 +758,8 @@ cdef class IRM(Coupled):
                     self.logs[(k * self.n_logs + p) * cap + d] = self.log_room[p * cap + k]
             self.base[d] = total
             self.listed[d] = True
-            if self.form.plain:
-                self.fill_single(d)
+            for p in range(self.units):
+                self.fill_single(d, p)
         for p in range(1 + self.sided):
             row = self.row_of(self.nothing, self.nothing, -1, 1 - p, p)
             fill_row(&self.form, &row, NULL, 0, self.lone + p * cap)
@@ -758,20 +768,35 @@ cdef class IRM(Coupled):
                 self.all_lone[p] += self.lone[p * cap + k]
         self.any_changed = False
 
-    cdef void fill_single(self, Py_ssize_t d) noexcept nogil:
-        """Renew `single` where block d is one of the two."""
-        cdef int64_t[1] edge
-        cdef int64_t *single = self.single + d * self.cap
+    cdef void fill_single(self, Py_ssize_t d, Py_ssize_t v) noexcept nogil:
+        """Renew `single` of number v where block d is one of the two."""
+        cdef int64_t[MOST_UNITS] edge
+        cdef int64_t *single = self.single + v * self.cap * self.cap
+        cdef int64_t *of_row = single + d * self.cap
         cdef Py_ssize_t k
-        edge[0] = 1
-        cdef row_t row = self.row_of(self.cell(d, 0), edge, d, self.n0[d] + 1, 0)
-        fill_row(&self.form, &row, NULL, 0, self.with_it)
+        memset(edge, 0, MOST_UNITS * sizeof(int64_t))
+        edge[self.mirror[v]] = 1
+        cdef row_t row = self.row_of(self.cell(d, 0), edge, d, self.grown0[d], 0)
+        fill_row(&self.form, &row, self.log_room, self.cap, self.with_it)
+        edge[self.mirror[v]] = 0
+        edge[v] = 1
         row.n0, row.b0 = self.grown0, self.n0[d]
-        fill_row(&self.form, &row, NULL, 0, single)
+        fill_row(&self.form, &row, self.logs + d * self.n_logs * self.cap, self.cap, of_row)
         for k in range(self.K):
-            single[k] -= self.zero[d * self.cap + k]
-            self.single[k * self.cap + d] = self.with_it[k] - self.zero[k * self.cap + d]
-        single[d] = 0
+            of_row[k] -= self.zero[d * self.cap + k]
+            single[k * self.cap + d] = self.with_it[k] - self.zero[k * self.cap + d]
+        of_row[d] = 0
+
+    cdef inline const int64_t *unit_gains(self, Py_ssize_t j, const int64_t *seen_from) noexcept nogil:
+        """What the cell of block j gains by these numbers in addition, against every block, where it is kept; else
+        NULL."""
+        cdef Py_ssize_t v, found = 0
+        cdef int64_t total = 0
+        for v in range(self.units):
+            total += seen_from[v]
+            if seen_from[v]:
+                found = v
+        return self.single + (found * self.cap + j) * self.cap if total == 1 else NULL
 
     cdef int64_t score_all(self, Py_ssize_t i) noexcept nogil:
         """Fill `score` with what item i adds to each block that does not count it, in units; returns what it adds as
@@ -783,6 +808,7 @@ cdef class IRM(Coupled):
                            or self.has_loops and self.loop_start[i + 1] > self.loop_start[i])
         cdef int64_t *score = self.score
         cdef const int64_t *c
+        cdef const int64_t *kept
         cdef const int64_t *zero
         cdef const int64_t *now
         cdef int64_t[MOST_SLOTS] seen_from
@@ -800,10 +826,11 @@ cdef class IRM(Coupled):
                 continue
             if not every:
                 score[j] += self.log_within_changed(i, j, 1) - self.zero[j * cap + j]
-            if self.form.plain and c[0] == 1:
-                add_numbers(self.single + j * cap, K, score)
-                continue
             self.turn(seen_from, c)
+            kept = self.unit_gains(j, seen_from)
+            if kept != NULL:
+                add_numbers(kept, K, score)
+                continue
             row = self.row_of(self.cell(j, 0), seen_from, j, b0, b1)
             row.b, row.d0, row.d1 = own, d0, d1
             add_gains(&self.form, &row, self.zero + j * cap, self.logs + j * self.n_logs * cap, cap, score)
@@ -839,26 +866,25 @@ cdef class IRM(Coupled):
         """`score_all` for one block k other than `own`, of item i, looked at."""
         cdef Py_ssize_t t, j, v
         cdef int64_t total = self.base[k] + self.log_within_changed(i, k, 1) - self.zero[k * self.cap + k]
-        cdef int64_t a = self.n0[k], n
+        cdef int64_t a = self.n0[k]
         cdef const int64_t *c
-        cdef int64_t[MOST_SLOTS] rest
+        cdef const int64_t *kept
+        cdef int64_t[MOST_SLOTS] seen_from
         cdef int64_t[MOST_SLOTS] whole
         for t in range(self.n_touched):
             j = self.touched[t]
             if j == k or j == own:
                 continue
             c = self.count + j * self.V
-            if self.form.plain and c[0] == 1:
-                total += self.single[j * self.cap + k]
+            self.turn(seen_from, c)
+            kept = self.unit_gains(j, seen_from)
+            if kept != NULL:
+                total += kept[k]
                 continue
             for v in range(self.V):
                 whole[v] = self.cell(k, j)[v] + c[v]
             total += self.log_cell(whole, a + 1, 0, self.n0[j], 0) - self.zero[j * self.cap + k]
-        n = self.n0[own] - 1
-        for v in range(self.V):
-            rest[v] = self.cell(k, own)[v] - self.count[k * self.V + self.mirror[v]]
-            whole[v] = rest[v] + self.count[own * self.V + v]
-        total += self.log_cell(whole, a + 1, 0, n, 0) - self.log_cell(rest, a, 0, n, 0)
+        total += self.gain_against(k, own, a, 0, 1, 0, self.n0[own] - 1, 0)
         return total + self.now[own * self.cap + k] - self.zero[own * self.cap + k]
 
     cdef inline int64_t of_lone(self, Py_ssize_t i) noexcept nogil:

@@ -22,11 +22,10 @@ from numpy.typing import NDArray
 from scipy import special
 
 from splitmerge_cli.kinds.networks.data import COUNT, LEVELS, REAL, Relation, Relations
+from splitmerge_cli.kinds.networks.layout import CORRECTED
 
 Array = NDArray[np.float64]
 Pairs = NDArray[np.int32]
-CORRECTED = "corrected"
-"""``model.degrees``: expected numbers of edges are in proportion to propensities of the nodes."""
 
 
 @dataclass(frozen=True)

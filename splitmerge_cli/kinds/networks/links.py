@@ -27,9 +27,9 @@ from splitmerge_cli.kinds.networks.link_scores import (
 from splitmerge_cli.kinds.networks.readers.adjacency import simple_graph
 from splitmerge_cli.runs import checks
 from splitmerge_cli.runs.draws import State, states_of
+from splitmerge_cli.runs.initial import dataset_of, specification_of
 from splitmerge_cli.runs.store.files import write_text
 from splitmerge_cli.runs.store.read import Run
-from splitmerge_cli.runs.stored import dataset_of, specification_of
 
 Draw = tuple[NDArray[np.int64], Mapping[str, Any]]
 """Labels from 0, and the options of the model."""

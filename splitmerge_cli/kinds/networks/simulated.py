@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.core.simulation import Array, Given, Labels, Rng, sparse
+from splitmerge_cli.core.simulation import Array, Given, Rng
 from splitmerge_cli.kinds.networks.data import FORMS, network_of
 from splitmerge_cli.kinds.networks.layout import BINARY, CORRECTED, COUNT, LEVELS, PLAIN, REAL
+from splitmerge_cli.kinds.networks.readers.adjacency import simple_graph
 
 Pairs = NDArray[np.int64]
 MOST_PAIRS = 4_000_000
@@ -26,7 +27,8 @@ def simulate_network(rng: Rng, given: Given) -> Any:
     """A network as the model reads it: the matrix of a simple one, else relations."""
     is_simple = given.data.relations is None and given.options.get("degrees", PLAIN) == PLAIN
     is_simple = is_simple and given.options.get("density") is None
-    return simulate_ties(rng, given) if is_simple else simulate_relations(rng, given)
+    drawn = simulate_relations(rng, given)
+    return simple_graph(drawn) if is_simple else drawn
 
 
 def simulate_relations(rng: Rng, given: Given) -> Any:
@@ -279,48 +281,3 @@ class _Layer:
         shares = np.stack([self._mirror(self.rng.gamma(self.options["alpha"] + of_level)) for of_level in counts])
         through = np.cumsum(np.maximum(shares, 1e-300), axis=0)[:, self.labels[ends[:, 0]], self.labels[ends[:, 1]]]
         return (self.rng.random(len(ends)) * through[-1] >= through[:-1]).sum(axis=0).astype(np.float64)
-
-
-MOST_NODES = 2_000
-"""Nodes of a network of which every pair is drawn; of a larger one the ties."""
-
-
-def simulate_ties(rng: Rng, given: Given) -> Any:
-    """Ties of a network: probabilities between blocks Beta(beta1 + ties, beta0 + gaps), then ties; as the data are."""
-    n, of, z = len(given.evidence), given.options, given.labels
-    size = np.bincount(given.evidence, minlength=given.K).astype(np.float64)
-    home = given.indicator
-    ties = np.asarray((home @ (given.data.values[:n, :n] @ home.T)).toarray(), dtype=np.float64)
-    pairs = np.outer(size, size)
-    # pairs within a block are counted twice
-    ties[np.diag_indices(given.K)] /= 2.0
-    pairs[np.diag_indices(given.K)] = size * (size - 1) / 2.0
-    p = np.triu(rng.beta(of["beta1"] + ties, of["beta0"] + (pairs - ties)))
-    p = np.maximum(p, p.T)
-    if len(z) > MOST_NODES:
-        return _draw_ties(rng, p, z)
-    upper = np.triu(rng.random((len(z),) * 2) < p[np.ix_(z, z)], 1).astype(np.uint8)
-    return sparse(upper + upper.T)
-
-
-def _draw_ties(rng: Rng, p: Array, z: Labels) -> Any:
-    """Ties, their number between two blocks binomial, and of that number any set of pairs alike: pairs are drawn with
-    replacement, those that are there left out, until there are as many."""
-    K, N, size = len(p), len(z), np.bincount(z)
-    order, first = np.argsort(z, kind="stable"), size.cumsum() - size
-    a, b = np.triu_indices(K)
-    number = rng.binomial(np.where(a == b, size[a] * (size[a] - 1) // 2, size[a] * size[b]), p[a, b])
-    keys, lacking = np.empty(0, dtype=np.int64), number
-    while lacking.any():
-        own, other = np.repeat(a, lacking), np.repeat(b, lacking)
-        i = rng.integers(size[own])
-        # within a block any other node
-        j = rng.integers(np.where(own == other, size[other] - 1, size[other]))
-        j += (own == other) & (j >= i)
-        ends = np.sort(np.stack([order[first[own] + i], order[first[other] + j]]), axis=0)
-        keys = np.unique(np.append(keys, ends[0] * N + ends[1]))
-        low, high = np.sort(z[np.stack(np.divmod(keys, N))], axis=0)
-        lacking = number - np.bincount(low * K + high, minlength=K * K)[a * K + b]
-    row, column = np.divmod(keys, N)
-    places = np.append(row, column), np.append(column, row)
-    return sparse((np.ones(2 * len(keys), dtype=np.uint8), places), shape=(N, N))

@@ -191,20 +191,9 @@ class Degrees:
         own, others = (f"{K} block{'s' * (K != 1)}" for K in self.blocks)
         if self.ahead <= ALIKE and self.blocks[0] < self.blocks[1]:
             return f"{self.taken}, which describes the network as well with {own} as {other} with {others}"
-        return (
-            f"{self.taken}, which describes the network better than {other}, by {self.ahead:.3f} nats an edge "
-            f"({own}, not {others})"
-        )
-
-    def as_records(self) -> list[dict[str, Any]]:
-        """Both forms, for the summary of a run; the one that is taken first."""
-        if self.problem:
-            return [{"degrees": self.taken, "problem": self.problem}]
-        forms = (self.taken, FORMS[self.taken == PLAIN])
-        return [
-            {"degrees": form, "blocks": K, "behind": behind}
-            for form, K, behind in zip(forms, self.blocks, (0.0, self.ahead), strict=True)
-        ]
+        blocks = f"both with {own}" if own == others else f"{own}, not {others}"
+        ahead = f"by {self.ahead:.3f} nats an edge"
+        return f"{self.taken}, which describes the network better than {other}, {ahead} ({blocks})"
 
 
 def compare_degrees(model: Component, dataset: Dataset) -> Degrees:

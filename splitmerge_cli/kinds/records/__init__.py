@@ -43,6 +43,7 @@ class Records(Kind):
     start = "splitmerge_cli.runs.starts:RowStart"
     # from a few random clusters records would first have to part
     init, has_near_pairs = "pairs", True
+    sampler, why_sampler = "sams", ": splits, merges and exchanges of near pairs"
     answers = "splitmerge_cli.kinds.records.entities:Entities"
     cases = "splitmerge_cli.kinds.records.generated:CASES"
     # matrices, trees and balls of thousands of entities show nothing

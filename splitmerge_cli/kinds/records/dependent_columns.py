@@ -8,7 +8,7 @@ Two measures, both above what chance makes:
   columns, and the share of the latter is compared with the share of duplicates, which have errors, too.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +51,7 @@ def find_followers(values: NDArray[np.int32], types: tuple[ColumnType, ...]) -> 
     by_chance = np.array([(p**2).sum() for p in shares]) * (1.0 - 1e-6)
     # a chain of columns is taken apart from its coarse end
     for parent in sorted(set(range(F)) - set(found), key=lambda f: (entropy[f], -f)):
-        pairs = _draw_pairs(values[:, parent], rng)
+        pairs = draw_pairs(values[:, parent], rng)
         for child in range(F):
             left = [f for f in range(F) if f not in (parent, child, *found)]
             if child not in found and (entropy[child], -child) < (entropy[parent], -parent) and left:
@@ -93,7 +93,7 @@ def _share_within(part: list[str], whole: list[str], is_date: bool) -> float:
     return (rate - by_chance) / (1.0 - by_chance) if rate > by_chance else 0.0
 
 
-def _draw_pairs(codes: NDArray[np.int32], rng: np.random.Generator) -> NDArray[np.int64]:
+def draw_pairs(codes: NDArray[np.signedinteger[Any]], rng: np.random.Generator) -> NDArray[np.int64]:
     """Pairs of records ``[pairs, 2]`` with the same value of a column."""
     records = rng.permutation(np.flatnonzero(codes >= 0))
     records = records[np.argsort(codes[records], kind="stable")]

@@ -1,6 +1,6 @@
 """Records: the columns of a table as fields of entities, by their cells; two files as sources.
 
-The rules, in this order, `find_followers` last; cells that are missing do not count:
+The rules, in this order, but for columns that mislead, which are found last; cells that are missing do not count:
 
 ==========================================================  ==================================================
 the column                                                  is read as
@@ -9,7 +9,8 @@ no value; one value                                         nothing: it is left 
 counts the rows; whole numbers that ascend; differs in      nothing: it is left out
 each row and is named as an id; is named as a source, a
 note or the time of an entry
-follows from other columns                                  nothing: it is left out
+describes the record: records that agree in all names       nothing: it is left out
+differ in it (`find_differing`); follows from others
 days of the calendar, all of them (also 19640229)           date
 whole numbers of five digits or more, of one length; digits string, a code
 of which one in `PADDED_SHARE` begins with 0, or that are
@@ -36,7 +37,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.dataset import READ_AS, Dataset, Labels
+from splitmerge_cli.data.dataset import READ_AS, ColumnType, Dataset, Labels
 from splitmerge_cli.data.reading import KindReading
 from splitmerge_cli.data.tables.cells import DATE, PADDED, Cells, cells_of, note_missing
 from splitmerge_cli.data.tables.columns import Wanted, codes, index, true_labels
@@ -46,7 +47,8 @@ from splitmerge_cli.data.tables.notes import note_left_out
 from splitmerge_cli.data.tables.table import Table, column_key, list_names, quote
 from splitmerge_cli.data.tables.written import DATE_TYPES, EPOCH, days_of_column, days_written
 from splitmerge_cli.data.values import notes_entry, positions_in, require, width_entry
-from splitmerge_cli.kinds.records.dependent_columns import Follows, find_followers
+from splitmerge_cli.kinds.records.dependent_columns import find_followers
+from splitmerge_cli.kinds.records.differing_columns import find_differing
 from splitmerge_cli.kinds.records.similar_values import code_fields, words_of
 from splitmerge_cli.overrides import shell_word, write
 from splitmerge_cli.received import DataError
@@ -76,7 +78,12 @@ ABOUT_RECORDS = re.compile(
     r"|(entry|creation|import|update|modification)[_ .-]?(date|time)|last[_ .-]?(update|change|modified)|timestamp"
 )
 """Names of columns that describe a record, not the entity: where it comes from, when it was made, notes on it."""
+_ABOUT = "it describes the record, not the entity"
 ABOUT = "its name says that it describes the record, not the entity"
+ABOUT_PEOPLE = re.compile(
+    r"(?i)birth|born|dob\b|\bbday|naiss|nacim|nascita|geburt|geboren|\b(sex|sexe|sexo|gender|geschlecht)\b"
+)
+"""Names of days and categories that distinguish the members of a family, who agree in all else."""
 CODE_NAMES = re.compile(
     r"(?i)(.*[_ .-])?(post(al)?[_ .-]?codes?|postcd|zip([_ .-]?(codes?|\d))?|plz|(tele)?phone|tel|mobile|fax|ssn|iban"
     r"|isbn|ean|(phone|telephone|mobile|fax|account|passport|licen[cs]e|tax|insurance)[_ .-]?(numbers?|nr|no|code))"
@@ -221,9 +228,8 @@ def read_records(table: Table, wanted: Wanted, N: int | None, name: str) -> Data
         reasons = "; ".join(f"{table.column(j)}: {why}" for j, why in left_out.items())
         raise DataError(f"{table.path}: no column is left for the data ({reasons}); expected one at least")
     values, types = code_fields([fields[j].words for j in read], [fields[j].type for j in read])
-    found = find_followers(values, types)
     kept = set(read) if wanted.columns is not None else {*type_by_column}
-    stays = _note_followers(table, {j: fields[j].type for j in read}, found, kept)
+    stays = _leave_out_misleading(table, values, types, read, kept)
     read, values, types = [read[d] for d in stays], values[:, stays], tuple(types[d] for d in stays)
     table.notes += [f"{table.path}: {table.column(j)}: {fields[j].note}" for j in read if fields[j].note]
     if len(read) == 1:
@@ -262,23 +268,39 @@ def read_records(table: Table, wanted: Wanted, N: int | None, name: str) -> Data
     )
 
 
-def _note_followers(
-    table: Table, types: Mapping[int, str], found: Mapping[int, Follows], kept: Collection[int]
+def _leave_out_misleading(
+    table: Table,
+    values: NDArray[np.int32],
+    types: Sequence[ColumnType],
+    read: Sequence[int],
+    kept: Collection[int],
 ) -> list[int]:
-    """Note the columns that follow from others, which `found` numbers among those that `types` names; returns the
-    numbers of those that stay: columns that follow from none, and those that the user has `kept`."""
-    read, why_by_column = list(types), dict[int, str]()
-    for d, follows in found.items():
-        j, others = read[d], list_names([table.column(read[f]) for f in follows.of])
-        why = f"it follows from {others} (share {follows.share:.2f})"
-        if j in kept:
+    """Note the columns that describe records, and those that follow from others; `values` ``[N, F]`` and `types` are
+    of the columns `read`. Returns the numbers of those that stay among these: the others and those that the user has
+    `kept`."""
+    names = [(table.names or [""] * (j + 1))[j].strip() for j in read]
+    exempt = [d for d, name in enumerate(names) if ABOUT_PEOPLE.search(name.replace("_", " "))]
+    why_by_number, harm_by_number = dict[int, str](), dict[int, str]()
+    for d, share in find_differing(values, types, exempt).items():
+        why_by_number[d] = (
+            f"records that agree in the other columns agree here in {share:.0%}, about as often as any two: {_ABOUT}"
+        )
+    rest = [d for d in range(len(read)) if d not in why_by_number]
+    for d, follows in find_followers(values[:, rest], tuple(types[d] for d in rest)).items():
+        others = list_names([table.column(read[rest[f]]) for f in follows.of])
+        why_by_number[rest[d]] = f"it follows from {others} (share {follows.share:.2f})"
+        harm_by_number[rest[d]] = " and would count twice"
+    why_left_out = dict[int, str]()
+    for d, why in why_by_number.items():
+        if (j := read[d]) in kept:
             skips = shell_word(f"data.types={{{column_key(table, j)}:{SKIP}}}")
-            table.notes.append(f"{table.path}: {table.column(j)}: {why}: they count twice ({skips} leaves it out)")
+            twice = ": they count twice" if d in harm_by_number else ""
+            table.notes.append(f"{table.path}: {table.column(j)}: {why}{twice} ({skips} leaves it out)")
         else:
-            why_by_column[j] = f"{why} and would count twice"
-    keeps = {j: f"data.types={{{column_key(table, j)}:{types[j]}}} keeps it" for j in why_by_column}
-    note_left_out(table, why_by_column, keeps)
-    return [d for d, j in enumerate(read) if j not in why_by_column]
+            why_left_out[j] = why + harm_by_number.get(d, "")
+    keeps = {j: f"data.types={{{column_key(table, j)}:{types[read.index(j)].type}}} keeps it" for j in why_left_out}
+    note_left_out(table, why_left_out, keeps)
+    return [d for d, j in enumerate(read) if j not in why_left_out]
 
 
 def read_sources(table: Table, wanted: Wanted) -> NDArray[np.int32] | None:

@@ -15,9 +15,9 @@ from splitmerge_cli.diagnostics.point_estimate import evenly_spaced
 from splitmerge_cli.kinds.tables.models.mixed_cells import FORMS_OF_COUNTS
 from splitmerge_cli.kinds.tables.quantities import TIE, ZEROS
 from splitmerge_cli.runs.answers import Answers
+from splitmerge_cli.runs.checks import has_many_copies
 from splitmerge_cli.runs.draws import State
 from splitmerge_cli.runs.grouping import join_apart, rows_apart
-from splitmerge_cli.runs.misfit import has_many_copies
 from splitmerge_cli.runs.store.schema import APART, WEIGHT
 from splitmerge_cli.runs.summaries import name_items
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.data.values import Scales, is_sparse, titles
 from splitmerge_cli.diagnostics.cluster_table import FIRST, number, number_clusters
-from splitmerge_cli.diagnostics.quantiles import student_quantile
+from splitmerge_cli.diagnostics.mixing import student_quantile
 from splitmerge_cli.extras import special
 
 MOST_CELLS = 20_000_000

@@ -28,6 +28,8 @@ class Tokens(Kind):
     name = "tokens"
     item = "token"
     model = "emm"
+    sampler, why_sampler = "independence", " (its proposals cross between modes of model=emm)"
+    sampler_crosses = True
     generator = "splitmerge_cli.kinds.tokens:generate"
     reading = "splitmerge_cli.kinds.tokens.reader:TokensReading"
     text_types = ("string",)

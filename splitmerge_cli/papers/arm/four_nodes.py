@@ -22,8 +22,8 @@ from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.verdicts import Verdict, by_noise, exactly
+from splitmerge_cli.runs.initial import dataset_of
 from splitmerge_cli.runs.store.read import Run
-from splitmerge_cli.runs.stored import dataset_of
 from splitmerge_cli.verify import transitions
 from splitmerge_cli.verify.enumerate import State, irm_log_weight, mixture_states, normalise, state_of
 

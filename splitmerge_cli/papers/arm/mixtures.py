@@ -19,8 +19,8 @@ from splitmerge_cli.papers.arm.tables import Entry
 from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.verdicts import Verdict, by_factor, by_majority, jackknife, judge_interval
+from splitmerge_cli.runs.initial import dataset_of
 from splitmerge_cli.runs.store.read import Run
-from splitmerge_cli.runs.stored import dataset_of
 
 SAMPLERS = ("gibbs", "sm", "arm")
 EXAMPLES = {f"jain_neal_example{k}": f"bernoulli example {k}" for k in (1, 2, 3)}

@@ -17,8 +17,8 @@ from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.lshsm.runs import FORMS, METHODS, data_of, is_stand_in, method_of, style_of
 from splitmerge_cli.papers.verdicts import Verdict, by_distance, by_sign, untestable
+from splitmerge_cli.runs.initial import dataset_of
 from splitmerge_cli.runs.store.read import Run
-from splitmerge_cli.runs.stored import dataset_of
 
 METRICS = ("nmi", "accuracy")
 SETTINGS = {

@@ -31,8 +31,8 @@ from splitmerge_cli.papers.smag.runs import (
     shares_map,
 )
 from splitmerge_cli.papers.verdicts import Verdict, by_majority, by_sign
+from splitmerge_cli.runs.initial import dataset_of
 from splitmerge_cli.runs.store.read import Run
-from splitmerge_cli.runs.stored import dataset_of
 
 COLUMNS = ("gibbs", "coin", "text", "best")
 REFERENCE = "knowing topics and mixtures"

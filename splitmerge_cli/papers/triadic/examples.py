@@ -21,8 +21,8 @@ from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.triadic.runs import METHODS, describe_data, name_data, name_sets, number_of, select_runs
 from splitmerge_cli.papers.verdicts import Estimate, Samples, Verdict, by_edge, by_majority, holds
+from splitmerge_cli.runs.initial import dataset_of
 from splitmerge_cli.runs.store.read import Run
-from splitmerge_cli.runs.stored import dataset_of
 
 LARGE = 10
 """Points of a true line from which on it counts in the search for errors."""

@@ -1,4 +1,4 @@
-"""One chain of `subcluster` on a table in shards.
+"""One chain of `subcluster` on a table in shards, which are actors on the workers of Dask.
 
 The chain runs in the compiled driver (`splitmerge_cli.core.chain`), like the chains of all runs. No process holds all
 rows while it runs: labels are saved by the workers that hold them, each its own file, and a worker that is lost ends
@@ -11,50 +11,104 @@ import re
 import shutil
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from splitmerge_cli.config import ConfigError, classes
-from splitmerge_cli.core import capabilities
-from splitmerge_cli.core.chain import Chain
-from splitmerge_cli.core.checks import Columns
+from splitmerge_cli.config import Component, ConfigError, RunSpecification, classes
+from splitmerge_cli.core import capabilities, chain, checks
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.values import LARGEST
 from splitmerge_cli.diagnostics.cluster_table import number_clusters
-from splitmerge_cli.runs.errors import Interrupted, RunError, WrittenElsewhere
-from splitmerge_cli.runs.initial import construct
+from splitmerge_cli.received import DataError
+from splitmerge_cli.runs import initial, interrupts
 from splitmerge_cli.runs.shards.items import sharded_subcluster
-from splitmerge_cli.runs.shards.source import ShardLost, Shards, Source, open_source
-from splitmerge_cli.runs.store import manifest
+from splitmerge_cli.runs.shards.source import Shard, ShardLost, Shards, Source, open_source
+from splitmerge_cli.runs.store import manifest, schema
 from splitmerge_cli.runs.store.files import MANIFEST, DamagedRun, Locked, lock_file, report_damage, require_writable
-from splitmerge_cli.runs.store.manifest import Manifest, read_sealed, sha256_of
-from splitmerge_cli.runs.store.schema import SealedFolder
 from splitmerge_cli.runs.sweeps.remote import DaskWorkers
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.subcluster import Subcluster
 
-if TYPE_CHECKING:
-    from splitmerge_cli.config import Component, RunSpecification
+PATIENCE = 5.0
+"""Seconds between two looks whether the worker that is waited for is still there."""
+
+
+class DaskShards:
+    """Shards as actors: each stays in the memory of one worker. `bounds`: first row of each shard, and the one after
+    its last.
+    """
+
+    def __init__(self, client: Any, source: Source, bounds: Sequence[tuple[int, int]]) -> None:
+        workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
+        if not workers:
+            raise ShardLost("no worker is left")
+        self._client = client
+        self._workers = [workers[number % len(workers)] for number in range(len(bounds))]
+        # an actor lives as long as its future
+        self._futures = [
+            client.submit(Shard, source, *bound, actor=True, workers=[worker], pure=False, retries=0)
+            for worker, bound in zip(self._workers, bounds, strict=True)
+        ]
+        self.actors = self._results(self._futures, range(len(bounds)))
+
+    def all(self, method: str, *args: Any) -> list[Any]:
+        return self.each(method, [args] * len(self.actors))
+
+    def each(self, method: str, args: Sequence[Sequence[Any]], shards: Sequence[int] | None = None) -> list[Any]:
+        numbers = range(len(self.actors)) if shards is None else shards
+        # an actor asks the present client
+        with _report_lost(), self._client.as_current():
+            answers = [
+                self.actors[number].call(method, tuple(arguments))
+                for number, arguments in zip(numbers, args, strict=True)
+            ]
+        return self._results(answers, numbers)
+
+    def _results(self, answers: Sequence[Any], shards: Sequence[int]) -> list[Any]:
+        """The results; a lost worker is noticed while they are waited for."""
+        results = []
+        for answer, number in zip(answers, shards, strict=True):
+            while True:
+                try:
+                    with _report_lost(), self._client.as_current():
+                        results.append(answer.result(timeout=PATIENCE))
+                    break
+                except TimeoutError:
+                    if self._workers[number] not in self._client.scheduler_info(n_workers=-1)["workers"]:
+                        raise ShardLost(f"the worker {self._workers[number]} was lost") from None
+        return results
+
+
+@contextmanager
+def _report_lost() -> Any:
+    """Report Dask errors that mean a lost shard as one error; errors of data stay as they are."""
+    from distributed.client import FutureCancelledError
+    from distributed.comm.core import CommClosedError
+    from distributed.scheduler import KilledWorker
+
+    try:
+        yield
+    except (DataError, ValueError, TimeoutError):
+        raise
+    except RuntimeError as error:
+        # what an actor of a worker that is gone answers, depending on who notices first
+        if "Actor was lost" not in str(error):
+            raise
+        raise ShardLost(f"a worker was lost: {error}") from error
+    except (KilledWorker, CommClosedError, FutureCancelledError, OSError) as error:
+        raise ShardLost(f"a worker was lost: {error or type(error).__name__}") from error
+
 
 HEEDED = (
-    "data.path",
-    "data.columns",
-    "data.drop",
-    "data.types",
-    "model",
-    "sampler",
-    "seed",
-    "iterations",
-    "workers",
-    "timing",
-    "out",
+    *("data.path", "data.columns", "data.drop", "data.types", "model", "sampler", "seed", "iterations", "workers"),
+    *("timing", "out"),
 )
 """Keys of a run that one on shards takes, with all options of its model and sampler."""
 ATTEMPTS = 5
@@ -66,7 +120,7 @@ CHECKPOINT = "checkpoint.npz"
 LABELS = "labels"
 
 
-def check(spec: "RunSpecification", words: Sequence[str]) -> None:
+def check(spec: RunSpecification, words: Sequence[str]) -> None:
     """Reject keys that a run on shards does not take. Raises `ConfigError` (the message names the key)."""
     for override in words:
         key = override.lstrip("+").partition("=")[0]
@@ -90,7 +144,7 @@ def _may_be_sharded(model: type[Model]) -> bool:
     return model.find_capability(capabilities.Shards) is not None
 
 
-def source_of(spec: "RunSpecification") -> Source:
+def source_of(spec: RunSpecification) -> Source:
     """The table of a configuration; columns of several types may miss cells. Raises `ConfigError` or `DataError` (the
     message names key or file).
     """
@@ -102,7 +156,7 @@ def source_of(spec: "RunSpecification") -> Source:
     return replace(source, binary=binary, rounded=(*(data["columns"] or ()), *real))
 
 
-def types_of(names: Sequence[str], columns: Columns, named_types: Mapping[Any, str]) -> tuple[str, ...]:
+def types_of(names: Sequence[str], columns: checks.Columns, named_types: Mapping[Any, str]) -> tuple[str, ...]:
     """The type of each column: as `named_types` says, binary where all cells are 0 or 1, real where one is no whole
     number. Raises `ConfigError` (for a name that is no column's, a word that is no type, or whole numbers without a
     type).
@@ -141,31 +195,26 @@ def bounds_of(rows: int, shards: int) -> list[tuple[int, int]]:
 
 
 class ShardedRun:
-    """A chain on items in shards, at its start. `shards`: that hold their rows, as `bounds` says. Raises `ConfigError`
-    or `DataError` (a parameter out of range, or rows that the model cannot hold).
-
-    Attributes
-    ----------
-    path : Path
-        The folder of the run: its name follows from the configuration and what all rows add up to, not from the shards.
-    """
+    """A chain on items in shards, at its start. `shards`: that hold their rows, as `bounds` says. The name of its
+    folder `path` follows from the configuration and what all rows add up to, not from the shards. Raises `ConfigError`
+    or `DataError` (a parameter out of range, or rows that the model cannot hold)."""
 
     def __init__(
-        self, spec: "RunSpecification", source: Source, shards: Shards, bounds: Sequence[tuple[int, int]]
+        self, spec: RunSpecification, source: Source, shards: Shards, bounds: Sequence[tuple[int, int]]
     ) -> None:
         self.spec, self.source, self.shards, self.bounds = spec, source, shards, bounds
         sampler, model = spec.samplers[0], spec.model
-        columns = Columns.join(shards.all("columns"))
+        columns = checks.Columns.join(shards.all("columns"))
         if source.missing:
             columns = columns.with_types(types_of(source.names, columns, spec.data.options["types"] or {}))
-        self.model: Model = construct(model, lambda: self._build(model, columns, sampler.options["near"]))
+        self.model: Model = initial.construct(model, lambda: self._build(model, columns, sampler.options["near"]))
         supported, reason = Subcluster.supports(self.model)
         if not supported:
             raise ConfigError(f"sampler=subcluster: {reason}")
         rng, sizes = Rng(spec.seed), [end - first for first, end in bounds]
         mover, self.items = sharded_subcluster(self.model, rng, shards, sizes, **sampler.options)
         refresh = [Refresh(self.model, rng)] if self.model.refreshes else []
-        self.chain = Chain(self.model, rng, [mover, *refresh], timing=spec.timing)
+        self.chain = chain.Chain(self.model, rng, [mover, *refresh], timing=spec.timing)
         self.chain.set_threads(spec.workers or 1)
         identity = {
             "model": model.values,
@@ -180,7 +229,7 @@ class ShardedRun:
         digest = hashlib.sha256(json.dumps(self.identity, sort_keys=True).encode()).hexdigest()
         self.path = Path(spec.out) / f"shards-{digest[:12]}"
 
-    def _build(self, model: "Component", columns: Columns, near: int) -> Model:
+    def _build(self, model: Component, columns: checks.Columns, near: int) -> Model:
         """Build the model of the clusters, once the shards have counted their rows."""
         self.shards.all("build", model.target, columns, model.options, near, self.spec.workers or 1)
         packed = np.concatenate(self.shards.all("count_all"))
@@ -204,18 +253,18 @@ class ShardedRun:
             with lock_file(self.path / ".lock"):
                 self._go_on(every, tell)
         except Locked as error:
-            raise WrittenElsewhere(f"{self.path}: another process writes this run") from error
+            raise interrupts.WrittenElsewhere(f"{self.path}: another process writes this run") from error
         except KeyboardInterrupt as error:
             if (self.path / CHECKPOINT).is_file():
-                raise Interrupted(self.path) from error
+                raise interrupts.Interrupted(self.path) from error
             raise
         return self.path
 
     def check(self) -> None:
         """Raise `DamagedRun` if a file of the finished run is not what was written, or is of another run."""
         remedy = _remedy(self.path)
-        Manifest(self.path / MANIFEST, remedy).check_all()
-        if not self.identity.items() <= read_sealed(self.path / RUN, remedy).items():
+        manifest.Manifest(self.path / MANIFEST, remedy).check_all()
+        if not self.identity.items() <= manifest.read_sealed(self.path / RUN, remedy).items():
             raise DamagedRun(self.path / RUN, remedy)
 
     def _go_on(self, every: float, tell: Callable[[int, int], None] | None) -> None:
@@ -300,7 +349,7 @@ class ShardedRun:
         # a run that was stopped here may have left labels of other shards
         shutil.rmtree(self.path / LABELS, ignore_errors=True)
         (self.path / LABELS).mkdir()
-        with SealedFolder(self.path) as files:
+        with schema.SealedFolder(self.path) as files:
             files.add_parquet("trace", frame)
             order = np.argsort(-np.asarray(sizes), kind="stable")
             numbers = np.empty(len(order), dtype=np.int32)
@@ -326,7 +375,7 @@ def _labels(folder: Path, bounds: Sequence[Sequence[int]], digests: Sequence[str
     for (first, end), digest in zip(bounds, digests, strict=True):
         file = folder / f"labels-{first}-{end}.npy"
         with report_damage(file, remedy):
-            if sha256_of(file) != digest:
+            if manifest.sha256_of(file) != digest:
                 raise ValueError("not what was written")
             parts.append(np.load(file, allow_pickle=False))
             if parts[-1].shape != (end - first,) or parts[-1].dtype != np.int32:
@@ -336,7 +385,7 @@ def _labels(folder: Path, bounds: Sequence[Sequence[int]], digests: Sequence[str
 
 def read_summary(path: Path) -> dict[str, Any]:
     """The summary of a finished run. Raises `DamagedRun` (the file that holds it is not what was written)."""
-    return dict(read_sealed(path / RUN, _remedy(path))["summary"])
+    return dict(manifest.read_sealed(path / RUN, _remedy(path))["summary"])
 
 
 def summary(trace: pd.DataFrame) -> Mapping[str, Any]:
@@ -353,7 +402,7 @@ def summary(trace: pd.DataFrame) -> Mapping[str, Any]:
 
 
 def run_on_shards(
-    spec: "RunSpecification",
+    spec: RunSpecification,
     source: Source,
     address: str | None = None,
     shards: int | None = None,
@@ -364,30 +413,12 @@ def run_on_shards(
 ) -> Path:
     """Run a chain on the workers of Dask; returns the folder of the results.
 
-    Parameters
-    ----------
-    source : Source
-        Which every worker sees under the same path, and the folder `out` too.
-    address : str, optional
-        Address of a scheduler; by default a cluster of this machine, a process for each processor.
-    shards : int, optional
-        By default one for each worker.
-    every : float
-        Seconds between two checkpoints.
-    patience : float
-        Seconds to wait for the first worker.
-    tell : callable, optional
-        As `ShardedRun.run` takes it.
-    say : callable
-        Called with a line about a worker that was lost.
-
-    Raises
-    ------
-    RunError
-        Workers were lost again and again; the same command continues the run.
+    Every worker sees `source` under the same path, and the folder `out` too. `address` is the address of a scheduler,
+    by default a cluster of this machine, a process for each processor; `shards`: by default one for each worker;
+    `every`: seconds between two checkpoints; `patience`: seconds to wait for the first worker; `tell`: as
+    `ShardedRun.run` takes it; `say`: called with a line about a worker that was lost. Raises `RunError` (workers were
+    lost again and again; the same command continues the run).
     """
-    from splitmerge_cli.runs.shards.dask_shards import DaskShards
-
     # of what is finished there nothing is written
     if not any(Path(spec.out).glob(f"shards-*/{MANIFEST}")):
         require_writable(Path(spec.out))
@@ -400,7 +431,7 @@ def run_on_shards(
                 return ShardedRun(spec, source, DaskShards(client, source, bounds), bounds).run(every, tell)
             except ShardLost as error:
                 if not attempts_left:
-                    raise RunError(f"{error}; the same command continues the run") from error
+                    raise interrupts.RunError(f"{error}; the same command continues the run") from error
                 say(f"{error}; its rows go to another one, from the last checkpoint")
                 client.wait_for_workers(1)
     raise AssertionError

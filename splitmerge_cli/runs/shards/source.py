@@ -1,8 +1,5 @@
-"""Rows of a large table, read where they are wanted, and messages to those who read them.
-
-Messages to the shards.
-
-Tables of numbers whose rows are read where they are wanted: .npy, .parquet (a file, or a folder of them), .zarr.
+"""Tables of numbers whose rows are read where they are wanted (.npy, .zarr, .parquet: a file, or a folder of them), the
+shards that hold them, and messages to these.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,11 +8,17 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
+from splitmerge_cli.core import capabilities, checks
+from splitmerge_cli.core.model import Model
 from splitmerge_cli.data.opening import require_file
 from splitmerge_cli.data.values import FINITE, first_rounded, place_not_finite
 from splitmerge_cli.received import DataError, reject_machine_error
+from splitmerge_cli.runs.shards.items import ShardItems
+from splitmerge_cli.runs.store.files import replace_file
+from splitmerge_cli.runs.store.manifest import sha256_of
 
 
 class Shards(Protocol):
@@ -39,23 +42,10 @@ BLOCK = 1 << 24
 
 @dataclass(frozen=True)
 class Source:
-    """A table in a place that every worker sees; holds no rows.
-
-    Attributes
-    ----------
-    path : str
-    rows : int
-    names : tuple of str
-        Columns that are read.
-    files : tuple of (str, int)
-        Files of parquet, and the rows of each.
-    missing : bool
-        Whether cells may be missing: NaN, or null in parquet.
-    binary : bool
-        Whether all cells have to be 0 or 1.
-    rounded : tuple of str
-        Columns whose whole numbers may lose digits as float64; in others these are codes, which are no numbers.
-    """
+    """A table in a place that every worker sees; holds no rows. `names` are the columns that are read, `files` those of
+    parquet, with the rows of each. Cells may be `missing` (NaN, or null in parquet), or have to be 0 or 1 (`binary`).
+    `rounded` are columns whose whole numbers may lose digits as float64; in others these are codes, which are no
+    numbers."""
 
     path: str
     rows: int
@@ -104,7 +94,7 @@ class Source:
         """Read the rows in blocks; each comes with its columns that hold 64-bit integers."""
         step = max(1, BLOCK // (8 * len(self.names)))
         if self.files:
-            yield from _parquet().read_blocks(self.files, list(self.names), first, end, step)
+            yield from read_blocks(self.files, list(self.names), first, end, step)
             return
         array = _array(Path(self.path))
         width = len(self.names)
@@ -133,7 +123,7 @@ def open_source(
     if not place.exists():
         require_file(path, "a .npy or .parquet file, a folder of .parquet files, or a .zarr array")
     if place.suffix == ".parquet" or (place.is_dir() and place.suffix != ".zarr"):
-        names, files = _parquet().find_columns(place, columns, drop)
+        names, files = find_columns(place, columns, drop)
         return Source(str(place), sum(rows for _, rows in files), names, files, missing)
     if place.suffix not in ENDINGS:
         raise DataError(f"{path}: expected a .npy or .parquet file, a folder of .parquet files, or a .zarr array")
@@ -150,13 +140,6 @@ def open_source(
 
 def _with_long(block: NDArray[Any]) -> tuple[NDArray[Any], dict[int, NDArray[Any]]]:
     return block, dict(enumerate(block.T)) if block.dtype.kind in "iu" and block.dtype.itemsize == 8 else {}
-
-
-def _parquet() -> Any:
-    """The module that reads .parquet, whose library takes memory that a worker without such files keeps."""
-    from splitmerge_cli.runs.shards import parquet
-
-    return parquet
 
 
 def _array(place: Path) -> Any:
@@ -177,3 +160,139 @@ def _array(place: Path) -> Any:
     except Exception as error:  # damaged metadata raise all kinds
         reject_machine_error(error, place)
         raise DataError(f"{place}: not a readable .zarr array: {error}") from error
+
+
+ROWS = 1 << 18
+"""Rows that are written at the same time."""
+
+
+def read_blocks(
+    files: Sequence[tuple[str, int]], names: list[str], first: int, end: int, step: int
+) -> Iterator[tuple[NDArray[Any], dict[int, NDArray[Any]]]]:
+    """Rows `first` to before `end` of these files, each with the number of its rows, at most `step` at a time; and
+    those columns, by their places, whose whole numbers have 64 bits, null being 0."""
+    from pyarrow.parquet import ParquetFile  # takes memory that a worker without such files keeps
+
+    row = 0
+    for name, rows in files:
+        if row >= end or row + rows <= first:
+            row += rows
+            continue
+        file = ParquetFile(name)
+        for group in range(file.metadata.num_row_groups):
+            n, here = file.metadata.row_group(group).num_rows, row
+            row += n
+            if here >= end or row <= first:
+                continue
+            for batch in file.iter_batches(step, row_groups=[group], columns=names):
+                low, high = max(first - here, 0), min(end - here, batch.num_rows)
+                here += batch.num_rows
+                if low < high:
+                    columns = batch.select(names).slice(low, high - low).columns
+                    # a cell that is null becomes NaN
+                    cells = (column.cast("double", safe=False) for column in columns)
+                    block = np.column_stack([column.to_numpy(zero_copy_only=False) for column in cells])
+                    kinds = [column.type for column in columns]
+                    long = [j for j, kind in enumerate(kinds) if pa.types.is_integer(kind) and kind.bit_width == 64]
+                    yield block, {j: columns[j].fill_null(0).to_numpy() for j in long}
+
+
+def find_columns(
+    place: Path, columns: Sequence[str] | None, drop: Sequence[str] | None
+) -> tuple[tuple[str, ...], tuple[tuple[str, int], ...]]:
+    """Names of the columns that are read from a file or a folder of files, and the files with their numbers of rows.
+    Raises `DataError` (there is no such file, it is no table of numbers, or it has no such column).
+    """
+    from pyarrow.parquet import ParquetFile
+
+    files = sorted(place.glob("*.parquet")) if place.is_dir() else [place]
+    if not files:
+        raise DataError(f"{place}: no .parquet file in this folder")
+    parts: list[tuple[str, int]] = []
+    names: tuple[str, ...] = ()
+    for file in files:
+        try:
+            opened = ParquetFile(file)
+        except (pa.ArrowException, OSError) as error:
+            reject_machine_error(error, file)
+            raise DataError(f"{file}: not a readable parquet file: {error}") from error
+        present = opened.schema_arrow.names
+        for name in (*(columns or ()), *(drop or ())):
+            if name not in present:
+                raise DataError(f"{file}: no column {name}; expected one of {', '.join(map(str, present))}")
+        wanted = tuple(columns or (name for name in present if name not in (drop or ())))
+        if names and wanted != names:
+            raise DataError(f"{file}: columns {', '.join(wanted)}; expected {', '.join(names)} as in {files[0]}")
+        names = wanted
+        for name in names:
+            kind = opened.schema_arrow.field(name).type
+            if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
+                raise DataError(f"{file}: column {name}: {kind}; expected numbers (data.drop leaves columns out)")
+        parts.append((str(file), opened.metadata.num_rows))
+    rows = sum(n for _, n in parts)
+    if not names or not rows:
+        raise DataError(f"{place}: {rows} rows of {len(names)} columns; expected at least one of each")
+    return names, tuple(parts)
+
+
+def write_labels(path: Path, first: int, labels: NDArray[np.int32]) -> None:
+    """Write row numbers, counted from row `first` of a table, and clusters."""
+    from pyarrow.parquet import ParquetWriter
+
+    schema = pa.schema([("row", pa.int64()), ("cluster", pa.int32())])
+    # piece by piece, and without pandas, whose import takes as much memory as millions of rows
+    with replace_file(path) as temporary, ParquetWriter(temporary, schema) as writer:
+        for start in range(0, len(labels), ROWS):
+            part = labels[start : start + ROWS]
+            rows = np.arange(first + start + 1, first + start + len(part) + 1)
+            writer.write_table(pa.table([rows, part], schema=schema))
+
+
+class Shard:
+    """Rows of a table, from one to before another. `first`, `end`: numbers of the rows. Raises `DataError` (a cell is
+    no finite number, or missing where none may be; the message names file, row and column).
+    """
+
+    def __init__(self, source: Source, first: int, end: int) -> None:
+        self.first, self.end = first, end
+        self.values: np.ndarray | None = source.read(first, end)
+        self.items: ShardItems | None = None
+
+    def call(self, method: str, args: Sequence[Any]) -> Any:
+        """Call a method of the shard or its items."""
+        function = getattr(self, method, None)
+        return (getattr(self.items, method) if function is None else function)(*args)
+
+    def columns(self) -> checks.Columns:
+        """Facts about the columns here."""
+        assert self.values is not None
+        return checks.Columns.from_rows(self.values)
+
+    def build(
+        self,
+        model: type[Model],
+        columns: checks.Columns,
+        params: dict[str, Any],
+        near: int,
+        threads: int,
+    ) -> None:
+        """Make the model of these rows, which takes their place, and the items."""
+        assert self.values is not None
+        values, self.values = self.values, None
+        shards = model.find_capability(capabilities.Shards)
+        assert shards is not None
+        shard = shards.build_shard(values, columns, **params)
+        self.items = ShardItems(shard, self.first, columns.rows, near, threads)
+
+    def write(self, path: str, numbers: NDArray[np.int32]) -> None:
+        """Write row numbers, from 1, and `numbers` of clusters to a .parquet file."""
+        assert self.items is not None
+        write_labels(Path(path), self.first, numbers[self.items.labels()])
+
+    def save(self, path: str) -> str:
+        """Write the labels, ndarray of int32, to a .npy file; returns its SHA-256."""
+        assert self.items is not None
+        labels = self.items.labels()
+        with replace_file(Path(path)) as temporary, temporary.open("wb") as file:
+            np.save(file, labels)
+        return sha256_of(Path(path))

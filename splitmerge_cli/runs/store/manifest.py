@@ -80,17 +80,10 @@ def write_manifest(path: Path, names: Iterable[str], contents: Mapping[str, byte
 
 
 class Manifest:
-    """A manifest that was read, and the files next to it. `path`: the manifest. `remedy`: what to do about damage, for
-    messages; by default what is to be done about a run. `contents`: contents of the manifest and of files next to it
-    that this process has written. Raises `DamagedRun` (it is gone, or not what was written).
-
-    Attributes
-    ----------
-    names : list of str
-        The files that it lists.
-    digest : str
-        SHA-256 of the manifest itself, which stands for all of them.
-    """
+    """A manifest that was read, and the files next to it: their `names`, and the SHA-256 of the manifest itself, which
+    stands for all of them (`digest`). `remedy`: what to do about damage, for messages; by default what is to be done
+    about a run. `contents`: contents of the manifest and of files next to it that this process has written. Raises
+    `DamagedRun` (it is gone, or not what was written)."""
 
     def __init__(self, path: Path, remedy: str | None = None, contents: Mapping[str, bytes] | None = None) -> None:
         self.path, self.remedy, contents = path, remedy, contents or {}

@@ -20,17 +20,6 @@ from splitmerge_cli.data.dataset import Kind, kinds
 from splitmerge_cli.diagnostics.cluster_table import FIRST
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.store import files, manifest, schema
-from splitmerge_cli.runs.store.files import (
-    CONFIG,
-    LISTED_RUNS,
-    LOCK,
-    MANIFEST,
-    STATUS,
-    SUMMARY,
-    WORK,
-    is_locked,
-    report_damage,
-)
 from splitmerge_cli.runs.store.manifest import Manifest, read_sealed
 from splitmerge_cli.runs.store.store import STREAMED, ChainStore
 
@@ -50,21 +39,16 @@ class Run:
     """A run's folder, read only. Reading a file that is not what was written raises `DamagedRun`. `path`: the folder
     that ``smcmc run`` printed; `config_dir`: the folder of the user's own configuration groups, for what loads the data
     of the run again; `contents`: contents of files that this process has just written
-    (`splitmerge_cli.runs.store.store.RunStore`): they are not read again. Raises `FileNotFoundError` (it holds no run).
-
-    Attributes
-    ----------
-    remedy : str
-        How the run is finished that was interrupted or failed, for messages.
-    """
+    (`splitmerge_cli.runs.store.store.RunStore`): they are not read again. `remedy` is how the run is finished that was
+    interrupted or failed, for messages. Raises `FileNotFoundError` (it holds no run)."""
 
     def __init__(
         self, path: str | Path, config_dir: str | Path | None = None, contents: Mapping[str, bytes] | None = None
     ) -> None:
         self.path, self.config_dir, self._contents = Path(path), config_dir, contents or {}
         self.remedy = "the command or call that began the run continues it"
-        if STATUS not in self._contents and not (self.path / STATUS).is_file():
-            raise FileNotFoundError(f"{self.path}: no run here (no {STATUS})")
+        if files.STATUS not in self._contents and not (self.path / files.STATUS).is_file():
+            raise FileNotFoundError(f"{self.path}: no run here (no {files.STATUS})")
 
     def __repr__(self) -> str:
         return f"Run({str(self.path)!r})"
@@ -75,8 +59,8 @@ class Run:
         status = self.status
         # the command writes it again
         remedy = None if status["state"] == "done" else f"{self.remedy} all the same"
-        with report_damage(self.path / CONFIG, remedy):
-            content = self._contents.get(CONFIG) or received.read(self.path / CONFIG, MOST_CONFIG)
+        with files.report_damage(self.path / files.CONFIG, remedy):
+            content = self._contents.get(files.CONFIG) or received.read(self.path / files.CONFIG, MOST_CONFIG)
             if hashlib.sha256(content).hexdigest() != status["config_sha256"]:
                 raise ValueError("not what was written")
 
@@ -91,13 +75,13 @@ class Run:
     def status(self) -> dict[str, Any]:
         """``status.json``; the `state` of a run whose process is gone is ``interrupted``."""
         # chains can be continued without it
-        begun = any((self.path / WORK).glob("chain*.npz"))
+        begun = any((self.path / files.WORK).glob("chain*.npz"))
         remedy = f"once it is removed, {self.remedy}" if begun else None
-        status = {"share": 0.0} | read_sealed(self.path / STATUS, remedy, self._contents.get(STATUS))
-        with report_damage(self.path / STATUS, remedy):
+        status = {"share": 0.0} | read_sealed(self.path / files.STATUS, remedy, self._contents.get(files.STATUS))
+        with files.report_damage(self.path / files.STATUS, remedy):
             STATES.index(status["state"])
             str(status["config_sha256"])
-        if status["state"] == "running" and not is_locked(self.path / WORK / LOCK):
+        if status["state"] == "running" and not files.is_locked(self.path / files.WORK / files.LOCK):
             status["state"] = "interrupted"
         return status
 
@@ -112,7 +96,7 @@ class Run:
 
         Reads every file of a finished run, the first time.
         """
-        if not self.is_done or not (self.path / MANIFEST).is_file():
+        if not self.is_done or not (self.path / files.MANIFEST).is_file():
             return False
         if not all((self.path / name).is_file() for name in self.manifest.names):
             return False
@@ -158,9 +142,9 @@ class Run:
     def _stored_chains(self) -> Iterator[tuple[ChainStore, dict[str, Any]]]:
         """The chains of an unfinished run that have stored something, and the outcome of each so far."""
         for c in range(self.config["chains"]):
-            store = ChainStore(self.path / WORK, c)
+            store = ChainStore(self.path / files.WORK, c)
             if saved := store.read_checkpoint():
-                with report_damage(store.checkpoint_path):
+                with files.report_damage(store.checkpoint_path):
                     known = {key: saved["outcome"][key] for key in ("moves", "best_labels")}
                     known |= {"iterations": int(saved["outcome"]["iterations"])}
                     known |= {"best_log_joint": float(saved["outcome"]["best_log_joint"])}
@@ -171,16 +155,16 @@ class Run:
         """The files of a finished run. Raises `FileNotFoundError` (the run is not finished)."""
         if not self.is_done:
             raise FileNotFoundError(f"{self.path}: no results yet: {self.missing}")
-        return Manifest(self.path / MANIFEST, contents=self._contents)
+        return Manifest(self.path / files.MANIFEST, contents=self._contents)
 
     @cached_property
     def summary(self) -> dict[str, Any]:
         """``summary.json`` of a finished run."""
         _ = self.manifest  # of an unfinished run, which is not damaged
-        with report_damage(self.path / SUMMARY):
-            summary = received.parse_json(self.content(SUMMARY))
+        with files.report_damage(self.path / files.SUMMARY):
+            summary = received.parse_json(self.content(files.SUMMARY))
             # what this process wrote is no file of somebody else; to build the schemas takes longer than to sample
-            if SUMMARY not in self._contents:
+            if files.SUMMARY not in self._contents:
                 resolve_name(self._kind.summary).model_validate(summary)
             if summary["chains"] != self.config["chains"]:
                 raise ValueError("of another number of chains")
@@ -202,40 +186,40 @@ class Run:
 
     def trace(self, columns: list[str] | None = None) -> "pd.DataFrame":
         """One row per recorded iteration and chain; `columns` selects some. An unfinished run's trace ends early."""
-        return self.table(files.TRACE, columns)
+        return self.table(schema.TRACE, columns)
 
     def partitions(self, columns: list[str] | None = None) -> "pd.DataFrame":
         """One row per recorded partition: chain, iteration, K, labels. An unfinished run's ends early."""
-        return self.table(files.PARTITIONS, columns)
+        return self.table(schema.PARTITIONS, columns)
 
     def moves(self) -> "pd.DataFrame":
         """Proposals, acceptances, null proposals and seconds by move and chain, so far."""
         if self.is_done:
-            return self.table(files.MOVES, None)
-        columns = schema.recorded_columns(files.MOVES)
+            return self.table(schema.MOVES, None)
+        columns = schema.recorded_columns(schema.MOVES)
         tables = [columns.empty_table()]
         for store, outcome in self._stored_chains():
-            with report_damage(store.checkpoint_path):
+            with files.report_damage(store.checkpoint_path):
                 rows = [{"chain": store.chain} | move for move in outcome["moves"]]
                 tables.append(pa.Table.from_pylist(rows, columns))
-                schema.check_rows(files.MOVES, tables[-1], self.config["chains"], done=False)
+                schema.check_rows(schema.MOVES, tables[-1], self.config["chains"], done=False)
         return pa.concat_tables(tables).to_pandas()
 
     def diagnostics(self) -> "pd.DataFrame":
         """Columns quantity, chain (missing: over all chains), value."""
-        return self.table(files.DIAGNOSTICS, None).astype({"chain": "Int32"})
+        return self.table(schema.DIAGNOSTICS, None).astype({"chain": "Int32"})
 
     @property
     def has_similarity(self) -> bool:
         """Whether this is a finished run that holds the co-clustering of its items."""
-        return self.has_table(files.SIMILARITY)
+        return self.has_table(schema.SIMILARITY)
 
     def similarity(self, columns: list[str] | None = None) -> "pd.DataFrame":
         """One row per pair of items (row < other, from 1) that were together in a partition, with the probability.
 
         Pairs that are not there were never together.
         """
-        return self.table(files.SIMILARITY, columns)
+        return self.table(schema.SIMILARITY, columns)
 
     def clusters(self) -> "pd.DataFrame":
         """``clusters.csv`` of a finished run: row, cluster, name where items have names, unit where
@@ -245,7 +229,7 @@ class Run:
         first alone is there: an item.
         """
         file = self.file(files.CLUSTERS)
-        with report_damage(file):
+        with files.report_damage(file):
             frame = read_csv(file, ["name", schema.UNIT], schema.MEMBERSHIP)
             N, has_copies = self.summary["N"], schema.COPY_OF in frame
             rows = self.summary["repeated_rows"]["rows"] if has_copies else N
@@ -268,7 +252,7 @@ class Run:
     def cluster_summary(self) -> "pd.DataFrame":
         """``cluster_summary.csv``: one row per cluster, the largest first."""
         frame = self._read_summary(files.CLUSTER_SUMMARY, schema.CLUSTER_SUMMARY[:6], ["prototype", "telling"])
-        with report_damage(self.path / files.CLUSTER_SUMMARY):
+        with files.report_damage(self.path / files.CLUSTER_SUMMARY):
             # sizes of weighted rows are rounded
             size = self.summary.get(schema.BUNDLES, {}).get("size", self.summary["N"])
             rounding = len(frame) * (schema.BUNDLES in self.summary)
@@ -282,7 +266,7 @@ class Run:
 
     def _read_summary(self, name: str, columns: Sequence[str], text: Sequence[str]) -> "pd.DataFrame":
         file = self.file(name)
-        with report_damage(file):
+        with files.report_damage(file):
             frame = read_csv(file, text)
             if list(frame)[: len(columns)] != list(columns):
                 raise ValueError(f"columns {list(frame)}; expected {list(columns)}")
@@ -294,8 +278,8 @@ class Run:
         from the metadata of ``trace.parquet``, of an unfinished run from ``status.json``."""
         if not self.is_done:
             return self.status
-        file = self.manifest.check(f"{files.TRACE}.parquet")
-        with report_damage(file):
+        file = self.manifest.check(f"{schema.TRACE}.parquet")
+        with files.report_damage(file):
             return dict(received.parse_json(pq.read_schema(file).metadata[schema.METADATA_KEY]))
 
     def file(self, name: str) -> Path:
@@ -304,10 +288,10 @@ class Run:
             raise FileNotFoundError(f"{self.path}: such a run has no {name}")
         return self.manifest.check(name)
 
-    def rows(self, table: str = files.TRACE, columns: list[str] | None = None) -> pa.Table:
+    def rows(self, table: str = schema.TRACE, columns: list[str] | None = None) -> pa.Table:
         """A table of a finished run, such as `names.TRACE`, as it is stored; `columns` selects some."""
         file = self.file(f"{table}.parquet")
-        with report_damage(file):
+        with files.report_damage(file):
             # partitioning off: a folder name such as a=b in the path is no column
             options: Any = {"partitioning": None, "page_checksum_verification": True}
             schema.check_columns(table, pq.read_schema(file), whole=True)
@@ -325,7 +309,7 @@ class Run:
         """A table, such as `names.TRACE`, as a data frame, of an unfinished run so far; `columns` selects some."""
         if self.is_done:
             return self.rows(table, columns).to_pandas()
-        chains = (ChainStore(self.path / WORK, c, streamed=[table]) for c in range(self.config["chains"]))
+        chains = (ChainStore(self.path / files.WORK, c, streamed=[table]) for c in range(self.config["chains"]))
         tables = [
             chain.table(table, self.config["chains"])
             for chain in chains
@@ -365,21 +349,21 @@ def find_runs(out: str | Path) -> list[Run]:
     folder = Path(out)
     if folder.is_file():
         folder = folder.parent
-        if not (folder / LISTED_RUNS).is_file():
+        if not (folder / files.LISTED_RUNS).is_file():
             return []
-    if below := [Run(status.parent) for status in sorted(folder.rglob(STATUS)) if status.is_file()]:
+    if below := [Run(status.parent) for status in sorted(folder.rglob(files.STATUS)) if status.is_file()]:
         return below
-    lists = [file for file in sorted(folder.rglob(LISTED_RUNS)) if file.is_file()]
+    lists = [file for file in sorted(folder.rglob(files.LISTED_RUNS)) if file.is_file()]
     return list({run.path.resolve(): run for file in lists for run in _listed_runs(file)}.values())
 
 
 def _listed_runs(file: Path) -> list[Run]:
     """The runs of a sweep or race, whose folders are named from the folder of the results."""
-    Manifest(file.parent / MANIFEST, REMEDY_OF_LIST).check(file.name)
+    Manifest(file.parent / files.MANIFEST, REMEDY_OF_LIST).check(file.name)
     runs = []
     for number, line in enumerate(received.read(file, received.LARGE).decode().splitlines(), 1):
         places = [file.parents[2] / line, Path(line)]
-        path = next((place for place in places if (place / STATUS).is_file()), None)
+        path = next((place for place in places if (place / files.STATUS).is_file()), None)
         if path is None:
             raise DataError(
                 f"{file}: row {number}: {line}: no run there; the command that wrote the list makes it again"

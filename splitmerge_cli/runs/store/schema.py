@@ -26,25 +26,18 @@ import pyarrow as pa
 from splitmerge_cli.data.bundles import BUNDLES as BUNDLES
 from splitmerge_cli.data.dataset import kinds
 from splitmerge_cli.received import Refused, member
-from splitmerge_cli.runs.store.files import (
-    DIAGNOSTICS,
-    JOINED,
-    MANIFEST,
-    MOVES,
-    PARTITIONS,
-    SIMILARITY,
-    TRACE,
-    naming,
-    open_new,
-    replace_file,
-    report_damage,
-    write_json,
-    write_text,
-)
-from splitmerge_cli.runs.store.manifest import write_manifest, write_sealed
+from splitmerge_cli.runs.store import files, manifest
 
 if TYPE_CHECKING:
     import pandas as pd
+
+TRACE = "trace"
+MOVES = "moves"
+PARTITIONS = "partitions"
+DIAGNOSTICS = "diagnostics"
+JOINED = "joined"
+"""Partitions whose clusters are joined, where ``gap`` asks for that."""
+SIMILARITY = "similarity"
 
 METADATA_KEY = b"smcmc"
 """Key of the provenance, as JSON, in the metadata of every parquet file."""
@@ -192,19 +185,8 @@ def check_columns(table: str, columns: pa.Schema, whole: bool) -> None:
 
 
 def check_rows(table: str, rows: pa.Table, chains: int, done: bool) -> None:
-    """Raise a `ValueError` unless the rows of `table`, in the columns that were read, can belong to a run.
-
-    Parameters
-    ----------
-    table : str
-        A name such as `TRACE`.
-    rows : pyarrow.Table
-        Some of its columns.
-    chains : int
-        Chains of the run.
-    done : bool
-        Whether it is finished.
-    """
+    """Raise a `ValueError` unless the rows of `table`, in the columns that were read, can belong to a run of so many
+    chains, which is finished (`done`) or not."""
     import pyarrow.compute as pc
 
     rows.validate(full=True)
@@ -248,8 +230,8 @@ class Stream:
         self.path, self.schema = path, schema
         self._file: BinaryIO
         if mark:
-            stored = _read_before(path, mark)
-            with report_damage(path):
+            stored = read_before(path, mark)
+            with files.report_damage(path):
                 if not pa.ipc.open_stream(stored).schema.equals(schema):
                     raise Refused(path, "other columns")
             self._file = path.open("r+b")
@@ -257,12 +239,12 @@ class Stream:
             self._file.seek(mark.length)
             self._crc = mark.crc
         else:
-            self._file = open_new(path)
+            self._file = files.open_new(path)
             self._crc = 0
             self._write(schema.serialize())
 
     def _write(self, data: pa.Buffer) -> None:
-        with naming(self.path):
+        with files.naming(self.path):
             self._file.write(data)
         self._crc = zlib.crc32(data, self._crc)
 
@@ -273,7 +255,7 @@ class Stream:
 
     def sync(self) -> Mark:
         """Force everything to the disk; how far that is."""
-        with naming(self.path):
+        with files.naming(self.path):
             self._file.flush()
             os.fsync(self._file.fileno())
         return Mark(self._file.tell(), self._crc)
@@ -283,16 +265,9 @@ class Stream:
         self._file.close()
 
 
-def schema_of(path: Path, mark: Mark) -> pa.Schema:
-    """Columns of a stream that was written up to a mark; a `DamagedRun` if it does not hold what was marked."""
-    stored = _read_before(path, mark)
-    with report_damage(path):
-        return pa.ipc.open_stream(stored).schema
-
-
-def _read_before(path: Path, mark: Mark) -> pa.Buffer:
-    """The marked bytes of a stream."""
-    with report_damage(path), member(path) as file:
+def read_before(path: Path, mark: Mark) -> pa.Buffer:
+    """The bytes of a stream up to a mark; a `DamagedRun` if it does not hold what was marked."""
+    with files.report_damage(path), member(path) as file:
         data = pa.py_buffer(mmap.mmap(file.fileno(), mark.length, access=mmap.ACCESS_READ))
         if Mark(data.size, zlib.crc32(data)) != mark:
             raise ValueError("not what was written")
@@ -301,10 +276,10 @@ def _read_before(path: Path, mark: Mark) -> pa.Buffer:
 
 def read_marked(path: Path, mark: Mark) -> Iterator[pa.RecordBatch]:
     """Batches of a stream up to a mark, all of them. Raises `DamagedRun` (the file does not hold what was marked)."""
-    with report_damage(path):
-        stream = pa.ipc.open_stream(_read_before(path, mark))
+    with files.report_damage(path):
+        stream = pa.ipc.open_stream(read_before(path, mark))
     while True:
-        with report_damage(path):
+        with files.report_damage(path):
             try:
                 batch = stream.read_next_batch()
             except StopIteration:
@@ -324,14 +299,14 @@ class SealedFolder:
 
     def __enter__(self) -> "SealedFolder":
         self.path.mkdir(parents=True, exist_ok=True)
-        (self.path / MANIFEST).unlink(missing_ok=True)
+        (self.path / files.MANIFEST).unlink(missing_ok=True)
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if error is None:
-            write_manifest(self.path / MANIFEST, self._names)
+            manifest.write_manifest(self.path / files.MANIFEST, self._names)
 
     def add_file(self, name: str) -> Path:
         """The path of a file that somebody else writes; `name` may lead into a folder of this one."""
@@ -341,24 +316,24 @@ class SealedFolder:
     def add_parquet(self, name: str, table: "pd.DataFrame") -> Path:
         """Write a table as ``NAME.parquet``, whole or not at all."""
         path = self.add_file(f"{name}.parquet")
-        with replace_file(path) as temporary:
+        with files.replace_file(path) as temporary:
             table.to_parquet(temporary, index=False)
         return path
 
     def add_csv(self, name: str, table: "pd.DataFrame") -> None:
         """Write a table as ``NAME.csv``, whole or not at all."""
-        write_text(self.add_file(f"{name}.csv"), table.to_csv(index=False, lineterminator="\n"))
+        files.write_text(self.add_file(f"{name}.csv"), table.to_csv(index=False, lineterminator="\n"))
 
     def add_text(self, name: str, text: str) -> None:
         """Write a text file, whole or not at all."""
-        write_text(self.add_file(name), text)
+        files.write_text(self.add_file(name), text)
 
     def add_json(self, name: str, value: Any) -> Path:
         """Write a JSON file, whole or not at all; its path."""
         path = self.add_file(name)
-        write_json(path, value)
+        files.write_json(path, value)
         return path
 
     def add_sealed(self, name: str, value: dict[str, Any]) -> None:
         """Write a JSON object with the digest of its own content, whole or not at all."""
-        write_sealed(self.add_file(name), value)
+        manifest.write_sealed(self.add_file(name), value)

@@ -23,25 +23,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from splitmerge_cli.diagnostics.cluster_table import number_clusters
-from splitmerge_cli.runs.store import manifest, schema
-from splitmerge_cli.runs.store.files import (
-    CLUSTERS,
-    CONFIG,
-    LOCK,
-    MANIFEST,
-    STATUS,
-    WORK,
-    DamagedRun,
-    array_of,
-    lock_file,
-    naming,
-    open_new,
-    replace_file,
-    report_damage,
-    table_of,
-    write_text,
-)
-from splitmerge_cli.runs.store.manifest import write_manifest, write_sealed
+from splitmerge_cli.runs.store import files, manifest, schema
 
 STREAMED = (schema.TRACE, schema.PARTITIONS)
 """Tables that every chain writes while it runs."""
@@ -56,19 +38,8 @@ _GROUP_VALUES = 4_000_000
 
 
 class ChainStore:
-    """The files of one chain while it runs.
-
-    Parameters
-    ----------
-    work : Path
-        The run's ``work`` folder.
-    chain : int
-        Number of the chain.
-    optional : collection of str
-        The optional columns that its trace and partitions have, see `schema.recorded_columns`.
-    streamed : sequence of str
-        The tables that grow while it runs.
-    """
+    """The files of one chain in the run's `work` folder while it runs: the `streamed` tables, and the `optional`
+    columns that its trace and partitions have (`schema.recorded_columns`)."""
 
     def __init__(
         self, work: Path, chain: int, optional: Collection[str] = (), streamed: Sequence[str] = STREAMED
@@ -90,9 +61,12 @@ class ChainStore:
         for table, path in self._paths.items():
             if table not in marks:
                 return f"no table of {table}"
-            with report_damage(path):
+            with files.report_damage(path):
                 mark = schema.Mark(*marks[table])
-            if difference := schema.find_difference(schema.schema_of(path, mark), self._schemas[table]):
+            stored = schema.read_before(path, mark)
+            with files.report_damage(path):
+                columns = pa.ipc.open_stream(stored).schema
+            if difference := schema.find_difference(columns, self._schemas[table]):
                 return f"{table}: {difference}"
         return ""
 
@@ -105,7 +79,7 @@ class ChainStore:
             mark = saved["marks"][table] if saved else None
             self._streams[table] = schema.Stream(path, self._schemas[table], mark)
         if saved is not None:
-            with report_damage(self.checkpoint_path):
+            with files.report_damage(self.checkpoint_path):
                 chain.state = saved["state"]
 
     def read_checkpoint(self) -> dict[str, Any] | None:
@@ -116,7 +90,7 @@ class ChainStore:
         if not path.exists():
             return None
         stored = self._load_checkpoint()
-        with report_damage(path):
+        with files.report_damage(path):
             marks = {table: schema.Mark(*stored["marks"][table]) for table in self._paths}
             return {key: stored[key] for key in ("state", "outcome", "finished")} | {"marks": marks}
 
@@ -168,7 +142,7 @@ class ChainStore:
 
     def table(self, table: str, chains: int) -> pa.Table:
         """Read the rows as a table, checked to belong to a run with so many chains; a `DamagedRun` if they do not."""
-        with report_damage(self._paths[table]):
+        with files.report_damage(self._paths[table]):
             batches = list(self.read(table))
             recorded = pa.Table.from_batches(batches, batches[0].schema if batches else self._schemas[table])
             schema.check_columns(table, recorded.schema, whole=False)
@@ -209,7 +183,7 @@ def _batch(columns: pa.Schema, chain: int, rows: dict[str, Any], prefix: str) ->
     arrays = []
     for field in columns:
         if field.name == "chain":
-            arrays.append(array_of(np.full(n, chain), field.type))
+            arrays.append(files.array_of(np.full(n, chain), field.type))
             continue
         values = np.ascontiguousarray(rows[prefix + field.name])
         if pa.types.is_list(field.type):
@@ -217,34 +191,18 @@ def _batch(columns: pa.Schema, chain: int, rows: dict[str, Any], prefix: str) ->
                 offsets = np.concatenate([[0], ends]).astype(np.int32)
             else:
                 offsets = np.arange(n + 1, dtype=np.int32) * (values.shape[1] if n else 0)
-            ends, numbers = array_of(offsets, pa.int32()), array_of(values.ravel(), field.type.value_type)
+            ends, numbers = files.array_of(offsets, pa.int32()), files.array_of(values.ravel(), field.type.value_type)
             arrays.append(pa.ListArray.from_arrays(ends, numbers))
         else:
-            arrays.append(array_of(values, field.type))
+            arrays.append(files.array_of(values, field.type))
     return pa.record_batch(arrays, schema=columns)
 
 
 class RunStore:
-    """The folder of one run, open for writing.
-
-    Parameters
-    ----------
-    path : Path
-        The folder.
-    provenance : dict
-        Configuration, versions, commit, seed, machine: the metadata of every parquet file.
-    run_id, sampler, seed
-        The columns that distinguish rows of several runs.
-    optional : collection of str
-        The optional columns of the trace and of the partitions, see `schema.recorded_columns`.
-    streamed : sequence of str
-        The tables that grow while the chains run.
-
-    Attributes
-    ----------
-    contents : dict of str to bytes
-        Contents of the text files that were written, for whoever would read them again.
-    """
+    """The folder of one run, open for writing. `provenance` (configuration, versions, commit, seed, machine) is the
+    metadata of every parquet file; `run_id`, `sampler` and `seed` are columns that distinguish rows of several runs;
+    `optional` and `streamed` are as of `ChainStore`; `contents` holds the text files that were written, for whoever
+    would read them again."""
 
     def __init__(
         self,
@@ -257,7 +215,7 @@ class RunStore:
         streamed: Sequence[str] = STREAMED,
     ) -> None:
         self.path = path
-        self.work = path / WORK
+        self.work = path / files.WORK
         self.optional = optional
         self.streamed = streamed
         self.contents: dict[str, bytes] = {}
@@ -271,12 +229,12 @@ class RunStore:
     def session(self) -> Iterator[None]:
         """Create the folder and hold its lock. Raises `Locked` (another process writes this run)."""
         if self.work.is_symlink():  # what is cleared there would be of another folder
-            raise DamagedRun(
+            raise files.DamagedRun(
                 self.work, f"remove it, {os.readlink(self.work)} is left as it is", "a link; expected a folder"
             )
-        with lock_file(self.work / LOCK):
-            self._lock = (self.work / LOCK).stat()
-            with naming(self.work / RESERVE), open_new(self.work / RESERVE) as reserve:
+        with files.lock_file(self.work / files.LOCK):
+            self._lock = (self.work / files.LOCK).stat()
+            with files.naming(self.work / RESERVE), files.open_new(self.work / RESERVE) as reserve:
                 reserve.write(bytes(_RESERVED))
             yield
 
@@ -284,7 +242,7 @@ class RunStore:
     def is_gone(self) -> bool:
         """Whether the folder that a session holds was removed or replaced meanwhile."""
         try:
-            return self._lock is not None and not os.path.samestat(self._lock, (self.work / LOCK).stat())
+            return self._lock is not None and not os.path.samestat(self._lock, (self.work / files.LOCK).stat())
         except OSError:
             return True
 
@@ -296,7 +254,7 @@ class RunStore:
     def clear(self) -> None:
         """Remove everything except the lock: the run starts again."""
         for item in [*self.path.iterdir(), *self.work.iterdir()]:
-            if item in (self.work, self.work / LOCK, self.work / RESERVE):
+            if item in (self.work, self.work / files.LOCK, self.work / RESERVE):
                 continue
             if item.is_dir() and not item.is_symlink():
                 shutil.rmtree(item)
@@ -305,14 +263,14 @@ class RunStore:
 
     def write_config(self, text: str) -> None:
         """Write ``config.yaml``; the status holds its digest."""
-        self.keep_text(CONFIG, text)
-        self._status["config_sha256"] = hashlib.sha256(self.contents[CONFIG]).hexdigest()
+        self.keep_text(files.CONFIG, text)
+        self._status["config_sha256"] = hashlib.sha256(self.contents[files.CONFIG]).hexdigest()
 
     def write_status(self, state: str, **fields: Any) -> None:
         """Write ``status.json``: `state` (running, done, failed, interrupted) and `fields`, kept until changed."""
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
         self._status = {"started": now} | self._status | fields | {"state": state, "updated": now}
-        self.contents[STATUS] = write_sealed(self.path / STATUS, self._status)
+        self.contents[files.STATUS] = manifest.write_sealed(self.path / files.STATUS, self._status)
 
     def write_failure(self, error: str) -> None:
         """Write the status of a failed run, even on a full disk: its reserve makes room."""
@@ -331,19 +289,21 @@ class RunStore:
 
     def write_rows(self, table: str, rows: Sequence[Sequence[Any]]) -> None:
         """Write the rows of a table, each with a value for every column; None and NaN are missing values."""
-        self.write_parts(table, [table_of(rows, schema.recorded_columns(table, self.optional))])
+        self.write_parts(table, [files.table_of(rows, schema.recorded_columns(table, self.optional))])
 
     def write_parts(self, table: str, parts: Iterable[pa.Table]) -> None:
         """Write a table that is made part by part; each becomes a row group."""
         columns = schema.full(table, self.optional, self._metadata)
         with (
-            replace_file(self.path / f"{table}.parquet") as temporary,
+            files.replace_file(self.path / f"{table}.parquet") as temporary,
             pq.ParquetWriter(temporary, columns, compression="zstd", write_page_checksum=True) as writer,
         ):
             for group in parts:
                 for name, value in self._constants.items():
                     field = columns.field(name)
-                    group = group.append_column(field, pa.repeat(array_of([value], field.type)[0], group.num_rows))
+                    group = group.append_column(
+                        field, pa.repeat(files.array_of([value], field.type)[0], group.num_rows)
+                    )
                 # a cast imports pandas
                 if not group.schema.equals(columns):
                     group = group.cast(columns)
@@ -397,18 +357,18 @@ class RunStore:
             table[schema.COPY_OF] = copy_of
         text = io.StringIO(newline="")
         csv.writer(text, lineterminator="\n").writerows([table, *zip(*table.values(), strict=True)])
-        self.keep_text(CLUSTERS, text.getvalue())
+        self.keep_text(files.CLUSTERS, text.getvalue())
 
     def keep_text(self, name: str, text: str) -> None:
         """Write a text file, whole or not at all, and keep its content."""
-        write_text(self.path / name, text)
+        files.write_text(self.path / name, text)
         self.contents[name] = text.encode()
 
     def finish(self) -> None:
         """Say that the run is done and of what files it consists; remove its streams and checkpoints."""
         self.write_status("done", share=1.0)
         names = {*self.contents, *self._written}
-        self.contents[MANIFEST] = write_manifest(self.path / MANIFEST, names, self.contents)
+        self.contents[files.MANIFEST] = manifest.write_manifest(self.path / files.MANIFEST, names, self.contents)
         self.clear_work()
 
 

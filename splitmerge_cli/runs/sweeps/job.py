@@ -1,7 +1,7 @@
 """One job of a sweep, in its own process: a killed process costs no other job.
 
 `Processes` hands one job after another to each of its processes (`support`) and tells by the exit status of one how
-it died. A job crosses as text (`pack`); its run is written to the folder of the results,
+it died. A job crosses as text (`RunSpecification.pack`); its run is written to the folder of the results,
 where the sweep follows it.
 """
 
@@ -11,7 +11,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed, wait
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -21,11 +21,8 @@ from typing import Any
 from weakref import WeakSet
 
 from splitmerge_cli import runs
-from splitmerge_cli.config.composition import pack, unpack
-from splitmerge_cli.config.errors import ConfigError
-from splitmerge_cli.config.specification import RunSpecification
-from splitmerge_cli.runs.interrupts import AnsweredBy, interrupt, take_over
-from splitmerge_cli.runs.progress import Reporter
+from splitmerge_cli.config import composition, errors, specification
+from splitmerge_cli.runs import interrupts, progress
 
 Ended = tuple[str, str | None]
 """How a job ended: ``done``, ``elsewhere`` (another process has finished it), ``locked`` (another process writes
@@ -47,19 +44,19 @@ class Task:
     folder: str
 
 
-def task_of(spec: RunSpecification, folder: str) -> Task:
+def task_of(job: specification.RunSpecification, folder: str) -> Task:
     """A job that can be sent to another process; its chains have one thread unless it says otherwise."""
-    packed = pack(spec)
+    packed = job.pack()
     packed["config"]["workers"] = packed["config"]["workers"] or 1
     return Task(packed, folder)
 
 
-def make_beside(jobs: Mapping[Path, RunSpecification], at_once: int) -> Iterator[tuple[Path, Ended]]:
+def make_beside(jobs: Mapping[Path, specification.RunSpecification], at_once: int) -> Iterator[tuple[Path, Ended]]:
     """Make jobs, so many at the same time (-1: one per processor), in other processes. `jobs`: by the folders of their
     runs. Yields how each ended, as it ends. On Ctrl-C the jobs under way store what they have.
     """
     if not at_once:
-        raise ConfigError("hydra.launcher.n_jobs=0: expected a number of jobs, or -1 for one per processor")
+        raise errors.ConfigError("hydra.launcher.n_jobs=0: expected a number of jobs, or -1 for one per processor")
     folder, processors = os.getcwd(), os.cpu_count() or 1
     n_processes = at_once if at_once > 0 else max(1, processors + 1 + at_once)
     with ThreadPoolExecutor(min(n_processes, len(jobs))) as threads:
@@ -77,7 +74,7 @@ def make_beside(jobs: Mapping[Path, RunSpecification], at_once: int) -> Iterator
                 process.end()
 
 
-def make_alone(jobs: Mapping[Path, RunSpecification]) -> Iterator[tuple[Path, Ended]]:
+def make_alone(jobs: Mapping[Path, specification.RunSpecification]) -> Iterator[tuple[Path, Ended]]:
     """Make jobs one after another in the process of the sweep itself. Raises KeyboardInterrupt on Ctrl-C, which ends
     the others, too."""
     for path, job in jobs.items():
@@ -92,14 +89,17 @@ def make_composed(composed: Any, folder: str) -> Ended:
     return make_here(Task(json.loads(composed.job), folder))
 
 
-def text_of(spec: RunSpecification) -> str:
+def text_of(spec: specification.RunSpecification) -> str:
     """A job as text, which `make_composed` reads."""
     return json.dumps(task_of(spec, "").packed)
 
 
 def make_here(task: Task) -> Ended:
-    """Make a job in the process that makes the jobs of this thread."""
-    return _process().make(task)
+    """Make a job in the process that makes the jobs of this thread, which keeps what it has imported and loaded."""
+    process: _Process | None = getattr(_here, "process", None)
+    if process is None or not process.alive:
+        process = _here.process = _Process()
+    return process.make(task)
 
 
 def end_jobs() -> None:
@@ -110,14 +110,6 @@ def end_jobs() -> None:
 
 _here = threading.local()
 _processes: "WeakSet[_Process]" = WeakSet()
-
-
-def _process() -> "_Process":
-    """The process that makes the jobs of this thread; it keeps what it has imported and loaded."""
-    process: _Process | None = getattr(_here, "process", None)
-    if process is None or not process.alive:
-        process = _here.process = _Process()
-    return process
 
 
 class _Process:
@@ -209,21 +201,9 @@ def safe_imports() -> Iterator[None]:
             os.environ[_SAFE] = before
 
 
-def _when_orphaned(parent: int, act: Callable[[], Any], over: threading.Event) -> None:
-    """Call `act` from a thread once the parent of this process is another one than `parent`, unless `over` is set."""
-
-    def watch() -> None:
-        while not over.wait(LOOK):
-            if os.getppid() != parent:
-                act()
-                return
-
-    threading.Thread(target=watch, daemon=True).start()
-
-
 def support(fd: int) -> None:
     """Make the jobs that come from the socket `fd` until it is closed; the process of `_Process`."""
-    take_over(tells=False)
+    interrupts.take_over(tells=False)
     # schedulers of clusters send these to all processes of a job; its parent answers
     for number in (signal.SIGUSR1, signal.SIGUSR2):
         signal.signal(number, signal.SIG_IGN)
@@ -242,24 +222,27 @@ def _make_interruptible(task: Task, parent: int) -> Ended:
     """Make a job; interrupted, it is, too, when `parent` is gone, however that died."""
     over = threading.Event()
 
-    def stop_as_orphan() -> None:
-        os.kill(os.getpid(), signal.SIGTERM)
-        if not over.wait(GRACE):
-            os._exit(130)
+    def watch() -> None:
+        while not over.wait(LOOK):
+            if os.getppid() != parent:
+                os.kill(os.getpid(), signal.SIGTERM)
+                if not over.wait(GRACE):
+                    os._exit(130)
+                return
 
-    _when_orphaned(parent, stop_as_orphan, over)
+    threading.Thread(target=watch, daemon=True).start()
     try:
         with suppress(FileNotFoundError):  # on another machine
             os.chdir(task.folder)
-        with AnsweredBy(interrupt):
-            return _make(unpack(task.packed))
+        with interrupts.AnsweredBy(interrupts.interrupt):
+            return _make(composition.unpack(task.packed))
     except KeyboardInterrupt:
         return "interrupted", None
     finally:
         over.set()
 
 
-def _make(spec: RunSpecification) -> Ended:
+def _make(spec: specification.RunSpecification) -> Ended:
     """Make a job in this process."""
     try:
         plan = runs.prepare(spec)
@@ -267,7 +250,7 @@ def _make(spec: RunSpecification) -> Ended:
             return "elsewhere", None
         if runs.is_written(plan.path):
             return "locked", None
-        runs.run(plan, Reporter())
+        runs.run(plan, progress.Reporter())
     except runs.Interrupted:
         return "interrupted", None
     except runs.WrittenElsewhere:

@@ -27,8 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from splitmerge_cli.config import ConfigError, RunSpecification, hydra_adapter, load
-from splitmerge_cli.runs.errors import RunError
-from splitmerge_cli.runs.identity import is_written
+from splitmerge_cli.runs import identity, interrupts
 from splitmerge_cli.runs.store.files import STATUS, DamagedRun, report_damage
 from splitmerge_cli.runs.store.manifest import read_sealed, write_sealed
 from splitmerge_cli.runs.sweeps.job import Ended, make_alone, make_beside, make_composed, text_of
@@ -42,13 +41,8 @@ Maker = Callable[[Jobs], Iterator[tuple[Path, Ended]]]
 
 @dataclass(frozen=True)
 class Launch:
-    """How jobs are launched: by Hydra's own `overrides`, so many `workers` at the same time (None: one per processor).
-
-    Attributes
-    ----------
-    detach : bool
-        Whether jobs are left to the queue of a cluster.
-    """
+    """How jobs are launched: by Hydra's own `overrides`, so many `workers` at the same time (None: one per processor);
+    `detach`: whether jobs are left to the queue of a cluster."""
 
     overrides: Sequence[str]
     workers: int | None = None
@@ -93,12 +87,12 @@ class Launch:
         make = self.maker(next(iter(jobs.values())).search_path)
         try:
             ended.update((path, end) for path, end in make(jobs) if end[0] != "locked")
-        except (ConfigError, RunError, DamagedRun):
+        except (ConfigError, interrupts.RunError, DamagedRun):
             raise
         except Exception as error:  # whatever the launcher does
             message = f"hydra.launcher: {' '.join(str(error).split()) or type(error).__name__}"
             if any((path / STATUS).is_file() for path in jobs):
-                raise RunError(f"{message}; the same command continues the sweep") from error
+                raise interrupts.RunError(f"{message}; the same command continues the sweep") from error
             raise ConfigError(message) from error
 
 
@@ -257,7 +251,7 @@ class QueuedJobs:
                         gone.pop(number, None)
                         unlocked[number] = unlocked[number] + 1 if _writes_unlocked(paths[number]) else 0
                         if self.cluster == "slurm" and unlocked[number] == UNLOCKED:
-                            raise RunError(
+                            raise interrupts.RunError(
                                 f"{paths[number]}: job {job.job_id} writes it, and no lock is seen: locks do not hold "
                                 "between these machines; expected out= on a file system with locks, such as NFS 4, or "
                                 "NFS 3 with its lock service"
@@ -290,7 +284,7 @@ class QueuedJobs:
 def _writes_unlocked(path: Path) -> bool:
     """Whether a run has been written to in the last seconds, and nobody holds its lock."""
     with suppress(OSError):
-        return time.time() - (path / STATUS).stat().st_mtime < RECENT and not is_written(path)
+        return time.time() - (path / STATUS).stat().st_mtime < RECENT and not identity.is_written(path)
     return False
 
 

@@ -30,27 +30,16 @@ from typing import Any, Protocol
 from uuid import uuid4
 
 from splitmerge_cli.config import ConfigError, RunSpecification
-from splitmerge_cli.runs.errors import RunError
+from splitmerge_cli.runs.interrupts import RunError
 from splitmerge_cli.runs.store.files import is_locked, lock_file
 from splitmerge_cli.runs.sweeps.job import Ended, Task, block_signal, end_jobs, make_here, safe_imports, task_of
 
 
 @dataclass(frozen=True)
 class RemoteTask:
-    """A job for another machine.
-
-    Attributes
-    ----------
-    task : Task
-    path : Path
-        Folder of the run, as the sweep has it.
-    out : str
-        Folder of the results, as the jobs name it.
-    version : str
-        Of this package, where the sweep is.
-    mark : str or None
-        A file in the run's `out` that the sweep holds a lock on; None: the job may begin when the sweep is gone.
-    """
+    """A job for another machine: the folder of its run as the sweep has it (`path`), and of the results as the jobs
+    name it (`out`); the `version` of this package, where the sweep is; and a file in the run's `out` that the sweep
+    holds a lock on (`mark`; None: the job may begin when the sweep is gone)."""
 
     task: Task
     path: Path
@@ -60,13 +49,7 @@ class RemoteTask:
 
 
 class Engine(Protocol):
-    """Runs jobs somewhere.
-
-    Attributes
-    ----------
-    waits : bool
-        Whether jobs begin only while the sweep is there.
-    """
+    """Runs jobs somewhere; `waits`: whether they begin only while the sweep is there."""
 
     waits: bool
 
@@ -130,21 +113,10 @@ def _unfit(remote: RemoteTask) -> str | None:
 
 
 class DaskWorkers:
-    """An engine of `splitmerge_cli.runs.sweeps.remote`.
-
-    Parameters
-    ----------
-    address : str, optional
-        Address of a scheduler, such as ``tcp://127.0.0.1:8786``; messages call it `called`. By default a cluster of
-        this machine is started, of `n_workers` processes (as many as there are processors, or jobs if these are fewer).
-    patience : float
-        Seconds to wait for the first worker.
-
-    Raises
-    ------
-    ConfigError
-        Dask is not installed, or an option is out of range.
-    """
+    """An engine of `splitmerge_cli.runs.sweeps.remote`. `address` of a scheduler, such as ``tcp://127.0.0.1:8786``;
+    messages call it `called`. By default a cluster of this machine is started, of `n_workers` processes (as many as
+    there are processors, or jobs if these are fewer). `patience`: seconds to wait for the first worker. Raises
+    `ConfigError` (Dask is not installed, or an option is out of range)."""
 
     waits = True
 

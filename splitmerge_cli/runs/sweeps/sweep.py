@@ -12,20 +12,17 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from splitmerge_cli.config import ConfigError, RunSpecification, hydra_adapter, specify
-from splitmerge_cli.config.composition import grid_of
+from splitmerge_cli.config import ConfigError, RunSpecification, composition, hydra_adapter, specify
 from splitmerge_cli.data.opening import SIGN
 from splitmerge_cli.overrides import quote, shell_word, split_values
 from splitmerge_cli.received import DataError
-from splitmerge_cli.runs.identity import DATA_FILES, complete, finished_run, is_done, is_written, run_dir
-from splitmerge_cli.runs.interrupts import AnsweredBy, interrupt
+from splitmerge_cli.runs import identity, interrupts, undecided
 from splitmerge_cli.runs.plan import Plan, prepare
 from splitmerge_cli.runs.progress import SweepProgress, SweepState
 from splitmerge_cli.runs.store.files import STATUS, DamagedRun
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.sweeps.job import Ended, safe_imports
 from splitmerge_cli.runs.sweeps.queued_jobs import Jobs, Launch, forget
-from splitmerge_cli.runs.undecided import say_models
 
 LOOK = 0.2
 """Seconds between two looks at runs that another process makes."""
@@ -33,24 +30,13 @@ LOOK = 0.2
 
 @dataclass(frozen=True)
 class JobOutcome:
-    """How one job ended.
+    """How the job of these words (`overrides`) ended.
 
-    Attributes
-    ----------
-    overrides : sequence of str
-        The words of the job.
-    status : str
-        done, skipped (finished before), to run (dry run), rejected (bad input), failed, interrupted (or not begun, when
-        the sweep was interrupted), running elsewhere (by another process, when the sweep was interrupted), or submitted
-        (to a queue, which goes on without the sweep).
-    path : Path or None
-        Folder of the run; None if it was rejected.
-    error : str or None
-        Why it was rejected or failed.
-    notes : list of str
-        What is to be said of how its data were read.
-    elsewhere : bool
-        Whether it was done by another process while the sweep ran.
+    Its `status` is done, skipped (finished before), to run (dry run), rejected (bad input), failed, interrupted (or not
+    begun, when the sweep was interrupted), running elsewhere (by another process, when the sweep was interrupted), or
+    submitted (to a queue, which goes on without the sweep). `path` is the folder of the run (None if it was rejected),
+    `error` why it was rejected or failed, `notes` what is to be said of how its data were read, and `elsewhere` whether
+    it was done by another process while the sweep ran.
     """
 
     overrides: Sequence[str]
@@ -92,7 +78,7 @@ def expand(args: Sequence[str], config_dir: str | Path | None = None) -> list[li
     experiments = [a for a in args if a.startswith("experiment=")]
     rest = [a for a in args if not a.startswith("experiment=")]
     for key, text in (arg.partition("=")[::2] for arg in rest):
-        if key in ("init", *DATA_FILES.values()) and len(split_values(text)) > 1 and os.path.exists(text):
+        if key in ("init", *identity.DATA_FILES.values()) and len(split_values(text)) > 1 and os.path.exists(text):
             word = shell_word(f"{key}={quote(text)}")
             raise ConfigError(
                 f"{key}={text}: several values in a sweep, and the name of a file; expected {word} for it"
@@ -101,7 +87,7 @@ def expand(args: Sequence[str], config_dir: str | Path | None = None) -> list[li
     with hydra_adapter.hydra_session():
         for experiment in hydra_adapter.grid(experiments):
             # the main configuration has no grid of its own
-            own_grid = grid_of(experiment, config_dir) if experiment else {}
+            own_grid = composition.grid_of(experiment, config_dir) if experiment else {}
             params = [f"{key}={value}" for key, value in own_grid.items()]
             jobs += [experiment + job for job in hydra_adapter.grid([*params, *rest])]
     # jobs are made by processes that have no standard input
@@ -128,7 +114,7 @@ def read_jobs(
 
 def find_run(spec: RunSpecification) -> Run | None:
     """The finished run of a job, None if it is not finished. Cheap: neither data nor model is built."""
-    return complete(run_dir(spec))
+    return identity.complete(identity.run_dir(spec))
 
 
 def check_jobs(
@@ -152,9 +138,9 @@ def _check_job(job: RunSpecification, alike: dict[str, Plan]) -> JobOutcome:
     path, key = None, _but_seed(job)
     try:
         if job.undecided:
-            say_models(job.data, job.words)
+            undecided.say_models(job.data, job.words)
         # nothing is built for a finished run, unless others like it were planned before
-        if key not in alike and (done := finished_run(job)):
+        if key not in alike and (done := identity.finished_run(job)):
             return JobOutcome(job.words, "skipped", done.path, notes=done.summary.get("notes", []))
         if key not in alike:
             # no chain is kept
@@ -167,7 +153,7 @@ def _check_job(job: RunSpecification, alike: dict[str, Plan]) -> JobOutcome:
     except (ConfigError, DataError) as error:
         return JobOutcome(job.words, "rejected", error=str(error))
     except DamagedRun as error:
-        return JobOutcome(job.words, "failed", path or run_dir(job), str(error))
+        return JobOutcome(job.words, "failed", path or identity.run_dir(job), str(error))
 
 
 def _but_seed(job: RunSpecification) -> str:
@@ -183,35 +169,15 @@ def run_jobs(
     timed: Collection[Sequence[str]] = (),
     detach: bool = False,
 ) -> list[JobOutcome]:
-    """Run what is missing of the given jobs, at the same time where the machine allows.
+    """Run what is missing of the given jobs, `workers` at the same time (None: one per processor), by the `launcher`
+    that Hydra's own overrides name, such as ``hydra/launcher=basic`` (by default processes). Jobs whose words are
+    `timed` run one at a time, after the others. With `detach` they are left to the queue of a cluster (``submitted``).
 
-    Parameters
-    ----------
-    workers : int, optional
-        Jobs that run at the same time; by default one per processor.
-    progress : str
-        auto, bars, lines or none.
-    launcher : sequence of str
-        Hydra's own overrides, such as ``hydra/launcher=basic``; processes by default.
-    timed : collection of sequences of str
-        Words of those jobs whose seconds count: they run one at a time, after the others, whatever `workers` says.
-    detach : bool
-        Leave the jobs to the queue of a cluster (``submitted``), and do not wait.
-
-    Returns
-    -------
-    list of JobOutcome
-        One per job, in their order. Where one is ``rejected`` none runs. A job that fails, or whose process is killed,
-        does not stop the others. Runs that another process writes are waited for, and made here where it leaves them
-        unfinished. After Ctrl-C, SIGTERM or SIGHUP those that are not complete are ``interrupted``, or ``running
-        elsewhere``.
-
-    Raises
-    ------
-    ConfigError
-        There is no such launcher, it has no such options, or it cannot launch.
-    RunError
-        The launcher failed on the way; what was stored is intact.
+    Returns an outcome per job, in their order. Where one is ``rejected`` none runs. A job that fails, or whose process
+    is killed, does not stop the others. Runs that another process writes are waited for, and made here where it leaves
+    them unfinished. After Ctrl-C, SIGTERM or SIGHUP those that are not complete are ``interrupted``, or ``running
+    elsewhere``. Raises `ConfigError` (no such launcher or options, or it cannot launch) or `RunError` (the launcher
+    failed on the way; what was stored is intact).
     """
     outcomes = check_jobs(jobs, launcher, detach)
     if any(o.status == "rejected" for o in outcomes):
@@ -260,18 +226,19 @@ def _make(missing: Jobs, launch: Launch, say: Callable[[str], None]) -> dict[Pat
     ended: dict[Path, Ended] = {}
     remaining = list(missing)
     # with resume=false
-    repeated = {path for path in missing if is_done(path)}
+    repeated = {path for path in missing if identity.is_done(path)}
     waiting = False
     try:
-        with AnsweredBy(interrupt):
+        with interrupts.AnsweredBy(interrupts.interrupt):
             while remaining:
                 # another process may have finished one since it was looked at
                 ended |= {path: ("elsewhere", None) for path in remaining if path not in repeated and _is_whole(path)}
-                if free := [path for path in remaining if path not in ended and not is_written(path)]:
+                if free := [path for path in remaining if path not in ended and not identity.is_written(path)]:
                     launch.make({path: missing[path] for path in free}, ended)
                 elif any(path not in ended for path in remaining):
                     if not waiting:
-                        say(f"{len(remaining)} {_jobs(remaining)} running elsewhere; waiting for the end")
+                        jobs = "job is" if len(remaining) == 1 else "jobs are"
+                        say(f"{len(remaining)} {jobs} running elsewhere; waiting for the end")
                     waiting = True
                     time.sleep(LOOK)
                 remaining = [path for path in remaining if path not in ended]
@@ -282,19 +249,15 @@ def _make(missing: Jobs, launch: Launch, say: Callable[[str], None]) -> dict[Pat
 
 def _is_whole(path: Path) -> bool:
     with suppress(DamagedRun):  # it is written at this moment
-        return is_done(path)
+        return identity.is_done(path)
     return False
-
-
-def _jobs(counted: Sequence[object]) -> str:
-    return "job is" if len(counted) == 1 else "jobs are"
 
 
 def _outcome_of_interruption(path: Path) -> Ended:
     """How a run ended when the sweep was interrupted."""
-    if is_written(path):
+    if identity.is_written(path):
         return "running elsewhere", None
-    return ("done" if is_done(path) else "interrupted"), None
+    return ("done" if identity.is_done(path) else "interrupted"), None
 
 
 class _Poll:

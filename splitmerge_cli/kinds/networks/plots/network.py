@@ -35,8 +35,8 @@ from splitmerge_cli.diagnostics.cluster_table import shorten
 from splitmerge_cli.kinds.networks.data import COUNT, REAL, Relation, Relations, network_of
 from splitmerge_cli.kinds.networks.plots import relation_matrix
 from splitmerge_cli.runs.grouping import count_listed
+from splitmerge_cli.runs.initial import dataset_of
 from splitmerge_cli.runs.store.read import Run
-from splitmerge_cli.runs.stored import dataset_of
 
 MOST_BLOCKS = 16
 """Blocks that are drawn, the largest ones."""

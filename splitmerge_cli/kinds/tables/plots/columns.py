@@ -21,8 +21,8 @@ from splitmerge_cli.diagnostics.cluster_table import number, plural_of
 from splitmerge_cli.kinds.tables.columns import BY_LEVEL, Numbers, Statistics, named_columns, statistics
 from splitmerge_cli.kinds.tables.plots.points import UNSURE
 from splitmerge_cli.runs.grouping import has_units, name_clusters, nouns, row_sizes, total_size
+from splitmerge_cli.runs.initial import dataset_of
 from splitmerge_cli.runs.store.read import Run
-from splitmerge_cli.runs.stored import dataset_of
 
 PAIRED = 4
 """Columns that are drawn against each other."""

@@ -27,8 +27,8 @@ from splitmerge_cli.analysis.plots.style import (
     write_numbers,
 )
 from splitmerge_cli.runs.grouping import count_listed, rows_apart
+from splitmerge_cli.runs.initial import dataset_of
 from splitmerge_cli.runs.store.read import Run
-from splitmerge_cli.runs.stored import dataset_of
 
 UNSURE = 0.8
 """Certainty of an item below which its mark is open."""
