@@ -11,7 +11,7 @@ from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.tables.files import csv
 from splitmerge_cli.kinds.records import dependent_columns
-from splitmerge_cli.kinds.records.dependent_columns import find_followers
+from splitmerge_cli.kinds.records.misleading_columns import find_followers
 from splitmerge_cli.kinds.records.similar_values import code_fields
 
 LETTERS = list("abcdefghijklmnopqrstuvwxyz")
