@@ -10,8 +10,8 @@ import pytest
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.tables.files import csv
-from splitmerge_cli.kinds.records import dependent_columns
-from splitmerge_cli.kinds.records.dependent_columns import find_followers
+from splitmerge_cli.kinds.records import misleading_columns
+from splitmerge_cli.kinds.records.misleading_columns import find_followers
 from splitmerge_cli.kinds.records.similar_values import code_fields
 
 LETTERS = list("abcdefghijklmnopqrstuvwxyz")
@@ -170,12 +170,12 @@ def test_tables_without_dependence_are_read_whole() -> None:
 
 def test_a_table_of_many_rows_is_measured_on_some(monkeypatch: pytest.MonkeyPatch) -> None:
     compared = []
-    fit = dependent_columns._fit_pairs
+    fit = misleading_columns._fit_pairs
 
     def count(both: Any, *rest: Any) -> Any:
         compared.append(len(both))
         return fit(both, *rest)
 
-    monkeypatch.setattr(dependent_columns, "_fit_pairs", count)
+    monkeypatch.setattr(misleading_columns, "_fit_pairs", count)
     assert left_out(people(7, entities=8000)) == {"town"}
-    assert 0 < max(compared) <= dependent_columns.MOST_PAIRS
+    assert 0 < max(compared) <= misleading_columns.MOST_PAIRS
