@@ -184,7 +184,7 @@ cdef class IRM(Coupled):
         self.start, self.neighbour = longs_of(data.start), ints_of(data.neighbour)
         self.slot, self.value = ints_of(data.slot), longs_of(data.value)
         self.loop_start, self.loop_slot = longs_of(data.loop_start), ints_of(data.loop_slot)
-        self.loop_value, self.has_loops = longs_of(data.loop_value), data.loop_start[-1] > 0
+        self.loop_value, self.has_loops = longs_of(data.loop_value), data.loop_start.max() > 0
         self.mirror, self.counts_as = ints_of(data.mirror), ints_of(data.forms)
         self.side, self.degree = ints_of(data.side), longs_of(data.degree)
         self.groups = data.degree.shape[1]
