@@ -10,8 +10,8 @@ others follow where they belong. Samples, orders and draws are each chain's own,
 splits one that holds two groups: the parts of a split at random are no better than the whole. So a chain starts from
 the clusters of a short chain of a model with fewer parameters, which are too many; what is one cluster merges easily.
 First the scales of the prior are drawn given these clusters, many times: scales that were not yet drawn make any
-clusters merge. The best of eight such trials is the start: all make some iterations, the better half twice as many, and
-so on, until what is left agrees.
+clusters merge. The best of several such trials is the start: all make some iterations, the better half twice as many,
+and so on, until what is left agrees.
 
 **Search**, a population of short chains that are crossed. Chains of tables with clusters of unlike shapes end in one of
 many modes, of which all but a few have next to no probability, and stay. A chain that starts so has looked before:
@@ -70,10 +70,6 @@ SETTLING = 50
 """Iterations with a single move that follow, fewer of a table with many cells: with more moves clusters merge before
 others have found their shape."""
 BEST = "best"
-TRIALS = 8
-"""Chains of which the best is the start, a power of 2."""
-TRIAL = 100
-"""Iterations of each before half of them are left, fewer of a table with many cells."""
 SEARCH = "search"
 SEARCHES = ("sequential", STAGES, CATEGORIES, SIMPLER, BEST, SEARCH)
 """Initial states that each chain builds on its own, from the data."""
@@ -120,6 +116,9 @@ class Start:
 
     population = 12, 200
     """Chains of a population, and the iterations of each in a round, fewer of a table with many cells."""
+    trials = 8, 100
+    """Chains of which the best is the start, a power of 2, and the iterations of each before half of them are left,
+    fewer of a table with many cells."""
 
     def __init__(self, spec: RunSpecification) -> None:
         self.spec, self.data, self.model, self.init, self.K0 = spec, spec.data, spec.model, spec.init, spec.K0
@@ -156,7 +155,8 @@ class Start:
             return chosen
         if self.simpler is None or self.why_simpler(dataset := self.load()) is None:
             return spec
-        return spec.with_(init=SIMPLER if self._shorten(TRIAL, dataset) < TRIAL else BEST)
+        longest = self.trials[1]
+        return spec.with_(init=SIMPLER if self._shorten(longest, dataset) < longest else BEST)
 
     def choose_by_size(self, say: Callable[[str], None]) -> RunSpecification:
         """As `choose`, without searches."""
@@ -295,9 +295,9 @@ class Start:
         if reason := self.why_no_search:
             raise ConfigError(f"init={BEST}: {reason}")
         generator = np.random.Generator(rng.bit_generator)
-        iterations = self._shorten(TRIAL, dataset)
-        chains = []
-        for number in range(TRIALS):
+        trials, longest = self.trials
+        iterations, chains = self._shorten(longest, dataset), list[Chain]()
+        for number in range(trials):
             own = build_model(self.model, dataset)
             if self.simpler is None:
                 self._begin(number, own, dataset, rng, generator)
@@ -317,8 +317,11 @@ class Start:
 
     def _shorten(self, iterations: int, dataset: Dataset) -> int:
         """So many iterations of a trial, fewer where all trials take too much of a chain's."""
-        rounds = TRIALS.bit_length() - 1
-        return max(LEAST, min(iterations, most_iterations(self.spec, dataset) // (SHARE * TRIALS * rounds)))
+        trials, shared = self.trials[0], most_iterations(self.spec, dataset) // SHARE
+        if self.simpler is None:
+            return max(LEAST, min(iterations, shared // (trials * (trials.bit_length() - 1))))
+        # before the rounds the simpler form moves and each trial settles
+        return max(FEWEST, min(iterations, shared // (trials * (trials.bit_length() + 1))))
 
     def _begin(self, number: int, model: Model, dataset: Dataset, rng: Rng, generator: np.random.Generator) -> None:
         """Put the model of chain `number` of a population where it begins."""

@@ -12,6 +12,7 @@ import smcmc
 from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.fits.short_fits import short_fits
+from splitmerge_cli.kinds.tables.start import TableStart
 from splitmerge_cli.runs import advice, prepare, schedule, starts
 from splitmerge_cli.runs.initial import build_model
 from splitmerge_cli.runs.starts import BEST, SIMPLER, start_of
@@ -51,7 +52,7 @@ def heights(init: str, seeds: int) -> list[float]:
 @pytest.mark.parametrize("seed", [1, 2])
 def test_every_chain_starts_near_the_groups(smcmc: Any, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     """Of overlapping groups in nine columns: no start lies below the partition that generated the rows."""
-    monkeypatch.setattr(starts, "TRIAL", 40)
+    monkeypatch.setattr(TableStart, "trials", (8, 40))
     z = write_groups(seed)
     plan = prepare(compose(WORDS))
     truth = build_model(plan.spec.model, plan.dataset)
@@ -68,7 +69,7 @@ def test_trials_end_where_the_better_half_agrees(smcmc: Any, monkeypatch: pytest
     assert len(heights(BEST, 1)) == 1 and len(rounds) == 2  # of the chain of the plan, and of this one
     rounds.clear()
     monkeypatch.setattr(starts, "CLOSE", 0.0)
-    assert len(heights(BEST, 1)) == 1 and len(rounds) == 2 * 3
+    assert len(heights(BEST, 1)) == 1 and len(rounds) == 2 * 4
 
 
 def test_a_wide_table_starts_so_and_a_narrow_one_does_not(smcmc: Any, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -101,7 +102,7 @@ def test_a_run_that_started_at_random_is_found_and_goes_on(smcmc: Any) -> None:
 
 
 def test_chains_do_not_depend_on_workers_and_end_where_they_should(smcmc: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(starts, "TRIAL", 20)
+    monkeypatch.setattr(TableStart, "trials", (8, 20))
     write_groups(2, rows=90)
     traces = []
     for workers in ("1", "2"):

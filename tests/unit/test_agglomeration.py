@@ -16,7 +16,6 @@ from splitmerge_cli.kinds.networks.generated import generate
 from splitmerge_cli.kinds.networks.layout import prepare
 from splitmerge_cli.kinds.networks.start import Entries, NetworkStart, agglomerate, join_best, merge
 from splitmerge_cli.runs import prepare as plan_of
-from splitmerge_cli.runs import starts
 from splitmerge_cli.runs.initial import build_model
 from splitmerge_cli.runs.starts import start_of
 
@@ -163,7 +162,7 @@ def test_a_small_simple_network_starts_at_random(monkeypatch: pytest.MonkeyPatch
 
 
 def test_merged_blocks_are_no_more_than_the_prior_allows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(starts, "TRIALS", 2)
+    monkeypatch.setattr(NetworkStart, "trials", (2, 100))
     plan = plan_of(compose(["data=network", "N=60", "data.blocks=6", 'model.prior="mfm(components=uniform(4))"']))
     model = build_model(plan.spec.model, plan.dataset)
     NetworkStart(plan.spec.with_(init="best")).start_best(model, plan.dataset, Rng(0, 0))
@@ -173,7 +172,7 @@ def test_merged_blocks_are_no_more_than_the_prior_allows(monkeypatch: pytest.Mon
 def test_a_network_without_edges_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     from scipy.sparse import csr_array
 
-    monkeypatch.setattr(starts, "TRIALS", 2)
+    monkeypatch.setattr(NetworkStart, "trials", (2, 100))
     plan = plan_of(compose(["data=network", "N=12", "data.blocks=2"]))
     empty = Dataset("empty", plan.dataset.kind, csr_array((12, 12), dtype=np.uint8))
     model = build_model(plan.spec.model, empty)
