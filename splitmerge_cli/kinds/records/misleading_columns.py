@@ -189,11 +189,13 @@ def find_differing(
     """
     N, F = values.shape
     asked = [f for f in range(F) if f not in exempt and _may_describe_records(values[:, f], types[f])]
+    if not asked:
+        return {}
     others = [f for f in range(F) if f not in asked]
     # what follows from another column is no further coincidence
     following = find_followers(values[:, others], tuple(types[f] for f in others))
     names = [f for d, f in enumerate(others) if d not in following]
-    if not asked or len(names) < 2:
+    if len(names) < 2:
         return {}
     rng = np.random.default_rng(0)
     rarity = [-np.log(np.bincount(x[x >= 0]) / max((x >= 0).sum(), 1)) for x in values.T]
