@@ -83,6 +83,16 @@ def _pairs(data: Dataset) -> list[str]:
     return sorted({" ".join(sorted((names[i], names[j]))) for i, j in zip(row.tolist(), column.tolist(), strict=True)})
 
 
+def _ties(data: Dataset) -> dict[str, Any]:
+    """Edges of the first layer by the names of their ends, with their values; unknown pairs: None."""
+    assert data.relations is not None and data.names is not None
+    layer, names = data.relations.layers[0], data.names
+    values = [1.0] * len(layer.ends) if layer.value is None else layer.value.tolist()
+    values = [layer.levels[int(value)] for value in values] if layer.levels else values
+    found = {names[i] + names[j]: value for (i, j), value in zip(layer.ends.tolist(), values, strict=True)}
+    return found | {names[i] + names[j]: None for i, j in layer.unknown.tolist()}
+
+
 def _texts(data: Dataset) -> list[list[str]]:
     words = np.array(data.vocabulary)[data.values.tokens.words]
     return [part.tolist() for part in np.split(words, data.values.tokens.starts[1:-1])]
@@ -98,10 +108,13 @@ FOUND: dict[str, Callable[[Dataset], Any]] = {
     "labels": lambda data: None if data.truth is None else data.truth.tolist(),
     "missing": lambda data: data.missing,
     "types": lambda data: [column.type for column in data.types or ()],
-    "levels": lambda data: (data.types or ())[0].levels,
+    "type": lambda data: (data.types or ())[0].type,
+    "levels": lambda data: list((data.types or ())[0].levels),
     "words": lambda data: data.vocabulary,
     "notes": lambda data: [note.partition(": ")[2] for note in data.notes],
     "pairs": _pairs,
+    "ties": _ties,
+    "meta": lambda data: data.meta,
     "texts": _texts,
     "documents": lambda data: data.values.documents,
     "lengths": lambda data: data.values.tokens.lengths.tolist(),
@@ -194,4 +207,6 @@ def check(case: Case) -> None:
                 elif what in ("values", "column"):
                     np.testing.assert_array_equal(FOUND[what](data), expected, err_msg=f"{kind}, {name}")
                 else:
-                    assert FOUND[what](data) == expected, f"{kind}, {name}: {what}"
+                    found = FOUND[what](data)
+                    found = {key: found.get(key) for key in expected} if what == "meta" else found
+                    assert found == expected, f"{kind}, {name}: {what}"

@@ -16,7 +16,6 @@ from splitmerge_cli.data.tables import files
 from splitmerge_cli.data.tables import text as text_files
 from splitmerge_cli.kinds.documents import ONE_DOCUMENT
 from splitmerge_cli.kinds.documents.readers.files import corpus
-from splitmerge_cli.kinds.networks.readers.edges import edges
 from splitmerge_cli.received import DataError
 
 POINTS = pd.DataFrame({"x": [0.5, -1.25, 2.0], "y": [3.0, 0.125, 7.5]})
@@ -104,60 +103,6 @@ def write(path: Path, content: str | pd.DataFrame, **options: Any) -> Path:
     else:
         content.to_csv(path, **options)
     return path
-
-
-def test_the_index_of_a_list_of_edges(tmp_path: Path) -> None:
-    ties = pd.DataFrame({"from": [5, 6, 7], "to": [6, 7, 5], "n": [1, 1, 1]})
-    graph = edges(write(tmp_path / "e.csv", ties))
-    assert graph.names == ["5", "6", "7"] and graph.meta["edges"] == 3
-    left_out = "has no name and counts the rows from 0: it is left out (data.source and data.target would read it)"
-    assert notes_of(graph)[1] == f"column 1 ('') {left_out}" and notes_of(graph)[2].startswith("left out: directions;")
-    # where names say which columns are read nothing else is looked at
-    ties.columns = pd.Index(["source", "target", "weight"])
-    assert not any("has no name" in note for note in notes_of(edges(write(tmp_path / "e.csv", ties))))
-    assert edges(tmp_path / "e.csv", source=1, target=2, weights=None).names == ["0", "1", "2", "5", "6", "7"]
-    # of columns without names of their own
-    graph = edges(write(tmp_path / "e.csv", pd.DataFrame([[5, 6], [6, 7]])))
-    assert graph.names == ["5", "6", "7"] and len(graph.notes) == 2
-    ties.index = pd.Index([4, 7, 9])
-    ties.columns = pd.Index(["from", "to", "n"])
-    with pytest.raises(DataError, match=r"row 2, column 1 \(''\): '4': the column has .*; expected data.source"):
-        edges(write(tmp_path / "e.csv", ties))
-    with pytest.raises(DataError, match=r"row 2, column 1 \(''\): '4': the column has no name"):
-        edges(write(tmp_path / "e.csv", ",from,to\n4,a,b\n7,b,c\n"))
-    with pytest.raises(DataError, match="columns with a name: 1; expected two"):
-        edges(write(tmp_path / "e.csv", ",to\n0,6\n1,7\n"))
-
-
-@pytest.mark.parametrize(
-    "text", ["0,1\n5,6\n6,7\n", "0,1,2\n5,6,7\n6,7,1\n", "1,2,3\n5,6,7\n6,7,1\n", "0,1\na,b\nb,c\n"]
-)
-def test_a_list_of_edges_that_may_begin_with_names(tmp_path: Path, text: str) -> None:
-    path = write(tmp_path / "e.csv", text)
-    with pytest.raises(DataError, match=rf"e.csv: row 1: '.*' {ASKED}"):
-        edges(path)
-    assert edges(path, header=True).meta["rows"] == 2 and edges(path, header=False).meta["rows"] == 3
-
-
-@pytest.mark.parametrize(
-    "text", ["0,1\n1,2\n2,5\n", "0,1\n2,3\n", "1,2\n3,4\n5,6\n", "0,1,1\n1,2,1\n", "0 2\n3 4\n5 6\n"]
-)
-def test_a_list_of_edges_that_begins_with_an_edge(tmp_path: Path, text: str) -> None:
-    graph = edges(write(tmp_path / "e.txt", text))
-    assert graph.meta["rows"] == text.count("\n")
-
-
-def test_the_index_of_a_list_of_nodes(tmp_path: Path) -> None:
-    path, nodes = write(tmp_path / "e.csv", "1,2\n2,3\n"), tmp_path / "n.csv"
-    write(nodes, pd.DataFrame({"id": [3, 1, 2], "side": ["a", "b", "b"]}))
-    graph = edges(path, nodes=str(nodes), truth="side")
-    assert graph.names == ["3", "1", "2"] and graph.truth is not None and graph.truth.tolist() == [0, 1, 1]
-    assert len(graph.notes) == 2 and "n.csv: column 1 ('') has no name and counts the rows from 0" in graph.notes[1]
-    write(nodes, "0,1\na,x\nb,x\n")
-    with pytest.raises(DataError, match=r"n.csv: row 1: '0' ends no edge; expected names of columns"):
-        edges(write(tmp_path / "w.csv", "a,b\n"), nodes=str(nodes), header=False)
-    # a node without an edge
-    assert edges(path, nodes=str(write(nodes, "0,1\n1,1\n2,2\n3,2\n"))).names == ["0", "1", "2", "3"]
 
 
 def test_the_index_of_a_table_of_words(tmp_path: Path) -> None:

@@ -356,19 +356,6 @@ def read(tmp_path: Path, text: str, kind: str = "points", **options: object) -> 
     return csv(tmp_path / "t.csv", kind, **options)
 
 
-def test_other_forms_are_said(tmp_path: Path) -> None:
-    text = "x,y\n1,-99\n0,unknown\n-99.0,1\n"
-    data = read(tmp_path, text, missing=[-99, "unknown"])
-    np.testing.assert_array_equal(data.values, [[1, NAN], [0, NAN], [NAN, 1]])
-    np.testing.assert_array_equal(read(tmp_path, text, "binary", missing=[-99, "unknown"]).values, data.values)
-    np.save(tmp_path / "x.npy", np.array([[1.0, -99.0], [0.0, 1.0]]))
-    for kind in ("points", "binary"):
-        found = csv(tmp_path / "x.npy", kind, missing=-99).values
-        np.testing.assert_array_equal(found, [[1, NAN], [0, 1]])
-    with pytest.raises(DataError, match=r"data.missing=x: expected null: tokens have no missing cells"):
-        read(tmp_path, "a\nb\n", "tokens", missing="x")
-
-
 @pytest.mark.parametrize("cell", ["", " NA"])
 def test_wide_texts(tmp_path: Path, cell: str) -> None:
     rows = [["1.5"] * WIDE for _ in range(3)]
