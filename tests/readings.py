@@ -111,11 +111,12 @@ FOUND: dict[str, Callable[[Dataset], Any]] = {
     "type": lambda data: (data.types or ())[0].type,
     "levels": lambda data: list((data.types or ())[0].levels),
     "words": lambda data: data.vocabulary,
-    "notes": lambda data: [note.partition(": ")[2] for note in data.notes],
+    "notes": lambda data: [note.partition(": ")[2] or note for note in data.notes],
     "pairs": _pairs,
     "ties": _ties,
     "meta": lambda data: data.meta,
     "texts": _texts,
+    "bags": lambda data: [sorted(text) for text in _texts(data)],
     "documents": lambda data: data.values.documents,
     "lengths": lambda data: data.values.tokens.lengths.tolist(),
 }

@@ -14,7 +14,6 @@ from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.tables import files
 from splitmerge_cli.data.tables import text as text_files
-from splitmerge_cli.kinds.documents import ONE_DOCUMENT
 from splitmerge_cli.kinds.documents.readers.files import corpus
 from splitmerge_cli.received import DataError
 
@@ -105,28 +104,6 @@ def write(path: Path, content: str | pd.DataFrame, **options: Any) -> Path:
     return path
 
 
-def test_the_index_of_a_table_of_words(tmp_path: Path) -> None:
-    rows = pd.DataFrame({"doc": ["a", "a", "b"], "word": ["x", "y", "x"], "count": [1, 2, 1]})
-    for frame in (rows, rows[["doc", "word"]], rows.set_axis([0, 1, 2], axis=1), rows.set_axis(list("pqr"), axis=1)):
-        made = corpus(write(tmp_path / "t.csv", frame))
-        assert made.vocabulary == ["x", "y"] and made.values.documents == ["a", "b"]
-        assert notes_of(made)[0] == f"column 1 ('') {INDEX}"
-        assert made.notes[1:] == [ONE_DOCUMENT]
-        assert corpus(tmp_path / "t.csv", heldout=0.5, heldout_by="word").notes == made.notes
-    assert corpus(tmp_path / "t.csv", columns=[2, 3]).notes == [ONE_DOCUMENT]
-    rows.index = pd.Index([3, 5, 6])
-    with pytest.raises(DataError, match=r"row 2, column 1 \(''\): '3': the column has no name .* data.columns="):
-        corpus(write(tmp_path / "t.csv", rows))
-
-
-def test_a_table_of_words_that_may_begin_with_names(tmp_path: Path) -> None:
-    path = write(tmp_path / "t.csv", "0,1,2\na,x,3\nb,x,1\n")
-    with pytest.raises(DataError, match=rf"t.csv: row 1: '0, 1, 2' {ASKED}"):
-        corpus(path)
-    assert corpus(path, header=True).vocabulary == ["x"] and corpus(path, header=False).vocabulary == ["1", "x"]
-    assert corpus(write(path, "0,1,2\n0,5,3\nb,x,1\n")).vocabulary == ["1", "5", "x"]
-
-
 @pytest.mark.parametrize(
     "ending", ["csv", "semicolon.csv", "tsv", "txt", "data", "csv.gz", "parquet", "feather", "xlsx"]
 )
@@ -150,14 +127,6 @@ def test_texts_of_a_table_are_read_as_the_message_says(tmp_path: Path, ending: s
     column = re.search(r"data\.path=\S+ data=corpus 'data\.columns=\[(\w+)\]' reads it", str(found.value))
     assert column is not None and column[1] == "text"
     assert corpus(path, columns=[column[1]]).values.tokens.J == 12
-
-
-def test_texts_in_the_first_of_several_columns_end_where_they_end(tmp_path: Path) -> None:
-    """A column that is asked for by its number is there whatever ends the cells."""
-    (tmp_path / "t.csv").write_text("".join(f"some words;{i}\n" for i in range(12)))
-    read = corpus(tmp_path / "t.csv", columns=[1], stop_words="none")
-    assert read.vocabulary == ["some", "words"]
-    assert f"{tmp_path / 't.csv'}: a semicolon ends a cell (data.separator)" in read.notes
 
 
 def test_several_sheets_of_texts_are_asked_about(tmp_path: Path) -> None:
