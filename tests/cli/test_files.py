@@ -14,8 +14,8 @@ import splitmerge_cli as sm
 from splitmerge_cli import overrides, terminal
 from splitmerge_cli.api.recognition import recognise
 from splitmerge_cli.data.objects import from_object
-from splitmerge_cli.kinds.networks.readers.edges import edges
 from splitmerge_cli.fits import candidates
+from splitmerge_cli.kinds.networks.readers.edges import edges
 from splitmerge_cli.overrides import path_word
 from splitmerge_cli.runs.store.read import Run
 
@@ -134,7 +134,7 @@ def test_a_symmetric_matrix_with_nothing_on_its_diagonal_is_a_network(
         pd.DataFrame(values, columns=names).to_csv(path, index=False, sep=end, header=head == "names")
         return recognise(path).data
 
-    assert written(ties) == "edges" and edges(path).N == len(ties) and edges(path).values.sum() == ties.sum()
+    assert written(ties) == "edges" and len(ties) == edges(path).N and edges(path).values.sum() == ties.sum()
     loop, one_way, distances = ties.copy(), ties.copy(), 1 + ties - np.eye(len(ties), dtype=int)
     loop[2, 2], one_way[0, 1] = 1, 1 - ties[0, 1]
     assert [written(values) for values in (loop, one_way, distances, ties[:, :9], ties[:4, :4])] == ["csv"] * 5
