@@ -8,8 +8,8 @@ Cases stand in ``tests/unit/reading/*.yaml``, one in a line, in groups with a na
   ``frame``, columns by their names; ``array``; or ``cells`` of a column, ``called`` c, beside one of numbers, x;
 - ``name``, the file's, ``kind``, the reader's (several are read one after the other), ``with``, the options that it is
   given, and other ``files`` beside it;
-- ``refused``, the message, or what is expected of the data by the names in `FOUND`; ``note`` is in the notes,
-  ``no_note`` is not. In a message or note ``…`` stands for anything.
+- ``refused``, what the message begins with behind the name of the file, or what is expected of the data by the names in
+  `FOUND`; ``note`` is in the notes, ``no_note`` is not. In a message or note ``…`` stands for anything.
 
 ``all`` at the head of a group holds for each of its cases.
 """
@@ -111,6 +111,7 @@ FOUND: dict[str, Callable[[Dataset], Any]] = {
     "type": lambda data: (data.types or ())[0].type,
     "levels": lambda data: list((data.types or ())[0].levels),
     "words": lambda data: data.vocabulary,
+    "tokens": lambda data: [data.vocabulary[code] for code in data.values],
     "notes": lambda data: [note.partition(": ")[2] or note for note in data.notes],
     "pairs": _pairs,
     "ties": _ties,
@@ -195,9 +196,11 @@ def check(case: Case) -> None:
                 place = Path(put(case.content, name))
             if case.message is not None:
                 before = sorted(Path().iterdir())
-                with pytest.raises(DataError, match=pattern(case.message)) as raised:
+                with pytest.raises(DataError) as raised:
                     reader(place, **case.options)
-                assert "\n" not in str(raised.value) and sorted(Path().iterdir()) == before
+                said = str(raised.value)
+                assert re.match(pattern(case.message), said.removeprefix(f"{name}: ")), said
+                assert "\n" not in said and sorted(Path().iterdir()) == before
                 continue
             data = reader(place, **case.options)
             for what, expected in case.expected.items():

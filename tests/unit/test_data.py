@@ -80,47 +80,6 @@ def test_parquet_and_npy(tmp_path):
     assert files.csv(tmp_path / "f.npy", "tokens").values.tolist() == [0, 1, 0]
 
 
-@pytest.mark.parametrize(
-    ("text", "kwargs", "tokens"),
-    [
-        ("token\nA\nB\nA\n", {}, ["A", "B", "A"]),
-        ("A\nB\nA\n", {}, ["A", "B", "A"]),
-        ("name\nB\nA\n", {"header": True}, ["B", "A"]),
-        ("name\n3\n4\n3\n", {}, ["3", "4", "3"]),
-        ("3\n4\n3\n", {}, ["3", "4", "3"]),
-        ("who,what\n1,A\n2,B\n", {"truth": "who"}, ["A", "B"]),
-        ("1,A\n2,B\n", {"truth": 1}, ["A", "B"]),
-        ("A,x\nB,y\n", {"truth": -1}, ["A", "B"]),
-        ('"a, b"\nc\n', {}, ["a, b", "c"]),
-        ('"a\nb"\nc\n', {}, ["a\nb", "c"]),
-        ('"to\nken"\n"a\nb"\nc\n', {"header": True}, ["a\nb", "c"]),
-        ('5" disc\nc\n', {}, ['5" disc', "c"]),
-        ("\ufeffA\r\nB\r\n\r\n", {}, ["A", "B"]),
-        ("NA\nnull\n", {}, ["NA", "null"]),
-        ("A\nB\nC\n", {"N": 2}, ["A", "B"]),
-    ],
-)
-def test_tokens(tmp_path, text, kwargs, tokens):
-    data = files.csv(write(tmp_path / "t.csv", text), "tokens", **kwargs)
-    assert [data.vocabulary[code] for code in data.values] == tokens
-
-
-@pytest.mark.parametrize(
-    ("text", "kwargs", "rows"),
-    [
-        ("0,1\n1,0\n", {"header": False}, [[0, 1], [1, 0]]),
-        ("0.0,1\n1, 0\n", {}, [[0, 1], [1, 0]]),
-        ("x,y\n1,0\n", {}, [[1, 0]]),
-        ("+1,0\n0,1\n", {}, [[1, 0], [0, 1]]),
-        ("0,1\n1,0\n", {"header": "true"}, [[1, 0]]),
-        ("1,0,cat\n0,0,dog\n", {"truth": 3}, [[1, 0], [0, 0]]),
-        ('"x","y\nz"\n1,0\n', {}, [[1, 0]]),
-    ],
-)
-def test_binary(tmp_path, text, kwargs, rows):
-    assert files.csv(write(tmp_path / "b.csv", text), "binary", **kwargs).values.tolist() == rows
-
-
 def test_a_column_may_change_its_notation_late(tmp_path):
     """The parser guesses types from the first megabyte; a float after it must not matter."""
     path = write(tmp_path / "b.csv", "1,0\n" * 400_000 + "0.0,1\n")

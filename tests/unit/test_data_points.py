@@ -153,41 +153,6 @@ def test_the_folder_of_a_parquet_file_adds_no_column(tmp_path: Path) -> None:
     assert files.csv(folder / "x.parquet", "points").columns == ["x", "y"]
 
 
-@pytest.mark.parametrize(
-    ("text", "kwargs", "rows"),
-    [
-        ("7", {}, [[7]]),
-        ("x\n7\n", {}, [[7]]),
-        ("1,2\n", {}, [[1, 2]]),
-        ("1,2\n1,2\n1,2\n", {}, [[1, 2]] * 3),
-        ("\ufeffx,y\r\n1,2\r\n\r\n", {}, [[1, 2]]),
-        ("\ufeff1,2\n", {}, [[1, 2]]),
-        ("1e-12,1e12\n-1e-12,-1e12\n", {}, [[1e-12, 1e12], [-1e-12, -1e12]]),
-        ("1e-400,1e30\n", {}, [[0, 1e30]]),
-        ("9007199254740993,0\n", {}, [[9007199254740992, 0]]),
-        ('"1","-2"\n', {}, [[1, -2]]),
-        ("1,2\n3,4\n", {"header": True}, [[3, 4]]),
-        ("1,2\n3,4\n5,6\n", {"N": 2}, [[1, 2], [3, 4]]),
-        # choosing columns
-        ("who,x,y\na,1,2\n", {"columns": ["y", "x"]}, [[2, 1]]),
-        ("who,x,y\na,1,2\n", {"columns": [3, "x"]}, [[2, 1]]),
-        ("who,x,y\na,1,2\n", {"columns": "x"}, [[1]]),
-        ("who,x,y\na,1,2\n", {"columns": -1}, [[2]]),
-        ("who,x,y\na,1,2\n", {"drop": ["who"]}, [[1, 2]]),
-        ("who,x,y\na,1,2\n", {"drop": "who", "truth": "who"}, [[1, 2]]),
-        ("who,x,y\na,1,2\n", {"columns": ["x"], "truth": "who"}, [[1]]),
-        (",x,y\n0,1,2\n1,3,4\n", {"drop": [1]}, [[1, 2], [3, 4]]),
-        ("a,1,2\nb,3,4\n", {"columns": [2, 3]}, [[1, 2], [3, 4]]),
-        ("a,1,2\nb,3,4\n", {"drop": [1]}, [[1, 2], [3, 4]]),
-        ("a,1,2\nb,3,4\n", {"truth": 1}, [[1, 2], [3, 4]]),
-        ("2019,2020\n1,2\n", {"columns": ["2020"]}, [[2]]),
-        ("x,y,note\n1,2,\n3,4,?\n", {"drop": ["note"]}, [[1, 2], [3, 4]]),
-    ],
-)
-def test_points(tmp_path: Path, text: str, kwargs: dict[str, object], rows: list[list[float]]) -> None:
-    assert files.csv(table(tmp_path, text), "points", **kwargs).values.tolist() == rows
-
-
 def test_the_nearest_double_is_read(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     x = rng.standard_normal((500, 3)) * 10.0 ** rng.integers(-300, 29, (500, 3))

@@ -10,7 +10,7 @@ WIDE = [[i + j / 4 for j in range(1500)] for i in range(2)]
 BOOLS = pd.DataFrame({"a": [True, False], "b": ["yes", "no"]})
 POINTS = pd.DataFrame({"x": [0.5, -1.25, 2.0], "y": [3.0, 0.125, 7.5]})
 INDEXED = POINTS.set_axis([0, 5, 6])
-UNCOUNTED = "has no name and does not count the rows"
+UNCOUNTED = "…has no name and does not count the rows"
 
 
 def counted(counts: list[int]) -> str:
