@@ -167,7 +167,7 @@ def _draw_paper(part: SubFigure, numbers: pd.DataFrame) -> None:
     share = axes[0].twinx()
     share.plot(accepted["iteration"], accepted["value"], color=REFERENCE, linewidth=1.1, linestyle=(0, (3, 1)))
     share.grid(False)
-    share.set(ylabel="accepted (dashes)", ylim=(0, None))
+    share.set(ylabel="accepted (dashes)", ylim=(0, 1.05 * accepted["value"].max()))
     share.yaxis.set_major_locator(MultipleLocator(0.05))
     share.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
 
