@@ -42,6 +42,8 @@ POINTS_DRAWN = {
     "sdds-fig4": "the filled shares of the bottom row are theirs; lines are of edition 2, since later ones kept none",
 }
 """What is drawn from later editions of a figure with `POINTS`."""
+AT_99 = "99 % interval"
+"""What the reason of a verdict says whose interval is at 99 %; all others are at 95 %."""
 CLAIM = ["data", "sampler", "metric", "reading"]
 """Columns that name a verdict of a figure."""
 LOWER_IS_BETTER = ("final_perplexity_minus_gibbs", "perplexity_minus_gibbs_by_iteration")
@@ -168,7 +170,7 @@ def shown(claim: Any) -> Shown:
     if share is None:
         return Shown(claim.ours, claim.low, claim.high, claim.published, tolerated(claim))
     k, n = share
-    tail = 0.005 if "99 % interval" in claim.reason else 0.025
+    tail = 0.005 if AT_99 in claim.reason else 0.025
     low = float(beta.ppf(tail, k + 0.5, n - k + 0.5)) if k else 0.0
     high = float(beta.ppf(1 - tail, k + 0.5, n - k + 0.5)) if k < n else 1.0
     return Shown(k / n, low, high, np.nan, (0.5, 1.0))
@@ -207,7 +209,7 @@ def strip(name: str, claims: pd.DataFrame, difference: str = "") -> Figure | Non
         here = f"{with_unit(claim.ours, claim.unit)} {interval(claim.low, claim.high)}"
         if (share := share_of(claim)) is not None:
             here += f"; {share[0]:g} of {share[1]}"
-        title = f"{claim.data}, {claim.sampler}: {claim.metric.replace('_', ' ')}" + " †" * claim.other
+        title = f"{claim.data}, {claim.sampler}: {claim.metric.replace('_', ' ')}{mark_of(claim)}"
         printed = number(claim.published) if np.isfinite(claim.published) else ""
         words = (title, here, printed, claim.verdict)
         for x, text in zip(COLUMNS[:1] + COLUMNS[2:], words, strict=True):
@@ -223,9 +225,15 @@ def _describe_marks(rows: list[Any]) -> str:
         "Grey band: what the rule tolerates.": any(np.isfinite(shown(row).ends).any() for row in rows),
         "Diamond: the paper.": any(np.isfinite(shown(row).published) for row in rows),
         "k of n: so many show it; the line is their share.": any(share_of(row) is not None for row in rows),
-        "†: from other runs than those drawn.": any(row.other for row in rows),
+        "†: from other runs than those drawn.": any(mark_of(row) == " †" for row in rows),
+        "‡: from other runs, interval at 99 %.": any(mark_of(row) == " ‡" for row in rows),
     }
     return " ".join(words for words, is_there in marks.items() if is_there)
+
+
+def mark_of(claim: Any) -> str:
+    """The mark of a claim that rests on other runs than the picture."""
+    return " ‡" if AT_99 in claim.reason else " †" if claim.other else ""
 
 
 def describe_runs(name: str, claims: pd.DataFrame) -> str:
@@ -235,9 +243,9 @@ def describe_runs(name: str, claims: pd.DataFrame) -> str:
     other = counted[counted["other"]]
     if other.empty:
         return ""
-    text = f"{len(other)} of {len(counted)} verdicts rest on runs of later editions"
+    text = f"{len(other)} of {len(counted)} verdicts rest{'s' * (len(other) == 1)} on runs of later editions"
     if in_cells(name, other).any():
-        return f"{text}, whose numbers the cells have."
+        return f"{text}, whose numbers the cells and this strip have."
     if in_points(name, other).any():
         return f"{text}; {POINTS_DRAWN[name]}."
     return f"{text}, which kept units and no lines; what is drawn are the runs of edition 2."

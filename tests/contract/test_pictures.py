@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from editions.counted import LEFT, RIGHT, in_cells, in_points, scale_of, settle, share_of, shown, strip
+from editions.counted import LEFT, RIGHT, in_cells, in_points, mark_of, scale_of, settle, share_of, shown, strip
 from editions.kept import picture_of
 from editions.overview import latest_figures
 from editions.pictures import counted_claims as last_claims
@@ -201,7 +201,8 @@ def test_each_counted_number_is_among_those_drawn(draw, name):
     below = strip(name, claims)
     rows = set() if below is None else set(texts(below))
     for claim in claims.drop(cells.index).itertuples():
-        words = f"{claim.data}, {claim.sampler}: {claim.metric.replace('_', ' ')}" + " †" * claim.other
+        assert mark_of(claim) or not claim.other
+        words = f"{claim.data}, {claim.sampler}: {claim.metric.replace('_', ' ')}{mark_of(claim)}"
         assert words in rows and any(text.startswith(number(claim.ours)) for text in rows), claim
     if cells.empty:
         return

@@ -359,7 +359,7 @@ def _verdicts(scores: Scores, runs: Sequence[Run]) -> list[Verdict]:
                     for as_printed in ("as_printed_formula", "as_printed_one")
                     for case in AS_PRINTED_READINGS
                 ]
-            for setting, state, method in cases:
+            for setting, state, method in (case for case in cases if scores.has(case[0], case[2])):
                 column = f"{stored[claim.metric]}_{state}"
                 words = [WORDS[setting], STATES[state], *([AS_PRINTED_TOO[method]] if method in AS_PRINTED_TOO else [])]
                 samples, unit = scores.units(setting, method, column)
