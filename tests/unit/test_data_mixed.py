@@ -413,6 +413,21 @@ def test_tables_without_names(tmp_path: Path) -> None:
         csv(path, "mixed")
 
 
+def test_words_and_numbers_that_no_row_could_hold_are_names(tmp_path: Path) -> None:
+    """As in the decathlon: 100, long, poid, haut, 400, ..."""
+    path = tmp_path / "t.csv"
+    rows = "11.2,7.4,49\n10.9,7.1,48\n11.5,6.9,50\n"
+    path.write_text("100,long,400\n" + rows)
+    data = csv(path, "mixed")
+    assert data.N == 3 and list(data.columns or []) == ["100", "long", "400"]
+    assert "its words and its numbers, which lie outside what the rows below hold, are read as names" in data.notes[0]
+    assert csv(path, "mixed", header=False, types={2: "categorical"}).N == 4
+    for head in ("100,long,49", "100,long,49.5", "11,long,400"):
+        path.write_text(f"{head}\n{rows}")
+        with pytest.raises(DataError, match=r"row 1: 'long' next to numbers"):
+            csv(path, "mixed")
+
+
 def test_nothing_is_left(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a,b\nu,\nu,NA\n")
     with pytest.raises(DataError, match=r"no column is left for the data \(column 1 \('a'\) is left out: every value"):

@@ -112,9 +112,43 @@ def test_a_column_of_words_without_a_name_names_the_items(
     text = ",x\n" + "".join(f"{name},{cell}\n" for name, cell in zip(("ann", "bob", "cid"), rows, strict=True))
     data = read(text, kind=kind)
     assert data.names == ["ann", "bob", "cid"] and data.values.tolist() == [[float(cell)] for cell in rows]
-    assert "column 1 ('') has no name and a different word in every row, the names of the items" in data.notes[0]
+    assert "column 1 ('') has no name and a different value in every row, the names of the items" in data.notes[0]
     assert read(text, kind=kind, N=2).names == ["ann", "bob"]
     assert read(text, kind=kind, drop=[1]).names is None
+
+
+@pytest.mark.parametrize("kind", ["points", "mixed"])
+@pytest.mark.parametrize(
+    "names",
+    [
+        ["100% Bran", *map(str, range(1, 10))],
+        [f"198{i}-Pit {i}" for i in range(10)],
+        [f"{1962 + i / 4}" for i in range(10)],
+    ],
+    ids=["shares", "codes", "quarters"],
+)
+def test_values_that_differ_in_a_column_without_a_name_name_the_items(
+    read: Callable[..., Dataset], kind: str, names: list[str]
+) -> None:
+    """As R writes names of rows that begin with digits (MASS's UScereal, rrcov's soil, freeny)."""
+    rows = "".join(f'"{name}",{i / 2}\n' for i, name in enumerate(names))
+    data = read(f'"","x"\n{rows}', kind=kind)
+    assert data.names == names and data.values.shape[1] == 1
+    with pytest.raises(DataError, match="has no name and does not count the rows"):
+        read(f'"","x"\n{rows}"{names[3]}",.25\n', kind=kind)
+
+
+@pytest.mark.parametrize("start", [0, 1])
+def test_an_index_that_counts_more_than_once_is_left_out(read: Callable[..., Dataset], start: int) -> None:
+    """As pandas writes tables that it has put one below the other."""
+    counts = [*range(start, start + 7), *range(start, start + 5)]
+    data = read(",x\n" + "".join(f"{count},{i / 2}\n" for i, count in enumerate(counts)))
+    assert data.values.shape == (12, 1) and data.names is None
+    assert (
+        f"column 1 ('') has no name and counts the rows from {start}, more than once: it is left out" in data.notes[0]
+    )
+    with pytest.raises(DataError, match="has no name and does not count the rows"):
+        read(",x\n" + "".join(f"{count % 2},{i / 2}\n" for i, count in enumerate(counts)))
 
 
 def test_an_index_that_stops_counting_far_down(read: Callable[..., Dataset]) -> None:

@@ -8,7 +8,7 @@ number. Of numbers alone see `splitmerge_cli.data.tables.text.Text.names_by_numb
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -234,9 +234,9 @@ def read_written(path: Path, wanted: Wanted, header: str | bool, suffix: str, fo
     data, ends = _without_empty_end(data, layout_found.delimiter)
     if ends:
         notes.append(f"{path}: rows without any cell at the end: {ends}; they are left out")
-    if header in ("auto", True) and not wanted.kind.one_column and separators.names_rows(data, layout_found.delimiter):
-        notes.append(f"{path}: row 1 has one cell fewer than the others: the first column, without a name, names rows")
-        data = layout_found.delimiter.encode() + data
+    if header in ("auto", True) and not wanted.kind.one_column:
+        data, above = separators.with_row_names(path, data, layout_found.delimiter)
+        notes += above
     table = Text(path, data, layout_found.delimiter, before, decimal=separators.DECIMALS[layout_found.decimal])
     table.notes += notes
     return parse_table(table, wanted, header)
@@ -342,6 +342,8 @@ def _as_numbers(table: Text, j: int, wanted: Wanted) -> pa.ChunkedArray | None:
     return pc.cast(pc.if_else(absent, pa.scalar(None, plain.type), plain), pa.float64())
 
 
+STANDS_APART = 3
+"""Numbers below a number of the first row, at least, that tell whether it is a name."""
 LOOKED_AT = 2_000
 """Rows below the first one in which its words are looked for."""
 
@@ -391,6 +393,12 @@ def _has_header(table: Text, wanted: Wanted) -> bool:
         words = [j for j in words if below and all(NUMBER.fullmatch(table.number(cells[j])) for cells in below)]
         if not words:
             return False
+        if _stand_apart([[head[j], *(cells[j] for cells in below)] for j in numbers_above], table.number):
+            table.notes.append(
+                f"{table.path}: row {1 + table.before}: its words and its numbers, which lie outside what the rows "
+                "below hold, are read as names of columns (data.header=false reads them as data)"
+            )
+            return True
     if words and numbers:
         raise DataError(
             f"{table.path}: row {1 + table.before}: {quote(head[words[0]])} next to numbers; expected only names or "
@@ -431,6 +439,15 @@ def _are_successive_years(cells: Sequence[str], below: Sequence[Sequence[str]]) 
         return False
     steps = {int(later) - int(earlier) for earlier, later in pairwise(cells)}
     return len(steps) == 1 and min(steps) > 0 and not any(_are_years(row) for row in below)
+
+
+def _stand_apart(columns: Sequence[Sequence[str]], number: Callable[[str], str]) -> bool:
+    """Whether the first cell of each column is a whole number outside the range of the numbers below it."""
+    for cells in columns:
+        first, *others = [float(number(cell)) for cell in cells if NUMBER.fullmatch(number(cell))] or [0.0]
+        if not cells[0].isdecimal() or len(others) < STANDS_APART or min(others) <= first <= max(others):
+            return False
+    return True
 
 
 def _heads_tokens(table: Text, head: Sequence[str], positions: Sequence[int]) -> bool:

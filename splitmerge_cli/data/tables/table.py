@@ -4,7 +4,7 @@ digits as float64, codes of 17 digits, say, are words digit by digit.
 
 import re
 from collections.abc import Collection, Sequence
-from itertools import count, takewhile
+from itertools import count, pairwise, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +38,8 @@ MOST_COLUMNS = 10_000
 LISTED = 20
 """Names of columns that a message lists at most."""
 NUMBERED = 10
-"""Rows from which whole numbers in a column without a name are names of rows, as R writes them for a part."""
+"""Rows from which values that differ, or counts, in a column without a name are names of rows, as R and pandas write
+them for a part of a table."""
 NAMELESS = re.compile(r"(Unnamed: \d+(_level_\d+)?(\.\d+)?)?")
 """The name of a column that has none, as it is written, or as pandas writes it when it has read the table."""
 INDEX = re.compile(r"__index_level_\d+__")
@@ -174,7 +175,7 @@ class Table:
         return []
 
     def leave_out(self, unnamed: Collection[int], reads: str, ask: str, items: bool = False) -> None:
-        """Note which of the `unnamed` columns are left out, and what `reads` them. If rows are `items`, words that
+        """Note which of the `unnamed` columns are left out, and what `reads` them. If rows are `items`, values that
         differ from row to row, as the row names that R writes, become `item_names`. A column without a name that
         neither numbers nor names the rows may hold data, and is refused; `ask` says what says which columns are read,
         with ``{n}`` for its number."""
@@ -183,19 +184,23 @@ class Table:
                 why = "is the index of pandas"
             elif (start := self.counts_from(j)) is not None:
                 why = f"has no name and counts the rows from {start}"
-            elif items and self.item_names is None and (names := self.row_names(j)):
-                self.item_names, why = names, "has no name and a different word in every row, the names of the items"
             else:
                 cells = [str(cell).strip() for cell in self.cells(j).to_pylist()]
-                if not (items and len(set(cells)) == len(cells) >= NUMBERED and all(map(str.isdecimal, cells))):
+                names = self.row_names(j) or (
+                    cells if len(set(cells)) == len(cells) >= NUMBERED and all(cells) else None
+                )
+                if items and names:
+                    self.item_names = self.item_names or names
+                    why = "has no name and a different value in every row, the names of the items"
+                elif items and len(cells) >= NUMBERED and _counts_again(cells):
+                    why = f"has no name and counts the rows from {cells[0]}, more than once"
+                else:
                     start = next((start for start in (0, 1) if cells and _is(cells[0], start)), 0)
                     uncounted = next((i for i, cell in enumerate(cells) if not _is(cell, start + i)), 0)
                     unnamed_data = "the column has no name and does not count the rows"
                     raise received.DataError(
                         f"{self.place(uncounted, j)}: {unnamed_data}; expected {ask.format(n=j + 1)}"
                     )
-                self.item_names = self.item_names or cells
-                why = "has no name and a different whole number in every row, the names of the items"
             self.notes.append(f"{self.path}: {self.column(j)} {why}: it is left out ({reads})")
 
     def leave_out_blank(self, blank: Collection[int], ask: str) -> None:
@@ -291,6 +296,15 @@ def _count_start(column: pa.ChunkedArray) -> int | None:
     else:
         same = pc.equal(pc.cast(column, pa.float64(), safe=False), pc.cast(expected, pa.float64()))
     return start if pc.all(same, skip_nulls=False).as_py() else None
+
+
+def _counts_again(cells: Sequence[str]) -> bool:
+    """Whether cells count from 0 or 1, and again from there each time that the count ends, as the index of tables that
+    pandas has put one below the other."""
+    if cells[0] not in {"0", "1"} or not all(map(str.isdecimal, cells)):
+        return False
+    numbers = [int(cell) for cell in cells]
+    return all(later in (earlier + 1, numbers[0]) for earlier, later in pairwise(numbers)) and max(numbers) > 1
 
 
 def _is(cell: str, number: int) -> bool:
