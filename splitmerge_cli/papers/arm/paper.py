@@ -19,7 +19,7 @@ FIGURES = (
         "newcomer. Probabilities are exact; the compiled sampler counts the product along the allowed path.",
         "moves.fig2",
         "four_nodes.paths",
-        shows="Two diagrams of partitions, boxes of numbered discs joined by arrows with probabilities; in the second "
+        shows="Two diagrams of partitions, boxes of numbered tiles joined by arrows with probabilities; in the second "
         "one arrow is dashed and crossed out.",
     ),
     PaperFigure(

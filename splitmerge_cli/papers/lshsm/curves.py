@@ -18,11 +18,10 @@ from splitmerge_cli.analysis.plots.style import (
     legend,
     log_ticks,
     mark_alone,
-    marks_along,
 )
 from splitmerge_cli.diagnostics.intervals import geometric_interval
 from splitmerge_cli.papers.claims import Claim, published_claims
-from splitmerge_cli.papers.drawing import Drawing, in_parts
+from splitmerge_cli.papers.drawing import Drawing, draw_lines, in_parts
 from splitmerge_cli.papers.lshsm.runs import (
     FORMS,
     METHODS,
@@ -128,27 +127,20 @@ def lines(climbs: Climbs, data: str, start: str, axis: str) -> pd.DataFrame:
 
 def draw(ax: Axes, numbers: pd.DataFrame, bands: bool = True, logs: bool = True) -> None:
     """Draw one panel from its `lines`; `bands`: with the ranges over data sets; not `logs`: from 0 on."""
-    marks = list[tuple[float, dict[str, Any]]]()
-    frames = dict(list(numbers.groupby("method", sort=False)))
-    for place, (method, frame) in enumerate(frames.items()):
-        style = style_of(str(method))
-        if bands:
-            ax.fill_between(frame["x"], frame["low"], frame["high"], color=style["color"], alpha=0.09, linewidth=0)
-        along = marks_along(frame["median"], place, len(frames))
-        ax.plot(frame["x"], frame["median"], linewidth=1.2, **style, **along)
-        middle = frame["median_to_level"].iloc[0]
-        if np.isfinite(middle):
-            marks.append((middle, mark_alone(style, 1.4) if style["linestyle"] == "-" else hollow(style, 1.3)))
+    draw_lines(ax, numbers, "method", "x", style_of, shade=0.09 * bands, width=1.2)
     # from shortly before anything happens; a chain that made no iteration has no place on the axis
-    every = list(frames.values())
+    every = [frame for _, frame in numbers.groupby("method", sort=False)]
     begun = [f for f in every if f["x"].iloc[0] < f["x"].iloc[-1]] or every
     ax.set(xscale="log" if logs else "linear")
     ax.set_xlim(left=max(min(f["x"].iloc[0] for f in begun), min(map(_rises, begun)) / 5) if logs else 0)
     low = ax.get_xlim()[0]
     on_axis: dict[str, Any] = {"transform": ax.get_xaxis_transform(), "clip_on": False, "zorder": 4}
-    for middle, look in marks:
-        # one that was there from the start stands at the edge
-        ax.plot(max(middle, low), 0.0, **look, **on_axis)
+    for method, middle in numbers.groupby("method", sort=False)["median_to_level"].first().items():
+        style = style_of(str(method))
+        look = mark_alone(style, 1.4) if style["linestyle"] == "-" else hollow(style, 1.3)
+        if np.isfinite(middle):
+            # one that was there from the start stands at the edge
+            ax.plot(max(middle, low), 0.0, **look, **on_axis)
     if logs:
         log_ticks(ax.xaxis)
     else:
