@@ -5,8 +5,8 @@ bends their places rather than their shapes. So each column whose marginal is cl
 mixtures of normal distributions, as it is, on a log scale if all its values are positive, and on scales of Yeo and
 Johnson: powers of a grid, and the one of largest likelihood for one distribution. It gets the scale whose best mixture
 has the least BIC, in the units of the data, if that is clearly less than of the column as it is. Rows that hold the one
-number that a fifth of them hold are left out of it. This proposes scales, no more: whether they predict rows better than the
-columns as they are is asked of the model itself (`splitmerge_cli.fits.candidates.compare_scales`).
+number that a fifth of them hold are left out of it. This proposes scales, no more: whether they predict rows better
+than the columns as they are is asked of the model itself (`splitmerge_cli.fits.candidates.compare_scales`).
 
 ``model.tails=auto``: whether clusters have normal tails or heavier ones, by the leave-one-out density of rows.
 ``model.zeros=apart``, zeros of counts with a probability of their own, is one of the readings that are compared so.
