@@ -17,6 +17,18 @@ cluster is or is near to is (1 - lambda)^n, so that the sum runs over values nea
 there are. theta and lambda have beta priors and phi a Dirichlet prior: ``refresh`` draws true values, whether each cell
 is distorted and whether it is a slip, then theta, lambda and phi given these, and forgets the former.
 
+Originals: the cells above err independently, so that two of three pairs with errors differ in several fields where
+every record has some. A register grows in another way: a record is right, and others repeat it with a slip. So of the
+entities of 2 to ``MOST_COPIES`` records a share omega has an original, which is any one of the n records x_j:
+
+    1/n sum_j prod_f phi(x_jf) prod_{i != j} Q(x_i | x_j)
+    Q(x | y) = q_0 prod_f [x_f = y_f] + q_1 sum_f alpha_f psi(x_f | y_f) prod_{g != f} [x_g = y_g]
+               + q_2 prod_f P(x_f | y_f)
+
+q are the shares of copies with no error, with one, and with errors in any fields; alpha says in which field one error
+is. A cell that is missing in the copy is left out, and one that is missing in the original is drawn from phi. The
+likelihood of such an entity is omega times this plus (1 - omega) times the one above.
+
 Sources: an entity has one record of a source at most. Two lower the log likelihood of a cluster by so much that no
 state with such a pair is ever accepted; all numbers stay finite, so that every proposal has a density.
 
@@ -47,6 +59,8 @@ from splitmerge_cli.kinds.records.generated import simulate_records
 cdef enum:
     FEW = 8                             # values of a cluster that are looked up one by one
     OTHER = -1                          # true values that no value of a cluster is or is near
+    MOST_COPIES = 16                    # records of an entity that may have an original
+    ERRORS = 3                          # kinds of copies: without an error, with one, with errors in any fields
 
 # theta and lambda are this far from 0 and 1
 cdef double LEAST = 1e-9
@@ -81,6 +95,17 @@ cdef void draw_within(Rng rng, double a, double b, double *value) noexcept nogil
         value[0] = drawn
 
 
+cdef void draw_shares(Rng rng, const double *counts, Py_ssize_t m, double *shares) noexcept nogil:
+    """Draw m shares, uniform ones before these counts."""
+    cdef Py_ssize_t t
+    cdef double total = 0.0
+    for t in range(m):
+        shares[t] = max(exp(rng.draw_log_gamma(1.0 + counts[t])), LEAST_VALUE)
+        total += shares[t]
+    for t in range(m):
+        shares[t] /= total
+
+
 cdef class Records(Model):
     """Entities whose records have distorted cells. `values`: codes of each field's values from 0, -1 where missing, int
     of shape (N, F); every value occurs. `fields`: for each its ``type`` and ``levels``, the words that the codes stand
@@ -99,6 +124,8 @@ cdef class Records(Model):
                     "or beta(a,b): resampled for each field", may_be_zero=False),
         ShareOrBeta("similar", "beta(1,1)", "share of distorted cells that are similar to the true value: a number "
                     "between 0 and 1, or beta(a,b): resampled for each field", may_be_zero=False),
+        ShareOrBeta("original", "beta(1,1)", "share of the entities of several records of which one is right and the "
+                    "others are copies with no error, one or several: a number below 1, or beta(a,b): resampled; 0: none"),
         Choice("similarity", "edit", "how words are compared: edit (letters typed wrong) or jaro_winkler",
                choices=SIMILARITIES),
         Positive("strength", 2.0, "weight of a similar value: exp(-strength x distance), one edit being 1"),
@@ -126,19 +153,25 @@ cdef class Records(Model):
     cdef double theta_a, theta_b        # their beta priors; 0 where they are fixed
     cdef double lam_a, lam_b
     cdef double weight_of_value         # Dirichlet prior of phi; 0 where it is the share of the cells
+    cdef readonly double original       # omega; 0: no entity has an original
+    cdef double original_a, original_b  # its beta prior; 0 where it is fixed
+    cdef double[ERRORS] copied          # q, with a uniform prior
+    cdef double *fault                  # [F] alpha, with a uniform prior
     cdef double *below                  # [U] sum of phi over the values of the field up to each
     cdef int64_t *drawn                 # [U] true values and wrong ones that were drawn from phi
     cdef int32_t *lone                  # [U] cells that are the only ones of their clusters, while all are drawn
     cdef const int64_t *known           # [F] known cells
     # -- what follows from them
+    cdef double *log_phi                # [U]
     cdef double *log_base               # [U] log (theta phi)
     cdef double *same                   # [U] P(x | x) / (theta phi(x))
     cdef double *alone                  # [U] log likelihood of a lone value
     cdef double *far                    # [F] P(x | y) / (theta phi(x)) of y far from x
     cdef double *most                   # [U] log of the largest factor of a record with this value, or of 1 / `far`
     # -- clusters
-    cdef int32_t *head                  # [cap, F] first cell; -1 none
-    cdef double *of_field               # [cap, F] log likelihood of a field, where is_valid[k]
+    cdef Py_ssize_t W                   # lists of a cluster: F of values, and of its records where it may have an original
+    cdef int32_t *head                  # [cap, W] first cell; -1 none
+    cdef double *of_field               # [cap, W] log likelihood of a field, of the entity last, where is_valid[k]
     cdef int32_t *records_of            # [cap, S] records of each source
     cdef cell_t *cell
     cdef int32_t free_cell              # first of the free cells, linked by `after`
@@ -149,6 +182,9 @@ cdef class Records(Model):
     cdef int32_t *n
     cdef int32_t *truth
     cdef double *weight
+    cdef int32_t *member                # [MOST_COPIES + 1] records of an entity, with what each weighs as its original
+    cdef double *as_original
+    cdef double *error                  # [F] weight of each field for the one error of a copy
     cdef int32_t *marked                # [U] records of the cluster that have a value, while it is looked at
     cdef int32_t *seen                  # [U] the look at which a true value was counted
     cdef int32_t look
@@ -177,12 +213,21 @@ cdef class Records(Model):
         if isinstance(given["similar"], Beta):
             self.lam_a, self.lam_b = given["similar"].a, given["similar"].b
         self.theta, self.lam = self.memory.doubles(self.F), self.memory.doubles(self.F)
-        self.far = self.memory.doubles(self.F)
+        self.far, self.fault, self.error = (self.memory.doubles(self.F), self.memory.doubles(self.F),
+                                            self.memory.doubles(self.F))
+        if isinstance(given["original"], Beta):
+            self.original_a, self.original_b = given["original"].a, given["original"].b
+        self.original = getattr(given["original"], "mean", given["original"])
+        self.W = self.F + (self.original > 0.0)
+        self.member, self.as_original = self.memory.ints(MOST_COPIES + 1), self.memory.doubles(MOST_COPIES + 1)
+        for f in range(ERRORS):
+            self.copied[f] = 1.0 / ERRORS
         self.log_base, self.same, self.alone = (self.memory.doubles(U), self.memory.doubles(U), self.memory.doubles(U))
-        self.most = self.memory.doubles(U)
+        self.most, self.log_phi = self.memory.doubles(U), self.memory.doubles(U)
         for f in range(self.F):
             self.theta[f] = getattr(given["distortion"], "mean", given["distortion"])
             self.lam[f] = getattr(given["similar"], "mean", given["similar"])
+            self.fault[f] = 1.0 / self.F
             most = max(most, self.begin[f + 1] - self.begin[f])
         self.x, self.n, self.truth = self.memory.ints(most + 1), self.memory.ints(most + 1), self.memory.ints(most + 2)
         self.weight = self.memory.doubles(most + 2)
@@ -217,7 +262,7 @@ cdef class Records(Model):
 
     @classmethod
     def most_parameters(cls, data):
-        return 2 * data.values.shape[1]
+        return 3 * data.values.shape[1] + ERRORS + 1
 
     @property
     def why_not_added(self):
@@ -244,6 +289,7 @@ cdef class Records(Model):
             far = self.far[f] = 1.0 - self.lam[f] if self.norm[self.begin[f]] > 0.0 else 1.0
             for u in range(self.begin[f], self.begin[f + 1]):
                 self.log_base[u] = log(theta * self.phi[u])
+                self.log_phi[u] = log(self.phi[u])
                 self.same[u] = (1.0 - theta) / (theta * self.phi[u]) + far
                 self.most[u] = max(log1p(max((1.0 - theta) / theta, 1.0) / self.phi[u]), -log(far))
                 below += self.phi[u]
@@ -254,10 +300,10 @@ cdef class Records(Model):
 
     # -- statistics: the values of each field, ascending, with the number of records that have each
     cdef int grow(self, Py_ssize_t cap) except -1:
-        cdef Py_ssize_t old = self.cap, width = self.F * cap
-        self.head = <int32_t *> self.memory.larger(self.head, 4 * self.F * old, 4 * width)
-        memset(self.head + self.F * old, 255, 4 * (width - self.F * old))
-        self.of_field = <double *> self.memory.larger(self.of_field, 8 * self.F * old, 8 * width)
+        cdef Py_ssize_t old = self.cap, width = self.W * cap
+        self.head = <int32_t *> self.memory.larger(self.head, 4 * self.W * old, 4 * width)
+        memset(self.head + self.W * old, 255, 4 * (width - self.W * old))
+        self.of_field = <double *> self.memory.larger(self.of_field, 8 * self.W * old, 8 * width)
         self.records_of = <int32_t *> self.memory.larger(self.records_of, 4 * self.S * old, 4 * self.S * cap)
         return 0
 
@@ -302,20 +348,22 @@ cdef class Records(Model):
     cdef void clear(self, Py_ssize_t k) noexcept nogil:
         cdef Py_ssize_t f
         cdef int32_t c, after
-        for f in range(self.F):
-            c = self.head[k * self.F + f]
+        for f in range(self.W):
+            c = self.head[k * self.W + f]
             while c >= 0:
                 after = self.cell[c].after
                 self.cell[c].after, self.free_cell = self.free_cell, c
                 c = after
-            self.head[k * self.F + f] = -1
+            self.head[k * self.W + f] = -1
         memset(self.records_of + k * self.S, 0, 4 * self.S)
 
     cdef void tell(self, Py_ssize_t i, Py_ssize_t k, int sign) noexcept nogil:
         cdef Py_ssize_t f
         for f in range(self.F):
             if self.value[i * self.F + f] >= 0:
-                self.count_value(self.head + k * self.F + f, self.value[i * self.F + f], sign)
+                self.count_value(self.head + k * self.W + f, self.value[i * self.F + f], sign)
+        if self.W > self.F:
+            self.count_value(self.head + k * self.W + self.F, <int32_t> i, sign)
         if self.S:
             self.records_of[k * self.S + self.source[i]] += sign
 
@@ -324,15 +372,15 @@ cdef class Records(Model):
             return
         self.clear(dst)
         self.absorb(dst, src, 1)
-        memcpy(self.of_field + dst * self.F, self.of_field + src * self.F, 8 * self.F)
+        memcpy(self.of_field + dst * self.W, self.of_field + src * self.W, 8 * self.W)
 
     cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src, int sign) noexcept nogil:
         cdef Py_ssize_t f, s
         cdef int32_t c
-        for f in range(self.F):
-            c = self.head[src * self.F + f]
+        for f in range(self.W):
+            c = self.head[src * self.W + f]
             while c >= 0:
-                self.count_value(self.head + dst * self.F + f, self.cell[c].value, sign * self.cell[c].count)
+                self.count_value(self.head + dst * self.W + f, self.cell[c].value, sign * self.cell[c].count)
                 c = self.cell[c].after
         for s in range(self.S):
             self.records_of[dst * self.S + s] += sign * self.records_of[src * self.S + s]
@@ -341,7 +389,7 @@ cdef class Records(Model):
     cdef Py_ssize_t gather(self, Py_ssize_t f, Py_ssize_t a, Py_ssize_t b, int32_t value) noexcept nogil:
         """x, n: the values of field f in columns a and b and the value of one more record, ascending, and how many
         records have each; -1: none. Returns how many values there are."""
-        cdef int32_t c = self.head[a * self.F + f] if a >= 0 else -1, d = self.head[b * self.F + f] if b >= 0 else -1
+        cdef int32_t c = self.head[a * self.W + f] if a >= 0 else -1, d = self.head[b * self.W + f] if b >= 0 else -1
         cdef int32_t least
         cdef Py_ssize_t m = 0
         while c >= 0 or d >= 0 or value >= 0:
@@ -512,6 +560,90 @@ cdef class Records(Model):
         cdef Py_ssize_t m = self.gather(f, a, b, value)
         return self.alone[self.x[0]] if m == 1 and self.n[0] == 1 else self.log_lik_of(f, m)
 
+    # -- entities with an original
+    cdef Py_ssize_t gather_records(self, Py_ssize_t a, Py_ssize_t b, Py_ssize_t i) noexcept nogil:
+        """member: the records in columns a and b, and record i; -1: none. Returns how many if they may have an original,
+        else 0."""
+        cdef Py_ssize_t n = 0, t
+        cdef int32_t c
+        if self.W == self.F:
+            return 0
+        for t in range(2):
+            c = a if t == 0 else b
+            c = self.head[c * self.W + self.F] if c >= 0 else -1
+            while c >= 0:
+                if n == MOST_COPIES:
+                    return 0
+                self.member[n] = self.cell[c].value
+                n += 1
+                c = self.cell[c].after
+        if i >= 0:
+            self.member[n] = <int32_t> i
+            n += 1
+        return n if 2 <= n <= MOST_COPIES else 0
+
+    cdef double weigh_copy(self, Py_ssize_t i, Py_ssize_t j, double *weight) noexcept nogil:
+        """weight: the probability of record i as a copy of record j without an error, with one, with errors in any
+        fields; error: of one error, by the field that it is in. Returns the log of a factor of all of them."""
+        cdef double p, of_all = 0.0, one = 0.0, several = 1.0
+        cdef Py_ssize_t f, wrong = -1, differ = 0
+        cdef int32_t x, y
+        for f in range(self.F):
+            x, y, p = self.value[i * self.F + f], self.value[j * self.F + f], 1.0
+            if x >= 0 and y < 0:
+                of_all += self.log_phi[x]
+            elif x >= 0 and x == y:
+                p = self.far[f] * self.phi[x]
+                several *= 1.0 - self.theta[f] + self.theta[f] * p
+            elif x >= 0:
+                p = self.slip(f, y, x, self.weight_near(y, x)) * self.phi[x]
+                several *= self.theta[f] * p
+                wrong = f
+                differ += 1
+            self.error[f] = self.fault[f] * p
+            one += self.error[f]
+        weight[0] = self.copied[0] if differ == 0 else 0.0
+        if differ == 1:
+            one = self.error[wrong]
+            memset(self.error, 0, 8 * self.F)
+            self.error[wrong] = one
+        weight[1] = self.copied[1] * one if differ < 2 else 0.0
+        weight[2] = self.copied[2] * several
+        return of_all
+
+    cdef double log_lik_of_copies(self, Py_ssize_t n) noexcept nogil:
+        """Log likelihood of the n gathered records if one is the original; as_original: what each of them weighs."""
+        cdef double total = 0.0, top = -INFINITY
+        cdef double[ERRORS] weight
+        cdef Py_ssize_t f, s, t
+        for t in range(n):
+            self.as_original[t] = 0.0
+            for f in range(self.F):
+                if self.value[self.member[t] * self.F + f] >= 0:
+                    self.as_original[t] += self.log_phi[self.value[self.member[t] * self.F + f]]
+            for s in range(n):
+                if s != t:
+                    self.as_original[t] += self.weigh_copy(self.member[s], self.member[t], weight)
+                    self.as_original[t] += log(weight[0] + weight[1] + weight[2])
+            top = max(top, self.as_original[t])
+        # records of many fields that all differ
+        if top == -INFINITY:
+            return top
+        for t in range(n):
+            self.as_original[t] = exp(self.as_original[t] - top)
+            total += self.as_original[t]
+        return top + log(total / n)
+
+    cdef double log_lik_of_entity(self, Py_ssize_t a, Py_ssize_t b, Py_ssize_t i, double apart) noexcept nogil:
+        """Log likelihood of the records in columns a and b and of record i as one entity, with an original or not; -1:
+        none. `apart`: without."""
+        cdef Py_ssize_t n = self.gather_records(a, b, i)
+        cdef double with_one
+        if n == 0:
+            return apart
+        with_one, apart = log(self.original) + self.log_lik_of_copies(n), log1p(-self.original) + apart
+        return max(with_one, apart) + log1p(exp(-abs(with_one - apart)))
+
     # -- probabilities
     cdef double conflicts(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
         """Pairs of records from one source in columns a and b as one; b may be -1."""
@@ -526,8 +658,10 @@ cdef class Records(Model):
         cdef Py_ssize_t f
         cdef double total = 0.0
         for f in range(self.F):
-            self.of_field[k * self.F + f] = self.field_of(f, k, -1, -1)
-            total += self.of_field[k * self.F + f]
+            self.of_field[k * self.W + f] = self.field_of(f, k, -1, -1)
+            total += self.of_field[k * self.W + f]
+        if self.W > self.F:
+            total = self.of_field[k * self.W + self.F] = self.log_lik_of_entity(k, -1, -1, total)
         return total - self.penalty * self.conflicts(k, -1) if self.S else total
 
     cdef double log_union(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
@@ -535,6 +669,7 @@ cdef class Records(Model):
         cdef double total = 0.0
         for f in range(self.F):
             total += self.field_of(f, a, b, -1)
+        total = self.log_lik_of_entity(a, b, -1, total)
         return total - self.penalty * self.conflicts(a, b) if self.S else total
 
     cdef double log_pred(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
@@ -547,18 +682,25 @@ cdef class Records(Model):
             x = self.value[i * self.F + f]
             if x < 0:
                 continue
-            if self.head[k * self.F + f] < 0:
+            if self.head[k * self.W + f] < 0:
                 total += self.alone[x]
             else:
-                total += self.field_of(f, k, -1, x) - self.of_field[k * self.F + f]
+                total += self.field_of(f, k, -1, x) - self.of_field[k * self.W + f]
+        if self.W > self.F:
+            for f in range(self.F):
+                total += self.of_field[k * self.W + f]
+            total = self.log_lik_of_entity(k, -1, i, total) - self.of_field[k * self.W + self.F]
         return total - self.penalty * self.records_of[k * self.S + self.source[i]] if self.S else total
 
     # -- theta and lambda
     cdef void draw_cells(self, Rng rng, Py_ssize_t k, double *counts) noexcept nogil:
         """Draw the true values of cluster k and whether its cells are distorted and slips, and add to `counts`: for
-        each field distorted cells, those that might be slips, slips. A lone cell of a field is left to `draw_lone`."""
+        each field distorted cells, those that might be slips, slips; then what `draw_copies` adds. A lone cell of a
+        field is left to `draw_lone`."""
         cdef Py_ssize_t f, m, count
         cdef double scale
+        if self.W > self.F and self.draw_copies(rng, k, counts):
+            return
         for f in range(self.F):
             m = self.gather(f, k, -1, -1)
             if m == 1 and self.n[0] == 1:
@@ -587,24 +729,78 @@ cdef class Records(Model):
         became of it in each cell."""
         cdef Py_ssize_t t, _record
         cdef int32_t y = self.truth[rng.draw_categorical(self.weight, count)]
-        cdef bint distorted, slip, slips = self.norm[self.begin[f]] > 0.0
+        cdef bint distorted
         cdef double p
         if self.weight_of_value > 0.0:
             self.drawn[y if y >= 0 else self.draw_other(rng, f, count)] += 1
         for t in range(m):
-            p, distorted = 0.0, True
-            if y >= 0 and self.x[t] != y:
-                p = self.weight_near(y, self.x[t])
-                p = 1.0 - self.far[f] / self.slip(f, y, self.x[t], p) if p > 0.0 else 0.0
+            p, distorted = self.share_of_slips(f, y, self.x[t]), True
             for _record in range(self.n[t]):
                 if self.x[t] == y:
                     distorted = rng.draw_coin(self.far[f] / self.same[y])
-                slip = p > 0.0 and rng.draw_coin(p)
                 counts[3 * f] += distorted
-                counts[3 * f + 1] += distorted and slips
-                counts[3 * f + 2] += slip
-                if self.weight_of_value > 0.0:
-                    self.drawn[self.x[t]] += distorted and not slip
+                if distorted:
+                    self.draw_slip(rng, f, self.x[t], p, counts)
+
+    cdef inline double share_of_slips(self, Py_ssize_t f, int32_t y, int32_t x) noexcept nogil:
+        """Probability that the cell x is a slip, if it is distorted and y is true."""
+        cdef double p = self.weight_near(y, x) if y >= 0 and x != y else 0.0
+        return 1.0 - self.far[f] / self.slip(f, y, x, p) if p > 0.0 else 0.0
+
+    cdef inline void draw_slip(self, Rng rng, Py_ssize_t f, int32_t x, double p, double *counts) noexcept nogil:
+        """Draw whether the distorted cell x is a slip, of probability p, and count it."""
+        cdef bint slip = p > 0.0 and rng.draw_coin(p)
+        counts[3 * f + 1] += self.norm[self.begin[f]] > 0.0
+        counts[3 * f + 2] += slip
+        if self.weight_of_value > 0.0:
+            self.drawn[x] += not slip
+
+    cdef bint draw_copies(self, Rng rng, Py_ssize_t k, double *counts) noexcept nogil:
+        """Draw whether cluster k has an original, which record it is, and the errors of the others. Adds to `counts`
+        behind the first 3 F: for each field cells that theta does not speak of, and copies whose one error it has; then
+        kinds of copies, entities that may have an original, and those that have one. Returns whether it has."""
+        cdef double *spared = counts + 3 * self.F
+        cdef double[ERRORS] weight
+        cdef Py_ssize_t n = self.gather_records(k, -1, -1), f, t, origin, kind, wrong
+        cdef int32_t x, y
+        cdef bint distorted
+        if n == 0:
+            return False
+        # of_field holds
+        self.lik(k)
+        spared[2 * self.F + ERRORS] += 1.0
+        if not rng.draw_coin(self.original * exp(self.log_lik_of_copies(n) - self.of_field[k * self.W + self.F])):
+            return False
+        spared[2 * self.F + ERRORS + 1] += 1.0
+        origin = rng.draw_categorical(self.as_original, n)
+        for t in range(n):
+            kind = wrong = -1
+            if t != origin:
+                self.weigh_copy(self.member[t], self.member[origin], weight)
+                kind = rng.draw_categorical(weight, ERRORS)
+                spared[2 * self.F + kind] += 1.0
+                if kind == 1:
+                    wrong = rng.draw_categorical(self.error, self.F)
+                    spared[self.F + wrong] += 1.0
+            for f in range(self.F):
+                x, y = self.value[self.member[t] * self.F + f], self.value[self.member[origin] * self.F + f]
+                if x < 0:
+                    continue
+                if t == origin or y < 0:
+                    # a true value
+                    spared[f] += 1.0
+                    if self.weight_of_value > 0.0:
+                        self.drawn[x] += 1
+                    continue
+                distorted = f == wrong
+                if kind < 2:
+                    spared[f] += 1.0
+                else:
+                    distorted = x != y or rng.draw_coin(self.far[f] / self.same[y])
+                    counts[3 * f] += distorted
+                if distorted:
+                    self.draw_slip(rng, f, x, self.share_of_slips(f, y, x), counts)
+        return True
 
     cdef int32_t draw_other(self, Rng rng, Py_ssize_t f, Py_ssize_t count) noexcept nogil:
         """Draw a true value by phi that is none of the `count` gathered ones."""
@@ -640,10 +836,11 @@ cdef class Records(Model):
                 self.phi[u] /= total
 
     cdef Py_ssize_t refresh_parameters(self, Rng rng) noexcept nogil:
-        """Draw true values and what became of them in each cell, then theta and lambda given these."""
-        cdef Py_ssize_t f, t
-        cdef double *counts = <double *> allocate_or_abort(24 * self.F)
-        memset(counts, 0, 24 * self.F)
+        """Draw originals, true values and what became of them in each cell, then all shares given these."""
+        cdef Py_ssize_t f, t, size = 8 * (5 * self.F + ERRORS + 2)
+        cdef double *counts = <double *> allocate_or_abort(size)
+        cdef double *of_copies = counts + 5 * self.F
+        memset(counts, 0, size)
         rng.begin_clusters(self.name, self.K)
         for t in range(self.K):
             self.draw_cells(rng, rng.cluster_in_turn(self.name, t), counts)
@@ -651,13 +848,19 @@ cdef class Records(Model):
         self.draw_lone(rng, counts)
         for f in range(self.F):
             if self.theta_a > 0.0:
-                draw_within(rng, self.theta_a + counts[3 * f], self.theta_b + self.known[f] - counts[3 * f],
-                            self.theta + f)
+                draw_within(rng, self.theta_a + counts[3 * f],
+                            self.theta_b + self.known[f] - counts[3 * f] - counts[3 * self.F + f], self.theta + f)
             if self.lam_a > 0.0:
                 draw_within(rng, self.lam_a + counts[3 * f + 2], self.lam_b + counts[3 * f + 1] - counts[3 * f + 2],
                             self.lam + f)
         if self.weight_of_value > 0.0:
             self.draw_phi(rng)
+        if self.original_a > 0.0:
+            draw_within(rng, self.original_a + of_copies[ERRORS + 1],
+                        self.original_b + of_copies[ERRORS] - of_copies[ERRORS + 1], &self.original)
+        if self.W > self.F:
+            draw_shares(rng, of_copies, ERRORS, self.copied)
+            draw_shares(rng, counts + 4 * self.F, self.F, self.fault)
         free(counts)
         self.parameters_changed()
         return self.K
@@ -669,17 +872,21 @@ cdef class Records(Model):
     cdef bint same_parameters(self, Model other, const int32_t *twin) noexcept nogil:
         return (not memcmp(self.theta, (<Records> other).theta, 8 * self.F)
                 and not memcmp(self.lam, (<Records> other).lam, 8 * self.F)
+                and not memcmp(self.fault, (<Records> other).fault, 8 * self.F)
+                and not memcmp(self.copied, (<Records> other).copied, 8 * ERRORS)
+                and self.original == (<Records> other).original
                 and not memcmp(self.phi, (<Records> other).phi, 8 * self.begin[self.F]))
 
     @property
     def refreshes(self):
-        return bool(self.hyperparameters) or self.weight_of_value > 0.0
+        return bool(self.hyperparameters) or self.weight_of_value > 0.0 or self.W > self.F
 
     @property
     def hyperparameters(self):
-        """tuple of str: the prior's, then shares that are resampled: distorted ones of all cells, slips of these."""
+        """tuple of str: the prior's, then shares that are resampled: distorted ones of all cells, slips of these,
+        entities with an original of those with several records."""
         return (*self.prior.hyperparameters, *(("distortion",) if self.theta_a > 0.0 else ()),
-                *(("similar",) if self.lam_a > 0.0 else ()))
+                *(("similar",) if self.lam_a > 0.0 else ()), *(("original",) if self.original_a > 0.0 else ()))
 
     cdef Py_ssize_t write_hyperparameters(self, double *out) noexcept nogil:
         cdef Py_ssize_t f, t = Model.write_hyperparameters(self, out)
@@ -694,6 +901,9 @@ cdef class Records(Model):
         if self.lam_a > 0.0:
             out[t] = slips / distorted
             t += 1
+        if self.original_a > 0.0:
+            out[t] = self.original
+            t += 1
         return t
 
     cdef double log_extra(self) noexcept nogil:
@@ -701,12 +911,15 @@ cdef class Records(Model):
         cdef double total = Model.log_extra(self)
         for f in range(self.F):
             total += log_beta(self.theta_a, self.theta_b, self.theta[f]) + log_beta(self.lam_a, self.lam_b, self.lam[f])
+        if self.W > self.F:
+            # uniform shares
+            total += log_beta(self.original_a, self.original_b, self.original) + lgamma(ERRORS) + lgamma(self.F)
         return total
 
     @property
     def parameters(self):
-        """ndarray of float64, shape (2 F + U, 1): theta of each field, lambda of each, and phi of each value where it
-        is resampled; None where all are fixed."""
+        """ndarray of float64, shape (P + U, 1): the ``recorded_parameters``, and phi of each value where it is
+        resampled; None where all are fixed."""
         of_fields, U = self.recorded_parameters, self.begin[self.F]
         if self.weight_of_value == 0.0:
             return of_fields
@@ -714,29 +927,40 @@ cdef class Records(Model):
 
     @property
     def recorded_parameters(self):
-        """ndarray of float64, shape (2 F, 1): without phi, which may be as long as the records."""
+        """ndarray of float64, shape (P, 1): theta of each field, lambda of each; where entities may have originals,
+        alpha of each, q and omega. Without phi, which may be as long as the records."""
         cdef Py_ssize_t f
-        if self.theta_a == 0.0 and self.lam_a == 0.0 and self.weight_of_value == 0.0:
+        if self.theta_a == 0.0 and self.lam_a == 0.0 and self.weight_of_value == 0.0 and self.W == self.F:
             return None
-        return np.array([[self.theta[f]] for f in range(self.F)] + [[self.lam[f]] for f in range(self.F)])
+        shares = [*(self.theta[f] for f in range(self.F)), *(self.lam[f] for f in range(self.F))]
+        if self.W > self.F:
+            shares += [*(self.fault[f] for f in range(self.F)), *(self.copied[f] for f in range(ERRORS)), self.original]
+        return np.array(shares)[:, None]
 
     def set_parameters(self, values):
-        """Set theta and lambda, and phi where it is given, as ``parameters`` gives them. A ValueError for another
-        number of values, one that is not between 0 and 1, or where all are fixed."""
-        cdef Py_ssize_t f, u
+        """Set all shares, and phi where it is given, as ``parameters`` gives them. A ValueError for another number of
+        values, one that is not between 0 and 1, or where all are fixed."""
+        cdef Py_ssize_t f, u, P
         held = self.parameters
         if held is None:
             raise ValueError("model Records keeps no parameters: distortion, similar and frequencies are fixed")
-        size = 2 * self.F if np.size(values) == 2 * self.F else held.size
+        P = len(self.recorded_parameters)
+        size = P if np.size(values) == P else held.size
         given = as_numbers("parameters", values, size).reshape(-1)
         # a field of one value has that value
-        if not ((given > 0.0) & (given <= 1.0)).all() or not (given[:2 * self.F] < 1.0).all():
+        if not ((given > 0.0) & (given <= 1.0)).all() or not (np.append(given[:2 * self.F], given[P - 1]) < 1.0).all():
             raise ValueError(f"parameters: expected numbers between 0 and 1, got {given}")
         for f in range(self.F):
             self.theta[f], self.lam[f] = given[f], given[self.F + f]
-            if size > 2 * self.F:
+            if self.W > self.F:
+                self.fault[f] = given[2 * self.F + f]
+            if size > P:
                 for u in range(self.begin[f], self.begin[f + 1]):
-                    self.phi[u] = given[2 * self.F + u]
+                    self.phi[u] = given[P + u]
+        if self.W > self.F:
+            for f in range(ERRORS):
+                self.copied[f] = given[3 * self.F + f]
+            self.original = given[P - 1]
         self.parameters_changed()
 
     def statistics(self):
@@ -746,14 +970,14 @@ cdef class Records(Model):
         counts = np.zeros((self.K, self.begin[self.F]))
         for k in range(self.K):
             for f in range(self.F):
-                c = self.head[k * self.F + f]
+                c = self.head[k * self.W + f]
                 while c >= 0:
                     counts[k, self.cell[c].value] = self.cell[c].count
                     c = self.cell[c].after
         return {"counts": counts}
 
     def true_values(self):
-        """The most probable true value of every cluster in each field, given its records, theta and lambda.
+        """The most probable true value of every cluster in each field, given its records and all shares.
 
         Only values that a record has or is near to are compared: any other has no cell that speaks for it. Returns its
         codes as in the data, int32 of shape (K, F), -1 where all cells are missing, and its probability, float64 of
@@ -761,21 +985,39 @@ cdef class Records(Model):
         """
         cdef int32_t[:, ::1] values = np.full((self.K, self.F), -1, dtype=np.int32)
         cdef double[:, ::1] probability = np.full((self.K, self.F), np.nan)
-        cdef Py_ssize_t k, f, m, t, best, count
-        cdef double total, scale
+        cdef Py_ssize_t k, f, m, t, best, count, n, s
+        cdef double total, scale, left, share = 0.0
+        cdef int32_t y
         for k in range(self.K):
+            self.lik(k)
+            n = self.gather_records(k, -1, -1)
+            if n:
+                total, share = self.log_lik_of_copies(n), 0.0
+                for s in range(n):
+                    share += self.as_original[s]
+                share = self.original * exp(total - self.of_field[k * self.W + self.F]) / share
             for f in range(self.F):
                 m = self.gather(f, k, -1, -1)
                 if not m:
                     continue
                 count = self.weigh_truths(f, m, &scale)
-                best, total = 0, 0.0
+                best, total, left = 0, 0.0, 1.0
                 for t in range(count):
                     total += self.weight[t]
+                # the value of the original, where it has one
+                for s in range(n):
+                    y = self.value[self.member[s] * self.F + f]
+                    if y >= 0:
+                        left -= share * self.as_original[s]
+                for t in range(count):
+                    self.weight[t] *= left / total
+                    for s in range(n):
+                        if self.value[self.member[s] * self.F + f] == self.truth[t] >= 0:
+                            self.weight[t] += share * self.as_original[s]
                     if self.truth[t] >= 0 and self.weight[t] > self.weight[best]:
                         best = t
                 values[k, f] = self.truth[best] - self.begin[f]
-                probability[k, f] = self.weight[best] / total
+                probability[k, f] = self.weight[best]
         return np.asarray(values), np.asarray(probability)
 
 
