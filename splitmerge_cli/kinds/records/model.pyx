@@ -60,6 +60,7 @@ cdef enum:
     FEW = 8                             # values of a cluster that are looked up one by one
     OTHER = -1                          # true values that no value of a cluster is or is near
     MOST_COPIES = 16                    # records of an entity that may have an original
+    STEPS = 8                           # of theta and lambda in a refresh
     ERRORS = 3                          # kinds of copies: without an error, with one, with errors in any fields
 
 # theta and lambda are this far from 0 and 1
@@ -159,6 +160,7 @@ cdef class Records(Model):
     cdef double *fault                  # [F] alpha, with a uniform prior
     cdef double *below                  # [U] sum of phi over the values of the field up to each
     cdef int64_t *drawn                 # [U] true values and wrong ones that were drawn from phi
+    cdef double *ratio                  # [U] R_x - 1 of a lone cell, while theta is drawn
     cdef int32_t *lone                  # [U] cells that are the only ones of their clusters, while all are drawn
     cdef const int64_t *known           # [F] known cells
     # -- what follows from them
@@ -223,7 +225,7 @@ cdef class Records(Model):
         for f in range(ERRORS):
             self.copied[f] = 1.0 / ERRORS
         self.log_base, self.same, self.alone = (self.memory.doubles(U), self.memory.doubles(U), self.memory.doubles(U))
-        self.most, self.log_phi = self.memory.doubles(U), self.memory.doubles(U)
+        self.most, self.log_phi, self.ratio = self.memory.doubles(U), self.memory.doubles(U), self.memory.doubles(U)
         for f in range(self.F):
             self.theta[f] = getattr(given["distortion"], "mean", given["distortion"])
             self.lam[f] = getattr(given["similar"], "mean", given["similar"])
@@ -712,7 +714,7 @@ cdef class Records(Model):
     cdef void draw_lone(self, Rng rng, double *counts) noexcept nogil:
         """`draw_cells` of the cells that are the only ones of their clusters, value by value: what their true values
         weigh is the same for all cells of a value."""
-        cdef Py_ssize_t f, u, count
+        cdef Py_ssize_t f, u, count, _record
         cdef double scale
         for f in range(self.F):
             for u in range(self.begin[f], self.begin[f + 1]):
@@ -720,9 +722,8 @@ cdef class Records(Model):
                     continue
                 self.x[0], self.n[0] = <int32_t> u, 1
                 count = self.weigh_truths(f, 1, &scale)
-                while self.lone[u]:
+                for _record in range(self.lone[u]):
                     self.draw_truth(rng, f, 1, count, counts)
-                    self.lone[u] -= 1
 
     cdef void draw_truth(self, Rng rng, Py_ssize_t f, Py_ssize_t m, Py_ssize_t count, double *counts) noexcept nogil:
         """Draw the true value of the m gathered values of field f, whose `count` true values are weighed, and what
@@ -802,6 +803,56 @@ cdef class Records(Model):
                     self.draw_slip(rng, f, x, self.share_of_slips(f, y, x), counts)
         return True
 
+    cdef void draw_errors(self, Rng rng, Py_ssize_t f, const double *counts, double spared) noexcept nogil:
+        """Draw theta and lambda of field f given its distorted cells, those that might be slips, and slips. Lone cells
+        are not among them: their true values are summed out, as most of them say nothing and would hold theta where it
+        is. A lone cell x has the likelihood phi(x) (1 + theta lambda (R_x - 1)), where phi(x) R_x is the probability
+        that a slip of a true value gives x."""
+        cdef double lone = 0.0, before, after, theta, lam
+        cdef double a = self.theta_a + counts[0], b = self.theta_b - counts[0] - spared
+        cdef Py_ssize_t u, step
+        cdef int64_t e
+        cdef bint slips = self.norm[self.begin[f]] > 0.0
+        for u in range(self.begin[f], self.begin[f + 1]):
+            lone += self.lone[u]
+            if slips and self.lone[u]:
+                self.ratio[u] = -1.0
+                for e in range(self.near_begin[u], self.near_begin[u + 1]):
+                    self.ratio[u] += self.phi[self.near[e]] * self.alike[e] * self.norm[self.near[e]] / self.phi[u]
+        b += self.known[f] - lone
+        before = self.log_lik_of_lone(f, slips, self.theta[f] * self.lam[f])
+        for step in range(STEPS):
+            theta, lam = self.theta[f], self.lam[f]
+            if step % 2 == 0:
+                # given the other cells
+                if self.theta_a > 0.0:
+                    draw_within(rng, a, b, &theta)
+                if self.lam_a > 0.0:
+                    draw_within(rng, self.lam_a + counts[2], self.lam_b + counts[1] - counts[2], &lam)
+                after = self.log_lik_of_lone(f, slips, theta * lam)
+                if not rng.draw_accept(after - before):
+                    continue
+            elif self.theta_a > 0.0:
+                # near the present one, on the log odds
+                theta = 1.0 / (1.0 + (1.0 - theta) / theta * exp(-rng.draw_normal()))
+                after = self.log_lik_of_lone(f, slips, theta * lam)
+                if not LEAST <= theta <= 1.0 - LEAST or not rng.draw_accept(
+                        after - before + a * log(theta / self.theta[f]) + b * log((1.0 - theta) / (1.0 - self.theta[f]))):
+                    continue
+            else:
+                continue
+            self.theta[f], self.lam[f], before = theta, lam, after
+
+    cdef double log_lik_of_lone(self, Py_ssize_t f, bint slips, double share) noexcept nogil:
+        """Log likelihood of the lone cells of field f, over that of share 0, where this share of them are slips."""
+        cdef double total = 0.0
+        cdef Py_ssize_t u
+        if slips:
+            for u in range(self.begin[f], self.begin[f + 1]):
+                if self.lone[u]:
+                    total += self.lone[u] * log1p(share * self.ratio[u])
+        return total
+
     cdef int32_t draw_other(self, Rng rng, Py_ssize_t f, Py_ssize_t count) noexcept nogil:
         """Draw a true value by phi that is none of the `count` gathered ones."""
         cdef int32_t low, high, middle
@@ -845,16 +896,13 @@ cdef class Records(Model):
         for t in range(self.K):
             self.draw_cells(rng, rng.cluster_in_turn(self.name, t), counts)
         rng.end_clusters()
-        self.draw_lone(rng, counts)
         for f in range(self.F):
-            if self.theta_a > 0.0:
-                draw_within(rng, self.theta_a + counts[3 * f],
-                            self.theta_b + self.known[f] - counts[3 * f] - counts[3 * self.F + f], self.theta + f)
-            if self.lam_a > 0.0:
-                draw_within(rng, self.lam_a + counts[3 * f + 2], self.lam_b + counts[3 * f + 1] - counts[3 * f + 2],
-                            self.lam + f)
+            self.draw_errors(rng, f, counts + 3 * f, counts[3 * self.F + f])
         if self.weight_of_value > 0.0:
+            self.set_tables()
+            self.draw_lone(rng, counts)
             self.draw_phi(rng)
+        memset(self.lone, 0, 4 * self.begin[self.F])
         if self.original_a > 0.0:
             draw_within(rng, self.original_a + of_copies[ERRORS + 1],
                         self.original_b + of_copies[ERRORS] - of_copies[ERRORS + 1], &self.original)
