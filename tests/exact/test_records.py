@@ -132,8 +132,8 @@ def test_what_is_kept_of_clusters_follows_the_shares():
     assert model.log_lik_total() == pytest.approx(anew.log_lik_total(), abs=1e-10) != before
     F, shares = len(FIELDS), model.recorded_parameters[:, 0]
     of_shares = stats.beta(2, 5).logpdf(shares[:F]).sum() + stats.beta(3, 4).logpdf(shares[F : 2 * F]).sum()
-    # of originals, of kinds of copies and of fields with the one error
-    of_shares += stats.beta(2, 3).logpdf(shares[-1]) + np.log(2.0) + np.log(6.0)
+    # of originals, and of fields with the one error
+    of_shares += stats.beta(2, 3).logpdf(shares[-1]) + np.log(6.0)
     assert model.log_joint() - model.log_lik_total() == pytest.approx(of_shares, abs=1e-10)
 
 

@@ -216,12 +216,12 @@ def simulate_records(rng: Rng, given: Given) -> Codes:
     data, options, z = given.data, given.options, given.labels
     F, tables = data.values.shape[1], _tables_of(data, options)
     held = [getattr(options[key], "mean", options[key]) for key in ("distortion", "similar", "original")]
-    shares = np.concatenate((np.repeat(held[:2], F), np.full(F, 1.0 / F), np.full(3, 1.0 / 3.0), held[2:]))
+    shares = np.concatenate((np.repeat(held[:2], F), np.full(F, 1.0 / F), [0.5], held[2:]))
     if given.parameters is not None:
         of_model = np.reshape(given.parameters, -1)[: len(shares) if held[2] else 2 * F]
         shares[: len(of_model)] = of_model
     theta, slip, fault = shares[: 3 * F].reshape(3, F)
-    errors = _draw_errors(rng, z, given.K, theta, fault, shares[3 * F : -1], shares[-1])
+    errors = _draw_errors(rng, z, given.K, theta, fault, *shares[3 * F :])
     out = np.empty((len(z), F), dtype=np.int32)
     for f in range(F):
         first, end = tables.begin[f : f + 2]
@@ -247,20 +247,19 @@ def _draw_errors(
     K: int,
     theta: NDArray[np.float64],
     fault: NDArray[np.float64],
-    copied: NDArray[np.float64],
+    wrong: float,
     original: float,
 ) -> NDArray[np.bool_]:
-    """Which cells ``[N, F]`` are distorted: independently, or as copies of an original have errors."""
+    """Which cells ``[N, F]`` are distorted: independently, or one in each `wrong` copy of an original."""
     distorted = rng.random((len(z), len(theta))) < theta
     sizes = np.bincount(z, minlength=K)
     has_original = (rng.random(K) < original) & (sizes > 1) & (sizes <= MOST_COPIES)
-    copies = has_original[z]
-    errors = rng.choice(3, size=len(z), p=copied / copied.sum())
+    is_wrong = has_original[z] & (rng.random(len(z)) < wrong)
     # the first record of an entity, in a random order, is its original
     order = rng.permutation(len(z))
-    errors[order[np.unique(z[order], return_index=True)[1]]] = 0
-    distorted[copies & (errors < 2)] = False
-    one = np.flatnonzero(copies & (errors == 1))
+    is_wrong[order[np.unique(z[order], return_index=True)[1]]] = False
+    distorted[has_original[z]] = False
+    one = np.flatnonzero(is_wrong)
     distorted[one, rng.choice(len(theta), size=len(one), p=fault / fault.sum())] = True
     return distorted
 
@@ -324,14 +323,14 @@ class _Records(NamedTuple):
 
 def _histories(own: tuple[int, ...], F: int, may_have_original: bool) -> Iterator[_Records]:
     """All that may have happened to the records `own` of an entity: they have no original, or one of them is it and
-    each other one is a copy with no error, with one in a field, or with errors in any."""
+    each other one is a copy with no error, or with one in a field."""
     several = int(may_have_original and 1 < len(own) <= MOST_COPIES)
-    yield _Records(1, ((several, 0), (0, 0, 0), (0,) * F), ((own, None, ()),) * F)
+    yield _Records(1, ((several, 0), (0, 0), (0,) * F), ((own, None, ()),) * F)
     for origin in own if several else ():
         others = tuple(i for i in own if i != origin)
-        for kinds in product([None, *range(F), F], repeat=len(others)):
-            copied = (kinds.count(None), sum(kinds.count(f) for f in range(F)), kinds.count(F))
-            of_field = [tuple("one" if k == f else "any" if k == F else "none" for k in kinds) for f in range(F)]
+        for kinds in product([None, *range(F)], repeat=len(others)):
+            copied = (len(kinds) - kinds.count(None), kinds.count(None))
+            of_field = [tuple(k == f for k in kinds) for f in range(F)]
             yield _Records(
                 len(own),
                 ((1, 1), copied, tuple(kinds.count(f) for f in range(F))),
@@ -377,7 +376,7 @@ def records_log_weight(
     F = len(fields)
 
     @lru_cache(maxsize=None)
-    def at_nodes(f: int, own: tuple[int, ...], origin: int | None, errors: tuple[str, ...]) -> NDArray[np.float64]:
+    def at_nodes(f: int, own: tuple[int, ...], origin: int | None, errors: tuple[bool, ...]) -> NDArray[np.float64]:
         """Probability of the cells of a field at each node."""
         phi, P, psi, _weight = tables[f]
         cells = values[list(own), f]
@@ -387,12 +386,11 @@ def records_log_weight(
         found = phi[:, y].copy() if y >= 0 else np.ones(len(phi))
         for x, error in zip(cells, errors, strict=True):
             if x >= 0:
-                of_copy = {"none": np.full(len(phi), float(x == y)), "one": psi[:, y, x], "any": P[:, y, x]}
-                found = found * (of_copy[error] if y >= 0 else phi[:, x])
+                found = found * (phi[:, x] if y < 0 else psi[:, y, x] if error else float(x == y))
         return found
 
     def log_of_shares(counts: NDArray[np.int64]) -> float:
-        entities, others = (counts[0], counts[1]), (counts[2:5], counts[5:])
+        entities, others = (counts[0], counts[1]), (counts[2:4], counts[4:])
         with_one = [entities[1], entities[0] - entities[1]]
         if isinstance(original, Beta):
             total = _log_shares(with_one, (original.a, original.b))

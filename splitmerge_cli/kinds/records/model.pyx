@@ -17,17 +17,16 @@ cluster is or is near to is (1 - lambda)^n, so that the sum runs over values nea
 there are. theta and lambda have beta priors and phi a Dirichlet prior: ``refresh`` draws true values, whether each cell
 is distorted and whether it is a slip, then theta, lambda and phi given these, and forgets the former.
 
-Originals: the cells above err independently, so that two of three pairs with errors differ in several fields where
-every record has some. A register grows in another way: a record is right, and others repeat it with a slip. So of the
-entities of 2 to ``MOST_COPIES`` records a share omega has an original, which is any one of the n records x_j:
+Originals: by the above, where half of the records have an error, a quarter of the pairs have two or more. A register
+may grow in another way: a record is right, and others repeat it with a slip. So of the entities of 2 to ``MOST_COPIES``
+records a share omega has an original, which is any one of the n records x_j, and the others have one error or none:
 
     1/n sum_j prod_f phi(x_jf) prod_{i != j} Q(x_i | x_j)
-    Q(x | y) = q_0 prod_f [x_f = y_f] + q_1 sum_f alpha_f psi(x_f | y_f) prod_{g != f} [x_g = y_g]
-               + q_2 prod_f P(x_f | y_f)
+    Q(x | y) = (1 - kappa) prod_f [x_f = y_f] + kappa sum_f alpha_f psi(x_f | y_f) prod_{g != f} [x_g = y_g]
 
-q are the shares of copies with no error, with one, and with errors in any fields; alpha says in which field one error
-is. A cell that is missing in the copy is left out, and one that is missing in the original is drawn from phi. The
-likelihood of such an entity is omega times this plus (1 - omega) times the one above.
+kappa is the share of copies with an error, alpha says in which field it is. A cell that is missing in the copy is left
+out, and one that is missing in the original is drawn from phi. The likelihood of such an entity is omega times this
+plus (1 - omega) times the one above.
 
 Sources: an entity has one record of a source at most. Two lower the log likelihood of a cluster by so much that no
 state with such a pair is ever accepted; all numbers stay finite, so that every proposal has a density.
@@ -61,7 +60,6 @@ cdef enum:
     OTHER = -1                          # true values that no value of a cluster is or is near
     MOST_COPIES = 16                    # records of an entity that may have an original
     STEPS = 8                           # of theta and lambda in a refresh
-    ERRORS = 3                          # kinds of copies: without an error, with one, with errors in any fields
 
 # theta and lambda are this far from 0 and 1
 cdef double LEAST = 1e-9
@@ -126,7 +124,7 @@ cdef class Records(Model):
         ShareOrBeta("similar", "beta(1,1)", "share of distorted cells that are similar to the true value: a number "
                     "between 0 and 1, or beta(a,b): resampled for each field", may_be_zero=False),
         ShareOrBeta("original", "beta(1,1)", "share of the entities of several records of which one is right and the "
-                    "others are copies with no error, one or several: a number below 1, or beta(a,b): resampled; 0: none"),
+                    "others are copies with one error or none: a number below 1, or beta(a,b): resampled; 0: none"),
         Choice("similarity", "edit", "how words are compared: edit (letters typed wrong) or jaro_winkler",
                choices=SIMILARITIES),
         Positive("strength", 2.0, "weight of a similar value: exp(-strength x distance), one edit being 1"),
@@ -156,7 +154,7 @@ cdef class Records(Model):
     cdef double weight_of_value         # Dirichlet prior of phi; 0 where it is the share of the cells
     cdef readonly double original       # omega; 0: no entity has an original
     cdef double original_a, original_b  # its beta prior; 0 where it is fixed
-    cdef double[ERRORS] copied          # q, with a uniform prior
+    cdef double copied_wrong            # kappa, with a uniform prior
     cdef double *fault                  # [F] alpha, with a uniform prior
     cdef double *below                  # [U] sum of phi over the values of the field up to each
     cdef int64_t *drawn                 # [U] true values and wrong ones that were drawn from phi
@@ -222,8 +220,7 @@ cdef class Records(Model):
         self.original = getattr(given["original"], "mean", given["original"])
         self.W = self.F + (self.original > 0.0)
         self.member, self.as_original = self.memory.ints(MOST_COPIES + 1), self.memory.doubles(MOST_COPIES + 1)
-        for f in range(ERRORS):
-            self.copied[f] = 1.0 / ERRORS
+        self.copied_wrong = 0.5
         self.log_base, self.same, self.alone = (self.memory.doubles(U), self.memory.doubles(U), self.memory.doubles(U))
         self.most, self.log_phi, self.ratio = self.memory.doubles(U), self.memory.doubles(U), self.memory.doubles(U)
         for f in range(self.F):
@@ -264,7 +261,7 @@ cdef class Records(Model):
 
     @classmethod
     def most_parameters(cls, data):
-        return 3 * data.values.shape[1] + ERRORS + 1
+        return 3 * data.values.shape[1] + 2
 
     @property
     def why_not_added(self):
@@ -584,39 +581,39 @@ cdef class Records(Model):
             n += 1
         return n if 2 <= n <= MOST_COPIES else 0
 
-    cdef double weigh_copy(self, Py_ssize_t i, Py_ssize_t j, double *weight) noexcept nogil:
-        """weight: the probability of record i as a copy of record j without an error, with one, with errors in any
-        fields; error: of one error, by the field that it is in. Returns the log of a factor of all of them."""
-        cdef double p, of_all = 0.0, one = 0.0, several = 1.0
-        cdef Py_ssize_t f, wrong = -1, differ = 0
+    cdef double log_copy(self, Py_ssize_t i, Py_ssize_t j, double *wrong) noexcept nogil:
+        """Log probability of record i as a copy of record j. wrong: the share of this that has an error; error: what
+        each field weighs as the one that it is in."""
+        cdef double p, log_rest = 0.0, one = 0.0, right
+        cdef Py_ssize_t f, differs = -1
         cdef int32_t x, y
         for f in range(self.F):
             x, y, p = self.value[i * self.F + f], self.value[j * self.F + f], 1.0
             if x >= 0 and y < 0:
-                of_all += self.log_phi[x]
+                log_rest += self.log_phi[x]
             elif x >= 0 and x == y:
                 p = self.far[f] * self.phi[x]
-                several *= 1.0 - self.theta[f] + self.theta[f] * p
             elif x >= 0:
+                if differs >= 0:
+                    return -INFINITY
+                differs = f
                 p = self.slip(f, y, x, self.weight_near(y, x)) * self.phi[x]
-                several *= self.theta[f] * p
-                wrong = f
-                differ += 1
             self.error[f] = self.fault[f] * p
             one += self.error[f]
-        weight[0] = self.copied[0] if differ == 0 else 0.0
-        if differ == 1:
-            one = self.error[wrong]
+        if differs >= 0:
+            one = self.error[differs]
             memset(self.error, 0, 8 * self.F)
-            self.error[wrong] = one
-        weight[1] = self.copied[1] * one if differ < 2 else 0.0
-        weight[2] = self.copied[2] * several
-        return of_all
+            self.error[differs] = one
+        one *= self.copied_wrong
+        right = 0.0 if differs >= 0 else 1.0 - self.copied_wrong
+        if right + one == 0.0:
+            return -INFINITY
+        wrong[0] = one / (right + one)
+        return log_rest + log(right + one)
 
     cdef double log_lik_of_copies(self, Py_ssize_t n) noexcept nogil:
         """Log likelihood of the n gathered records if one is the original; as_original: what each of them weighs."""
-        cdef double total = 0.0, top = -INFINITY
-        cdef double[ERRORS] weight
+        cdef double total = 0.0, top = -INFINITY, wrong
         cdef Py_ssize_t f, s, t
         for t in range(n):
             self.as_original[t] = 0.0
@@ -625,10 +622,9 @@ cdef class Records(Model):
                     self.as_original[t] += self.log_phi[self.value[self.member[t] * self.F + f]]
             for s in range(n):
                 if s != t:
-                    self.as_original[t] += self.weigh_copy(self.member[s], self.member[t], weight)
-                    self.as_original[t] += log(weight[0] + weight[1] + weight[2])
+                    self.as_original[t] += self.log_copy(self.member[s], self.member[t], &wrong)
             top = max(top, self.as_original[t])
-        # records of many fields that all differ
+        # all have two errors or more
         if top == -INFINITY:
             return top
         for t in range(n):
@@ -758,48 +754,41 @@ cdef class Records(Model):
 
     cdef bint draw_copies(self, Rng rng, Py_ssize_t k, double *counts) noexcept nogil:
         """Draw whether cluster k has an original, which record it is, and the errors of the others. Adds to `counts`
-        behind the first 3 F: for each field cells that theta does not speak of, and copies whose one error it has; then
-        kinds of copies, entities that may have an original, and those that have one. Returns whether it has."""
+        behind the first 3 F: for each field cells that theta does not speak of, and errors of copies; then copies, those
+        with an error, entities that may have an original, and those that have one. Returns whether it has."""
         cdef double *spared = counts + 3 * self.F
-        cdef double[ERRORS] weight
-        cdef Py_ssize_t n = self.gather_records(k, -1, -1), f, t, origin, kind, wrong
+        cdef double *of_copies = counts + 5 * self.F
+        cdef Py_ssize_t n = self.gather_records(k, -1, -1), f, t, origin, field
         cdef int32_t x, y
-        cdef bint distorted
+        cdef double wrong
         if n == 0:
             return False
         # of_field holds
         self.lik(k)
-        spared[2 * self.F + ERRORS] += 1.0
+        of_copies[2] += 1.0
         if not rng.draw_coin(self.original * exp(self.log_lik_of_copies(n) - self.of_field[k * self.W + self.F])):
             return False
-        spared[2 * self.F + ERRORS + 1] += 1.0
+        of_copies[3] += 1.0
         origin = rng.draw_categorical(self.as_original, n)
         for t in range(n):
-            kind = wrong = -1
+            field = -1
             if t != origin:
-                self.weigh_copy(self.member[t], self.member[origin], weight)
-                kind = rng.draw_categorical(weight, ERRORS)
-                spared[2 * self.F + kind] += 1.0
-                if kind == 1:
-                    wrong = rng.draw_categorical(self.error, self.F)
-                    spared[self.F + wrong] += 1.0
+                of_copies[0] += 1.0
+                self.log_copy(self.member[t], self.member[origin], &wrong)
+                if rng.draw_coin(wrong):
+                    of_copies[1] += 1.0
+                    field = rng.draw_categorical(self.error, self.F)
+                    spared[self.F + field] += 1.0
             for f in range(self.F):
                 x, y = self.value[self.member[t] * self.F + f], self.value[self.member[origin] * self.F + f]
                 if x < 0:
                     continue
+                spared[f] += 1.0
                 if t == origin or y < 0:
                     # a true value
-                    spared[f] += 1.0
                     if self.weight_of_value > 0.0:
                         self.drawn[x] += 1
-                    continue
-                distorted = f == wrong
-                if kind < 2:
-                    spared[f] += 1.0
-                else:
-                    distorted = x != y or rng.draw_coin(self.far[f] / self.same[y])
-                    counts[3 * f] += distorted
-                if distorted:
+                elif f == field:
                     self.draw_slip(rng, f, x, self.share_of_slips(f, y, x), counts)
         return True
 
@@ -888,7 +877,7 @@ cdef class Records(Model):
 
     cdef Py_ssize_t refresh_parameters(self, Rng rng) noexcept nogil:
         """Draw originals, true values and what became of them in each cell, then all shares given these."""
-        cdef Py_ssize_t f, t, size = 8 * (5 * self.F + ERRORS + 2)
+        cdef Py_ssize_t f, t, size = 8 * (5 * self.F + 4)
         cdef double *counts = <double *> allocate_or_abort(size)
         cdef double *of_copies = counts + 5 * self.F
         memset(counts, 0, size)
@@ -904,10 +893,10 @@ cdef class Records(Model):
             self.draw_phi(rng)
         memset(self.lone, 0, 4 * self.begin[self.F])
         if self.original_a > 0.0:
-            draw_within(rng, self.original_a + of_copies[ERRORS + 1],
-                        self.original_b + of_copies[ERRORS] - of_copies[ERRORS + 1], &self.original)
+            draw_within(rng, self.original_a + of_copies[3], self.original_b + of_copies[2] - of_copies[3],
+                        &self.original)
         if self.W > self.F:
-            draw_shares(rng, of_copies, ERRORS, self.copied)
+            draw_within(rng, 1.0 + of_copies[1], 1.0 + of_copies[0] - of_copies[1], &self.copied_wrong)
             draw_shares(rng, counts + 4 * self.F, self.F, self.fault)
         free(counts)
         self.parameters_changed()
@@ -921,7 +910,7 @@ cdef class Records(Model):
         return (not memcmp(self.theta, (<Records> other).theta, 8 * self.F)
                 and not memcmp(self.lam, (<Records> other).lam, 8 * self.F)
                 and not memcmp(self.fault, (<Records> other).fault, 8 * self.F)
-                and not memcmp(self.copied, (<Records> other).copied, 8 * ERRORS)
+                and self.copied_wrong == (<Records> other).copied_wrong
                 and self.original == (<Records> other).original
                 and not memcmp(self.phi, (<Records> other).phi, 8 * self.begin[self.F]))
 
@@ -960,8 +949,8 @@ cdef class Records(Model):
         for f in range(self.F):
             total += log_beta(self.theta_a, self.theta_b, self.theta[f]) + log_beta(self.lam_a, self.lam_b, self.lam[f])
         if self.W > self.F:
-            # uniform shares
-            total += log_beta(self.original_a, self.original_b, self.original) + lgamma(ERRORS) + lgamma(self.F)
+            # uniform shares of fields
+            total += log_beta(self.original_a, self.original_b, self.original) + lgamma(self.F)
         return total
 
     @property
@@ -976,13 +965,13 @@ cdef class Records(Model):
     @property
     def recorded_parameters(self):
         """ndarray of float64, shape (P, 1): theta of each field, lambda of each; where entities may have originals,
-        alpha of each, q and omega. Without phi, which may be as long as the records."""
+        alpha of each, kappa and omega. Without phi, which may be as long as the records."""
         cdef Py_ssize_t f
         if self.theta_a == 0.0 and self.lam_a == 0.0 and self.weight_of_value == 0.0 and self.W == self.F:
             return None
         shares = [*(self.theta[f] for f in range(self.F)), *(self.lam[f] for f in range(self.F))]
         if self.W > self.F:
-            shares += [*(self.fault[f] for f in range(self.F)), *(self.copied[f] for f in range(ERRORS)), self.original]
+            shares += [*(self.fault[f] for f in range(self.F)), self.copied_wrong, self.original]
         return np.array(shares)[:, None]
 
     def set_parameters(self, values):
@@ -996,7 +985,7 @@ cdef class Records(Model):
         size = P if np.size(values) == P else held.size
         given = as_numbers("parameters", values, size).reshape(-1)
         # a field of one value has that value
-        if not ((given > 0.0) & (given <= 1.0)).all() or not (np.append(given[:2 * self.F], given[P - 1]) < 1.0).all():
+        if not ((given > 0.0) & (given <= 1.0)).all() or not (np.append(given[:2 * self.F], given[P - 2:P]) < 1.0).all():
             raise ValueError(f"parameters: expected numbers between 0 and 1, got {given}")
         for f in range(self.F):
             self.theta[f], self.lam[f] = given[f], given[self.F + f]
@@ -1006,9 +995,7 @@ cdef class Records(Model):
                 for u in range(self.begin[f], self.begin[f + 1]):
                     self.phi[u] = given[P + u]
         if self.W > self.F:
-            for f in range(ERRORS):
-                self.copied[f] = given[3 * self.F + f]
-            self.original = given[P - 1]
+            self.copied_wrong, self.original = given[P - 2], given[P - 1]
         self.parameters_changed()
 
     def statistics(self):
@@ -1041,9 +1028,10 @@ cdef class Records(Model):
             n = self.gather_records(k, -1, -1)
             if n:
                 total, share = self.log_lik_of_copies(n), 0.0
+                n = n if total > -INFINITY else 0
                 for s in range(n):
                     share += self.as_original[s]
-                share = self.original * exp(total - self.of_field[k * self.W + self.F]) / share
+                share = self.original * exp(total - self.of_field[k * self.W + self.F]) / share if n else 0.0
             for f in range(self.F):
                 m = self.gather(f, k, -1, -1)
                 if not m:
