@@ -120,7 +120,10 @@ def test_likelihood_of_many_equal_records():
 
 def test_what_is_kept_of_clusters_follows_the_shares():
     """After a refresh the likelihood is that of a model with the new shares, and the log joint has their priors."""
-    values, prior = some_records(40), {"distortion": "beta(2,5)", "similar": "beta(3,4)", "original": "beta(2,3)", "prior": "uniform"}
+    values, prior = (
+        some_records(40),
+        {"distortion": "beta(2,5)", "similar": "beta(3,4)", "original": "beta(2,3)", "prior": "uniform"},
+    )
     labels = np.sort(np.random.default_rng(7).integers(12, size=40)).astype(np.int32)
     labels = np.unique(labels, return_inverse=True)[1].astype(np.int32)
     model, anew = Records(values, FIELDS, **prior), Records(values, FIELDS, **prior)
@@ -181,7 +184,10 @@ def test_joint_chain_has_the_posterior_by_quadrature(options, samplers):
 
 def test_shares_given_the_partition():
     """Mean and variance of theta and lambda of each field, by ``refresh`` alone, and by integrals on a grid."""
-    values, priors = some_records(14, 4), {"distortion": Beta(2, 5), "similar": Beta(1.5, 2), "frequencies": 0, "original": 0}
+    values, priors = (
+        some_records(14, 4),
+        {"distortion": Beta(2, 5), "similar": Beta(1.5, 2), "frequencies": 0, "original": 0},
+    )
     labels = np.array([0, 0, 0, 1, 1, 2, 2, 2, 2, 3, 4, 5, 5, 5], dtype=np.int32)
     model = Records(values, FIELDS, prior="uniform", **priors)
     model.set_labels(labels)
@@ -215,7 +221,9 @@ def test_frequencies_given_the_partition(frequencies, distortion):
     fields = (ColumnType("string", ("anna", "anne", "zoe")), ColumnType("categorical", ("a", "b", "c", "d")))
     values = np.array([[0, 0], [1, 0], [1, 1], [2, -1], [0, 2], [1, 3], [1, 0]], dtype=np.int32)
     labels = np.array([0, 0, 0, 1, 1, 2, 3], dtype=np.int32)
-    model = Records(values, fields, prior="uniform", distortion=distortion, similar=0.6, frequencies=frequencies, original=0)
+    model = Records(
+        values, fields, prior="uniform", distortion=distortion, similar=0.6, frequencies=frequencies, original=0
+    )
     model.set_labels(labels)
     refresh, draws = Refresh(model, Rng(6)), []
     for _ in range(20_000):
