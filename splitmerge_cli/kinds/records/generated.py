@@ -25,13 +25,13 @@ given records, the commonest value of each entity (docs/models/records.md).
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
-from functools import lru_cache, partial
+from functools import cache, partial
 from itertools import product
 from string import ascii_lowercase
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, logsumexp, roots_jacobi, xlog1py, xlogy
 
 from splitmerge_cli.core.hyperpriors import Beta
@@ -338,7 +338,7 @@ def _histories(own: tuple[int, ...], F: int, may_have_original: bool) -> Iterato
             )
 
 
-def _log_shares(counts: Sequence[int], prior: Sequence[float]) -> float:
+def _log_shares(counts: ArrayLike, prior: Sequence[float]) -> float:
     """Log probability of a sequence of draws with these counts, by a Dirichlet prior of their shares."""
     a, n = np.array(prior), np.array(counts)
     return float(gammaln(a.sum()) - gammaln(a.sum() + n.sum()) + (gammaln(a + n) - gammaln(a)).sum())
@@ -375,7 +375,7 @@ def records_log_weight(
         tables.append((phi, by_node, psi, weight))
     F = len(fields)
 
-    @lru_cache(maxsize=None)
+    @cache
     def at_nodes(f: int, own: tuple[int, ...], origin: int | None, errors: tuple[bool, ...]) -> NDArray[np.float64]:
         """Probability of the cells of a field at each node."""
         phi, P, psi, _weight = tables[f]
@@ -408,7 +408,7 @@ def records_log_weight(
         # without originals the fields are independent, and this is one term
         terms = []
         for histories in product(*(tuple(_histories(own, F, original != 0.0)) for own in clusters)):
-            counts = sum(np.concatenate(each.counts) for each in histories)
+            counts = np.sum([np.concatenate(each.counts) for each in histories], axis=0)
             term = log_of_shares(counts) - float(np.log([each.origins for each in histories]).sum())
             for f in range(F):
                 by_node = tables[f][3]

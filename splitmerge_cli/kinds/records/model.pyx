@@ -59,7 +59,7 @@ cdef enum:
     FEW = 8                             # values of a cluster that are looked up one by one
     OTHER = -1                          # true values that no value of a cluster is or is near
     MOST_COPIES = 16                    # records of an entity that may have an original
-    STEPS = 8                           # of theta and lambda in a refresh
+    STEPS = 9                           # of theta and lambda in a refresh
 
 # theta and lambda are this far from 0 and 1
 cdef double LEAST = 1e-9
@@ -92,6 +92,17 @@ cdef void draw_within(Rng rng, double a, double b, double *value) noexcept nogil
     cdef double drawn = rng.draw_beta(a, b)
     if LEAST <= drawn <= 1.0 - LEAST:
         value[0] = drawn
+
+
+cdef double draw_near(Rng rng, double a, double b, double width, double *value) noexcept nogil:
+    """Move a share by a normal step of its log odds, and return by how much Beta(a, b) and the step change the log
+    density."""
+    cdef double before = value[0], after
+    after = 1.0 / (1.0 + (1.0 - before) / before * exp(-width * rng.draw_normal()))
+    if not LEAST <= after <= 1.0 - LEAST:
+        return -INFINITY
+    value[0] = after
+    return a * log(after / before) + b * log((1.0 - after) / (1.0 - before))
 
 
 cdef void draw_shares(Rng rng, const double *counts, Py_ssize_t m, double *shares) noexcept nogil:
@@ -797,8 +808,9 @@ cdef class Records(Model):
         are not among them: their true values are summed out, as most of them say nothing and would hold theta where it
         is. A lone cell x has the likelihood phi(x) (1 + theta lambda (R_x - 1)), where phi(x) R_x is the probability
         that a slip of a true value gives x."""
-        cdef double lone = 0.0, before, after, theta, lam
+        cdef double lone = 0.0, before, after, theta, lam, log_r
         cdef double a = self.theta_a + counts[0], b = self.theta_b - counts[0] - spared
+        cdef double lam_a = self.lam_a + counts[2], lam_b = self.lam_b + counts[1] - counts[2]
         cdef Py_ssize_t u, step
         cdef int64_t e
         cdef bint slips = self.norm[self.begin[f]] > 0.0
@@ -811,24 +823,19 @@ cdef class Records(Model):
         b += self.known[f] - lone
         before = self.log_lik_of_lone(f, slips, self.theta[f] * self.lam[f])
         for step in range(STEPS):
-            theta, lam = self.theta[f], self.lam[f]
-            if step % 2 == 0:
+            theta, lam, log_r = self.theta[f], self.lam[f], 0.0
+            if step % 3 == 0:
                 # given the other cells
                 if self.theta_a > 0.0:
                     draw_within(rng, a, b, &theta)
                 if self.lam_a > 0.0:
-                    draw_within(rng, self.lam_a + counts[2], self.lam_b + counts[1] - counts[2], &lam)
-                after = self.log_lik_of_lone(f, slips, theta * lam)
-                if not rng.draw_accept(after - before):
-                    continue
-            elif self.theta_a > 0.0:
-                # near the present one, on the log odds
-                theta = 1.0 / (1.0 + (1.0 - theta) / theta * exp(-rng.draw_normal()))
-                after = self.log_lik_of_lone(f, slips, theta * lam)
-                if not LEAST <= theta <= 1.0 - LEAST or not rng.draw_accept(
-                        after - before + a * log(theta / self.theta[f]) + b * log((1.0 - theta) / (1.0 - self.theta[f]))):
-                    continue
-            else:
+                    draw_within(rng, lam_a, lam_b, &lam)
+            elif step % 3 == 1 and self.theta_a > 0.0:
+                log_r = draw_near(rng, a, b, 2.0 / (1.0 + step), &theta)
+            elif step % 3 == 2 and self.lam_a > 0.0:
+                log_r = draw_near(rng, lam_a, lam_b, 2.0 / (1.0 + step), &lam)
+            after = self.log_lik_of_lone(f, slips, theta * lam)
+            if not rng.draw_accept(log_r + after - before):
                 continue
             self.theta[f], self.lam[f], before = theta, lam, after
 
