@@ -245,7 +245,7 @@ def parse_dot(path: Path, text: str) -> Attributed:
     )
 
 
-WRITTEN = {".net": parse_pajek, ".dot": parse_dot, ".gv": parse_dot}
+WRITTEN = {".net": parse_pajek, ".pajek": parse_pajek, ".dot": parse_dot, ".gv": parse_dot}
 """Readers of texts."""
 GRAPHS = (".graphml", ".gml", ".gexf", *WRITTEN)
 MATRICES = (".npy", ".npz", ".mtx")
