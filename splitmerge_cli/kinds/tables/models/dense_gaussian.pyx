@@ -511,7 +511,7 @@ cdef class DenseGaussian(Normal):
                 self.integrate_weight(&x[0], &found[0])
                 density[start - first] = np.delete(found[:m + 2], m) - self.log_units_of(start)
             return density
-        step = max(1, COLUMNS // self.D)
+        step = max(1, COLUMNS // self.stride)
         self.begin_scan()
         for start in range(first, self.N, step):
             points = self.given_points(start, start + step)

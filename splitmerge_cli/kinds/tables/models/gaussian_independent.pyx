@@ -599,8 +599,7 @@ cdef class DiagonalGaussian(DenseGaussian):
         return log_q + log(q)
 
     cdef object log_q_of(self, off, double shrink):
-        cdef double[:] scatter = <double[:self.D]> self.scatter
-        return np.log1p(0.5 * shrink / np.asarray(scatter) * off ** 2).sum(axis=1)
+        return np.log1p(0.5 * shrink / numbers_at(self.scatter, self.D) * off ** 2).sum(axis=1)
 
 
     cdef void score(self, Py_ssize_t i, Py_ssize_t block, Py_ssize_t own) noexcept nogil:
