@@ -1,5 +1,7 @@
 """Networks with directions, weights, layers, unknown pairs, two kinds of nodes and columns of nodes: what is read."""
 
+import gzip
+import json
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
@@ -104,6 +106,64 @@ def test_graphs_of_pajek_and_graphviz(read: Read, name: str, text: str) -> None:
     notes = read(text, name).notes
     assert any("left out: directions, weights (2 values, 1 to 2); this uses them: smcmc run" in note for note in notes)
     assert recognise(name).data == "edges"
+
+
+NAMED = '{"nodes": [{"name": "Ann B"}, {"name": "Bob"}, {"name": "3"}], "links": %s}'
+LINKS = (
+    '[{"source": 0, "target": 1, "weight": 2}, {"source": 1, "target": 2, "weight": 1}, '
+    '{"source": 2, "target": 1, "weight": 1}]'
+)
+
+
+@pytest.mark.parametrize("key", ["links", "edges"])
+def test_node_link_json_as_networkx_writes_it(read: Read, key: str) -> None:
+    graph = nx.DiGraph()
+    graph.add_node("Ann B", club=["a", "list"], team="x")
+    graph.add_edge("Ann B", "Bob", weight=2)
+    graph.add_edges_from([("Bob", 3), (3, "Bob")], weight=1)
+    found = read(json.dumps(nx.node_link_data(graph, edges=key)), "g.json", directed=True, values="count")
+    assert ties(found) == {"Ann BBob": 2, "Bob3": 1, "3Bob": 1}
+    assert recognise("g.json") == ("edges", "its lists of nodes and links")
+    assert "left out: directions, weights" in " ".join(read(Path("g.json").read_text(), "g.json").notes)
+    Path("g.json.gz").write_bytes(gzip.compress(Path("g.json").read_bytes()))
+    assert recognise("g.json.gz").data == "edges"
+    assert edges("g.json.gz", directed=True, values="count").names == found.names == ["Ann B", "Bob", "3"]
+
+
+def test_links_of_json_name_nodes_or_count_them_from_0(read: Read) -> None:
+    by_position = read(NAMED % LINKS, "g.json", directed=True, values="count")
+    by_name = LINKS
+    for end in ("source", "target"):
+        for position, name in enumerate(("Ann B", "Bob", "3")):
+            by_name = by_name.replace(f'"{end}": {position}', f'"{end}": "{name}"')
+    assert digest_of(read(NAMED % by_name, "h.json", directed=True, values="count")) == digest_of(by_position)
+    assert ties(by_position) == {"Ann BBob": 2, "Bob3": 1, "3Bob": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (NAMED % '[{"source": 0, "target": 3}]', "g.json: links: 1: 'target': '3'; expected a node"),
+        (NAMED % '[{"source": 0}]', "links: 1: 'target': none; expected a node"),
+        (NAMED % '[[0, 1]]', r"links: 1: '\[0, 1\]'; expected an object"),
+        (NAMED % '{"a": 1}', "'links': no list; expected a list of objects"),
+        ('{"nodes": [{"id": 1}]}', "no key 'links'; expected a list"),
+        ('{"edges": []}', "no key 'nodes'; expected a list"),
+        ('{"nodes": [], "links": []}', "no node; expected at least one"),
+        ('{"nodes": [{"id": 1}, {"id": 1}], "links": []}', "two nodes are called '1'"),
+        ('{"nodes": [{"id": 1}, ', "expected one object of JSON with nodes and links"),
+    ],
+)  # fmt: skip
+def test_node_link_json_that_is_no_network(read: Read, text: str, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        read(text, "g.json")
+
+
+def test_json_of_rows_stays_a_table(read: Read) -> None:
+    rows = [{"source": "a", "target": "b"}, {"source": "b", "target": "c"}]
+    assert read(json.dumps(rows), "e.json").names == ["a", "b", "c"]
+    Path("t.json").write_text("\n".join(json.dumps({"x": k, "links": k}) for k in range(5)))
+    assert recognise("t.json").data == "csv"
 
 
 def test_a_network_of_two_modes() -> None:
