@@ -236,6 +236,7 @@ def with_row_names(path: Path, data: bytes, delimiter: str) -> tuple[bytes, list
     """A text whose first row names every column, and a note where it named all but the first, which names the rows.
 
     So writes ``write.table`` of R: the first row holds words, two at least, one fewer than the cells of each row below.
+    A single row below may as well have a cell too many.
     """
     reader = csv_module.reader(StringIO(_first_lines(data), newline=""), delimiter=delimiter)
     try:
@@ -243,7 +244,7 @@ def with_row_names(path: Path, data: bytes, delimiter: str) -> tuple[bytes, list
     except (ValueError, csv_module.Error):
         return data, []
     words = len(top) > 1 and not any(NUMBER.fullmatch(cell.strip()) for cell in top)
-    if not words or not rows or any(len(row) != len(top) + 1 for row in rows):
+    if not words or len(rows) < 2 or any(len(row) != len(top) + 1 for row in rows):
         return data, []
     note = f"{path}: row 1 has one cell fewer than the others: the first column, without a name, names rows"
     return delimiter.encode() + data, [note]
