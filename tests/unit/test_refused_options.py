@@ -1,7 +1,7 @@
 """Configurations that cannot be run, one a row, with the message for each; in this process, as a run prepares them.
 
 A message is one line. What the command line does with it is in ``tests/cli/test_bad_input.py``, what files may hold in
-``test_refused.py``.
+``reading/*.yaml``.
 """
 
 from pathlib import Path
