@@ -2,7 +2,8 @@
 
 A folder, or a file whose lines or one column are texts, holds documents. A graph file, a table whose columns are named
 as the ends of edges, a list of pairs below comments, or a matrix of numbers whose rows and columns have the same names
-is a network; the matrix if a pair has no tie, as distances and correlations all differ from 0. All else is a table.
+is a network, and so is a symmetric matrix that holds nothing on its diagonal; the matrix if a pair has no tie, as
+distances and correlations all differ from 0. All else is a table.
 """
 
 from collections.abc import Sequence
@@ -16,12 +17,12 @@ from splitmerge_cli.kinds.documents.readers import files, formats
 from splitmerge_cli.kinds.networks.readers.edge_rows import WHOLE, names_ends
 from splitmerge_cli.kinds.networks.readers.edge_values import are_times
 from splitmerge_cli.kinds.networks.readers.graph_files import GRAPHS, NODE_LINK, graph_suffix
-from splitmerge_cli.kinds.networks.readers.tie_matrices import is_named_matrix
+from splitmerge_cli.kinds.networks.readers.tie_matrices import SQUARE, is_named_matrix, is_symmetric_matrix
 from splitmerge_cli.received import DataError
 
 TABLE, NETWORK, DOCUMENTS = "csv", "edges", "corpus"
 """Choices of ``data``."""
-EDGE_LISTS = (".edges", ".edgelist", ".mtx")
+EDGE_LISTS = (".edges", ".edgelist", ".ncol", ".mtx")
 COUNTED = (".ldac", ".lda-c")
 ARRAYS = (".npy", ".npz")
 UTF_8 = "utf-8"
@@ -82,7 +83,16 @@ def _of_lines(file: Path) -> Recognised | None:
     if rows and all(map(_is_edge, rows)) and all(len(row) == 3 for row in rows) and are_times([r[2] for r in rows]):
         return Recognised(NETWORK, "two columns of nodes and one of times")
     # rows of numbers are no texts
-    return Recognised(TABLE) if rows and all(all(map(free_text.is_numeric, row)) for row in rows) else None
+    if rows and all(all(map(free_text.is_numeric, row)) for row in rows):
+        square = len(rows) >= SQUARE and len(rows[0]) >= SQUARE
+        return (_of_symmetric_matrix(formats.open_table(file, UTF_8)) if square else None) or Recognised(TABLE)
+    return None
+
+
+def _of_symmetric_matrix(table: Table) -> Recognised | None:
+    if isinstance(table, text.Text) and is_symmetric_matrix(table):
+        return Recognised(NETWORK, "a symmetric matrix with zeros on its diagonal and elsewhere")
+    return None
 
 
 def _is_edge(cells: Sequence[str]) -> bool:
@@ -96,6 +106,10 @@ def _of_cells(file: Path) -> Recognised:
     head = _first_row(table)
     if isinstance(table, text.Text) and is_named_matrix(table):
         return Recognised(NETWORK, "its first row and column hold the same names")
+    if symmetric := _of_symmetric_matrix(table):
+        return symmetric
+    # the numbers or names of the rows, which R and pandas write first, have no name
+    head = [name for name in head if name] if head and not head[0] else head
     if names_ends(head):
         return Recognised(NETWORK, f"the columns {' and '.join(map(repr, head[:2]))}")
     if formats.names_tokens(head):

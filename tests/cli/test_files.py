@@ -15,6 +15,7 @@ from splitmerge_cli import overrides, terminal
 from splitmerge_cli.api.recognition import recognise
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.fits import candidates
+from splitmerge_cli.kinds.networks.readers.edges import edges
 from splitmerge_cli.overrides import path_word
 from splitmerge_cli.runs.store.read import Run
 
@@ -39,7 +40,7 @@ TEXTS = ["the cat sat on the mat", "a dog ate the big bone", "the cat and a dog 
 def write(kind: str, folder: Path, frame: pd.DataFrame) -> str:
     """A file of one kind; returns its name."""
     graph = networkx.karate_club_graph()
-    edges = pd.DataFrame(list(graph.edges), columns=["source", "target"])
+    pairs = pd.DataFrame(list(graph.edges), columns=["source", "target"])
     files: dict[str, Any] = {
         "t.csv": lambda: frame.to_csv("t.csv", index=False),
         "a,b=c.csv": lambda: frame.to_csv("a,b=c.csv", index=False),
@@ -50,12 +51,12 @@ def write(kind: str, folder: Path, frame: pd.DataFrame) -> str:
         "t.feather": lambda: frame.to_feather("t.feather"),
         "t.xlsx": lambda: frame.to_excel("t.xlsx", index=False),
         "t.npy": lambda: np.save("t.npy", frame[["x", "y"]].to_numpy()),
-        "e.csv": lambda: edges.to_csv("e.csv", index=False),
-        "e.parquet": lambda: edges.to_parquet("e.parquet"),
+        "e.csv": lambda: pairs.to_csv("e.csv", index=False),
+        "e.parquet": lambda: pairs.to_parquet("e.parquet"),
         "e.graphml": lambda: networkx.write_graphml(graph, "e.graphml"),
-        "e.edges": lambda: edges.to_csv("e.edges", index=False, header=False, sep=" "),
+        "e.edges": lambda: pairs.to_csv("e.edges", index=False, header=False, sep=" "),
         "snap.txt": lambda: Path("snap.txt").write_text(
-            "# from to\n" + edges.to_csv(index=False, header=False, sep="\t")
+            "# from to\n" + pairs.to_csv(index=False, header=False, sep="\t")
         ),
         "d.txt": lambda: Path("d.txt").write_text("\n".join(TEXTS)),
         "d.csv": lambda: pd.DataFrame({"text": TEXTS}).to_csv("d.csv", index=False),
@@ -117,6 +118,41 @@ def test_counts_of_words_are_documents(tmp_path: Path) -> None:
     """UCI's bag of words, which holds numbers alone."""
     (tmp_path / "docword.txt").write_text("2\n3\n3\n1 1 2\n1 2 1\n2 3 4\n")
     assert recognise(tmp_path / "docword.txt").data == "corpus"
+
+
+@pytest.mark.parametrize("head", ["names", "none"])
+@pytest.mark.parametrize(("name", "end"), [("m.csv", ","), ("m.tsv", "\t"), ("m.txt", " ")])
+def test_a_symmetric_matrix_with_nothing_on_its_diagonal_is_a_network(
+    tmp_path: Path, name: str, end: str, head: str
+) -> None:
+    """As R writes an adjacency matrix without the names of its rows; all of its rows are nodes."""
+    ties = nx_ties()
+    path = tmp_path / name
+
+    def written(values: np.ndarray) -> str:
+        names = [f"V{j + 1}" for j in range(values.shape[1])]
+        pd.DataFrame(values, columns=names).to_csv(path, index=False, sep=end, header=head == "names")
+        return recognise(path).data
+
+    assert written(ties) == "edges" and len(ties) == edges(path).N and edges(path).values.sum() == ties.sum()
+    loop, one_way, distances = ties.copy(), ties.copy(), 1 + ties - np.eye(len(ties), dtype=int)
+    loop[2, 2], one_way[0, 1] = 1, 1 - ties[0, 1]
+    assert [written(values) for values in (loop, one_way, distances, ties[:, :9], ties[:4, :4])] == ["csv"] * 5
+
+
+def nx_ties() -> np.ndarray:
+    """The ties of a small network, int ``[34, 34]``."""
+    return networkx.to_numpy_array(networkx.karate_club_graph(), weight=None).astype(int)
+
+
+def test_edges_below_names_without_one_for_their_numbers(tmp_path: Path) -> None:
+    """As ``write.table`` of R and ``to_csv`` of pandas write a list of edges."""
+    rows = ['"1" "ann" "bob" .5', '"2" "bob" "cid" 1.5', '"3" "cid" "ann" 2']
+    for name, head, end in (("e.txt", '"from" "to" "weight"', " "), ("e.csv", ",from,to,weight", ",")):
+        path = tmp_path / name
+        path.write_text("\n".join([head, *(row.replace(" ", end) for row in rows)]) + "\n")
+        assert recognise(path).data == "edges"
+        assert edges(path).N == 3 and edges(path).names == ["ann", "bob", "cid"]
 
 
 @pytest.mark.parametrize("columns", [2, 5])

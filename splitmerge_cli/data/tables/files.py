@@ -234,9 +234,9 @@ def read_written(path: Path, wanted: Wanted, header: str | bool, suffix: str, fo
     data, ends = _without_empty_end(data, layout_found.delimiter)
     if ends:
         notes.append(f"{path}: rows without any cell at the end: {ends}; they are left out")
-    if header in ("auto", True) and not wanted.kind.one_column and separators.names_rows(data, layout_found.delimiter):
-        notes.append(f"{path}: row 1 has one cell fewer than the others: the first column, without a name, names rows")
-        data = layout_found.delimiter.encode() + data
+    if header in ("auto", True) and not wanted.kind.one_column:
+        data, above = separators.with_row_names(path, data, layout_found.delimiter)
+        notes += above
     table = Text(path, data, layout_found.delimiter, before, decimal=separators.DECIMALS[layout_found.decimal])
     table.notes += notes
     return parse_table(table, wanted, header)

@@ -69,7 +69,9 @@ def read_list(path: Path, separator: str, comments: bool, empty: bool = False, t
             separator = usual
     if separator == "space":
         data = tabs(path, data, before)
+    data, notes = separators.with_row_names(path, data, SEPARATORS[separator])
     table = Text(path, data, SEPARATORS[separator], before, MOST_COLUMNS)
+    table.notes += notes
     table.parse([{}])
     return table
 

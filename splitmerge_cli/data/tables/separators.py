@@ -232,18 +232,21 @@ def _are_numbers(cells: Sequence[str]) -> bool:
     return bool(known) and all(map(NUMBER.fullmatch, known))
 
 
-def names_rows(data: bytes, delimiter: str) -> bool:
-    """Whether the first row holds words, two at least, one fewer than there are cells in each of the rows below.
+def with_row_names(path: Path, data: bytes, delimiter: str) -> tuple[bytes, list[str]]:
+    """A text whose first row names every column, and a note where it named all but the first, which names the rows.
 
-    Such a file has a name for every column but the first, which names the rows (``write.table`` of R).
+    So writes ``write.table`` of R: the first row holds words, two at least, one fewer than the cells of each row below.
     """
     reader = csv_module.reader(StringIO(_first_lines(data), newline=""), delimiter=delimiter)
     try:
         top, *rows = islice(reader, LOOKED_AT)
     except (ValueError, csv_module.Error):
-        return False
+        return data, []
     words = len(top) > 1 and not any(NUMBER.fullmatch(cell.strip()) for cell in top)
-    return words and bool(rows) and all(len(row) == len(top) + 1 for row in rows)
+    if not words or not rows or any(len(row) != len(top) + 1 for row in rows):
+        return data, []
+    note = f"{path}: row 1 has one cell fewer than the others: the first column, without a name, names rows"
+    return delimiter.encode() + data, [note]
 
 
 def _is_whole(cell: str, others: Sequence[str]) -> bool:

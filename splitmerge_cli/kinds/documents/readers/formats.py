@@ -195,7 +195,9 @@ def open_table(path: Path, encoding: str, separator: str = "auto") -> Table:
     layout_found = separators.layout(data, usual, named if separator == "auto" and named else separator)
     if layout_found.separator == "space":
         data = tabs(path, data, before)
+    data, notes = separators.with_row_names(path, data, layout_found.delimiter)
     table = Text(path, data, layout_found.delimiter, before, MOST_COLUMNS, separators.DECIMALS[layout_found.decimal])
+    table.notes += notes
     if separator == "auto" and layout_found.separator != usual:
         table.notes.append(f"{path}: {separators.WORDS[layout_found.separator]} ends a cell (data.separator)")
     return table

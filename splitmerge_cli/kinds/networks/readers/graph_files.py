@@ -314,7 +314,7 @@ def graph_suffix(path: Path, suffix: str) -> str:
         return NODE_LINK if _IS_NODE_LINK.match(unpack(path, file).read(HEAD)) else suffix
 
 
-WRITTEN = {".net": parse_pajek, ".dot": parse_dot, ".gv": parse_dot, NODE_LINK: parse_node_link}
+WRITTEN = {".net": parse_pajek, ".pajek": parse_pajek, ".dot": parse_dot, ".gv": parse_dot, NODE_LINK: parse_node_link}
 """Readers of texts."""
 GRAPHS = (".graphml", ".gml", ".gexf", *WRITTEN)
 MATRICES = (".npy", ".npz", ".mtx")

@@ -214,7 +214,28 @@ def is_named_matrix(table: Text) -> bool:
         if not all(is_numeric(cell) or cell in UNKNOWN for cell in cells[1:]):
             return False
         has_gap |= any(j != number and (cell in UNKNOWN or not float(cell)) for j, cell in enumerate(cells[1:], 1))
-    return number + 1 == len(head) > (SQUARE if table.heads_index() else 2) and has_gap
+    # of a symmetric matrix without names the first row is the first column
+    named = len(set(head[1:])) == len(head) - 1
+    return named and number + 1 == len(head) > (SQUARE if table.heads_index() else 2) and has_gap
+
+
+def is_symmetric_matrix(table: Text) -> bool:
+    """Whether a text is a symmetric matrix of numbers with nothing on its diagonal, where not all pairs have a tie:
+    `SQUARE` rows or more, which need no names."""
+    index, width, values = int(table.heads_index()), table.width, []
+    for number, (_, row) in enumerate(table.lines()):
+        cells = [cell.strip() for cell in row[index:]]
+        if number > width or len(row) != width:
+            return False
+        if all(is_numeric(cell) or cell in UNKNOWN for cell in cells):
+            values.append([float("nan") if cell in UNKNOWN else float(cell) for cell in cells])
+        elif number:
+            return False
+    N = width - index
+    if len(values) != N or N < SQUARE:
+        return False
+    ties = np.array(values)
+    return not ties.diagonal().any() and np.array_equal(ties, ties.T, equal_nan=True) and _looks_like_ties(ties)
 
 
 def _looks_like_ties(values: NDArray[np.float64]) -> bool:
