@@ -23,6 +23,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import yaml
+from editions.added import added_claims, added_rows
 from editions.judging import DOCS, KEPT, fits, list_units, make_runs, stored_runs
 from editions.supplement import keep_supplement
 from measure_sensitivity import judge_sdds, replace_names
@@ -44,7 +45,7 @@ from splitmerge_cli.papers.arm.runs import (
     network_of,
     rhat_at,
 )
-from splitmerge_cli.papers.claims import Claim, added_claims, added_rows, published_claims, shared_numbers
+from splitmerge_cli.papers.claims import Claim, published_claims, shared_numbers
 from splitmerge_cli.papers.discovery import paper_of, papers
 from splitmerge_cli.papers.lshsm import curves
 from splitmerge_cli.papers.lshsm import table as lshsm_table

@@ -21,6 +21,7 @@ import numpy as np
 import pandas as pd
 import yaml
 from correct_verdicts import correct, strip_need
+from editions.added import added_claims, added_rows
 from editions.judging import DOCS, KEPT, fits, kept_verdicts, list_jobs, make_runs, sources, stored_runs
 from editions.kept import kept_folder
 from editions.sentences import SENTENCES
@@ -34,7 +35,7 @@ from splitmerge_cli.diagnostics.intervals import MOST_UNITS
 from splitmerge_cli.diagnostics.mixing import rhat_classic
 from splitmerge_cli.diagnostics.restarts import late, mean_and_spread
 from splitmerge_cli.papers.arm.runs import INDEPENDENT, Cells
-from splitmerge_cli.papers.claims import PATTERNS, added_claims, added_rows, shared_numbers
+from splitmerge_cli.papers.claims import PATTERNS, shared_numbers
 from splitmerge_cli.papers.discovery import paper_of
 from splitmerge_cli.papers.smag import confusion, counts
 from splitmerge_cli.papers.verdicts import (

@@ -33,6 +33,7 @@ import pandas as pd
 import sensitivity
 import yaml
 from editions import overview
+from editions.counted import AT_99
 from editions.kept import claims_of as claims_of_figure
 from findings import ClaimReference
 from pydantic import ValidationError
@@ -456,7 +457,8 @@ def _value(row: Any, scale: str) -> str:
 def _interval(row: Any, scale: str) -> str:
     if not np.isfinite([row["low"], row["high"]]).all():
         return ""
-    return f"[{_digits(SCALES[scale](row['low']))}, {_digits(SCALES[scale](row['high']))}]"
+    level = "; 99 %" if AT_99 in row["reason"] else ""
+    return f"[{_digits(SCALES[scale](row['low']))}, {_digits(SCALES[scale](row['high']))}{level}]"
 
 
 def _share(row: Any, _scale: str) -> str:

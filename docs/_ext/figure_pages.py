@@ -57,8 +57,8 @@ def page(
 def _missing_figure(figure: PaperFigure) -> str:
     claims = published_claims(figure.id)
     return (
-        f"{cell(figure.caption)}\n\n```{{note}}\nThis figure is not kept in `docs/reproduction` yet. These commands "
-        "make its runs, draw it, judge its\nclaims and keep it:\n```\n"
+        f"{cell(figure.whole_caption)}\n\n```{{note}}\nThis figure is not kept in `docs/reproduction` yet. These "
+        "commands make its runs, draw it, judge its\nclaims and keep it:\n```\n"
         + parts.code(f"smcmc reproduce {figure.id} --scale paper\n{COMMAND} keep {figure.id} --scale paper")
         + (_claims_section(claims) if claims else "")
     )
@@ -72,11 +72,10 @@ def _picture(figure: PaperFigure, title: str, kept: LatestFigure) -> str:
     figure_entry, folder = kept.entry, parts.place_of(kept)
     alternative = cell(figure.shows or title)
     # a picture with a width is a link to itself in full size
-    text = (
-        f"```{{image}} ../{folder}/{figure.id}.png\n:alt: {alternative}\n:width: 100%\n```\n\n{cell(figure.caption)}\n"
-    )
-    if runs := describe_runs(counted_claims(kept.folder, figure.id)[0]):
-        text += f"\n{runs} The strip below the picture, and the cells of a table, have the numbers that count.\n"
+    text = f"```{{image}} ../{folder}/{figure.id}.png\n:alt: {alternative}\n:width: 100%\n```\n\n"
+    text += f"{cell(figure.whole_caption)}\n"
+    if runs := describe_runs(figure.id, counted_claims(kept.folder, figure.id)[0]):
+        text += f"\n{cell(runs)} The strip below the picture has all numbers that count and are no cells.\n"
     if figure_entry.get("notes"):
         text += "".join(f"\n{cell(paragraph)}\n" for paragraph in figure_entry["notes"].split("\n\n"))
     words = {

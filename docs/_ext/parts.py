@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from editions.counted import AT_99
 from editions.overview import Counts, LatestFigure
 
 from splitmerge_cli.papers.claims import Claim
@@ -168,7 +169,7 @@ def claims_table(frame: pd.DataFrame, link: bool = False) -> str:
             "claim": _claim(r, above, said, link),
             "published": _number(r.published, r.unit),
             "ours": _number(r.ours, r.unit if pd.isna(r.published) else ""),
-            "95 % interval": cell(interval(r.low, r.high)).replace("-", MINUS).replace(", ", ",&nbsp;"),
+            "95 % interval": _interval(r),
             "n": units,
         }
         above = (r.statement, r.reading)
@@ -178,6 +179,12 @@ def claims_table(frame: pd.DataFrame, link: bool = False) -> str:
     head = [f"n ({most_often})" if name == "n" and most_often else name for name in shown]
     intro = f"\nRead as: {cell(shared)}.\n" if shared else ""
     return intro + cards(head, zip(*shown.values(), strict=True), "claims", ["", "", *head[2:]])
+
+
+def _interval(r: Any) -> str:
+    """The interval of a claim; one that is not at 95 % says so."""
+    text = cell(interval(r.low, r.high)).replace("-", MINUS).replace(", ", ",&nbsp;")
+    return f"{text} (99&nbsp;%)" if text and AT_99 in r.reason else text
 
 
 def _claim(r: Any, above: tuple[str, str], said: set[tuple[str, str]], link: bool) -> str:

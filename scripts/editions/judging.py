@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from editions.added import added_claims
 from editions.kept import kept_folder, read_index
-from splitmerge_cli.papers.claims import Claim, added_claims, published_claims
+from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.experiments import jobs as jobs_of_figure
 from splitmerge_cli.papers.experiments import out_override
 from splitmerge_cli.papers.verdict_tables import KEY, read_claims

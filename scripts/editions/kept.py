@@ -142,7 +142,7 @@ def _keep_figure(
     with use_style():
         drawing = draw_figure(entry, runs, scale, out, config_dir)
         verdicts = frame(drawing.verdicts, published_claims(name), scale)
-        parts = [drawing.figure, strip(name, verdicts.assign(other=False))]
+        parts = [drawing.figure, strip(name, verdicts.assign(other=False), entry.difference)]
         picture = save_small(parts, folder / f"{name}.png", DPI)
     claims = folder / f"{name}-claims.csv"
     write_text(claims, verdicts.to_csv(index=False, lineterminator="\n"))

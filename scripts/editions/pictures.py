@@ -80,5 +80,5 @@ def draw_kept(folder: Path, name: str, target: Path, config_dir: str | Path | No
     numbers = pd.read_csv(folder / file, keep_default_na=figure.compute is None)
     target.mkdir(parents=True, exist_ok=True)
     with use_style():
-        parts = [picture(settle(name, numbers, claims[claims["other"]], units)), strip(name, claims)]
+        parts = [picture(settle(name, numbers, claims[claims["other"]], units)), strip(name, claims, figure.difference)]
         return save_small(parts, target / f"{name}.png", DPI)

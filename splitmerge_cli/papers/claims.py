@@ -24,7 +24,6 @@ from splitmerge_cli.papers.discovery import paper_of
 PUBLISHED = ["id", "data", "sampler", "metric", "value", "unit", "statement"]
 READINGS = ["id", "data", "sampler", "metric", "reading", "statistic", "rule", "tolerance", "because"]
 PATTERNS = READINGS[:4]
-ADDED = [*PUBLISHED, *READINGS[4:], "added", "source"]
 SHARED = [*PATTERNS, "first_id", "first_data", "first_sampler", "first_metric"]
 ERRATA = ["where", "printed", "correct", "why", "command", "effect", "shows"]
 SETTINGS = ["setting", "paper", "chosen", "why", "sensitivity"]
@@ -91,31 +90,6 @@ def published_claims(figure: str) -> list[Claim]:
     return list(_claims(*files, tuple(_state(file) for file in files)).get(figure, ()))
 
 
-def added_claims(figure: str) -> list[Claim]:
-    """The claims of a figure that were added after an edition, ``added.csv`` of its paper's folder.
-
-    A figure's own code does not judge them: a supplement of the repository does (`scripts/editions`).
-    """
-    paper = paper_of(figure)
-    rows = added_rows(paper) if paper is not None else pd.DataFrame()
-    return [
-        Claim(
-            **{
-                **{name: row[name] for name in ADDED[:-2]},
-                "value": _number(row["value"]),
-                "tolerance": _number(row["tolerance"]),
-            }
-        )
-        for row in rows.to_dict("records")
-        if row["id"] == figure
-    ]
-
-
-def added_rows(paper: Paper) -> pd.DataFrame:
-    """The rows of a paper's ``added.csv`` (`ADDED`, of str): when each was added, and what judges it."""
-    return _read(paper.folder / "added.csv", ADDED, keep_default_na=False, dtype=str)
-
-
 def _state(file: Path) -> tuple[int, int]:
     """Return a stamp that changes when a file does."""
     if not file.is_file():
@@ -158,12 +132,6 @@ def _number(text: Any) -> float:
     return float(text) if text != "" else np.nan
 
 
-def readings(paper: Paper) -> pd.DataFrame:
-    """The rows of a paper's ``readings.csv`` (`READINGS`, of str), in the order in which their patterns are tried; a
-    `ConfigError` of other columns or another rule than `RULES`."""
-    return _readings(paper.folder / "readings.csv")
-
-
 def errata(paper: Paper) -> pd.DataFrame:
     """The rows of a paper's ``errata.csv`` (`ERRATA`, of str), in its order; a `ConfigError` of other columns or an
     empty cell."""
@@ -176,6 +144,7 @@ def settings(paper: Paper) -> pd.DataFrame:
 
 
 def _readings(file: Path) -> pd.DataFrame:
+    """The rows of a ``readings.csv`` (`READINGS`, of str), in the order in which their patterns are tried."""
     rows = _read(file, READINGS, keep_default_na=False, dtype=str)
     if unknown := sorted(set(rows["rule"]) - set(RULES)):
         raise ConfigError(f"{file}: rule={unknown[0]}: expected one of {', '.join(RULES)}")

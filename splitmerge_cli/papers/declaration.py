@@ -5,8 +5,8 @@ that draw its figures, and ``experiment/NAME.yaml`` for the runs of each (the fi
 ``conf/experiment``). See `splitmerge_cli.papers.discovery` for where such folders are looked for.
 """
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,8 @@ class PaperFigure:
         None: drawn from runs.
     shows : str
         What is seen: the kind of chart and its axes, for readers who do not see the picture.
+    differs : mapping of str to str
+        In which axes and series the picture differs from the paper's figure, each with the reason.
     """
 
     id: str
@@ -39,6 +41,18 @@ class PaperFigure:
     draw: str | Callable[[Any], Any]
     compute: str | Callable[[Any], Any] | None = None
     shows: str = ""
+    differs: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def difference(self) -> str:
+        """str: in what it differs from the paper's figure and why, as a sentence; empty where it does not."""
+        listed = "; ".join(f"{what} ({why})" for what, why in self.differs.items())
+        return f"Unlike the paper: {listed}." if listed else ""
+
+    @property
+    def whole_caption(self) -> str:
+        """str: the caption, and in what the picture differs from the paper's figure."""
+        return f"{self.caption} {self.difference}".strip()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,14 +1,16 @@
 """Result of drawing a paper's figure, and the manifest of its files."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import matplotlib.pyplot as plt
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
 
-from splitmerge_cli.analysis.plots.style import FULL
+from splitmerge_cli.analysis.plots.style import FULL, marks_along
 from splitmerge_cli.papers.verdicts import Verdict
 
 
@@ -41,6 +43,26 @@ def in_parts(first: float, second: float, title: str = "as in the paper") -> tup
     for part, words in ((paper, title), (added, "added here")):
         part.suptitle(words, x=0.01, ha="left", fontsize=8, fontweight="bold")
     return figure, paper, added
+
+
+def draw_lines(
+    ax: Axes,
+    numbers: pd.DataFrame,
+    of: str,
+    x: str,
+    look_of: Callable[[str], Mapping[str, Any]],
+    shade: float = 0.0,
+    centre: str = "median",
+    width: float = 1.3,
+) -> None:
+    """Draw a line over `x` for each value of the column `of`, with marks that do not meet; with a band from `low` to
+    `high` where `shade` is above 0."""
+    lines = dict(list(numbers.groupby(of, sort=False)))
+    for place, (name, rows) in enumerate(lines.items()):
+        look, middle = look_of(str(name)), rows[centre].to_numpy()
+        if shade:
+            ax.fill_between(rows[x], rows["low"], rows["high"], color=look["color"], alpha=shade, linewidth=0)
+        ax.plot(rows[x], middle, linewidth=width, zorder=3, **look, **marks_along(middle, place, len(lines)))
 
 
 def caption_of(folder: Path, name: str) -> Path:

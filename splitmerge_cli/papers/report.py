@@ -143,7 +143,7 @@ def _section(figure: PaperFigure, title: str, frame: pd.DataFrame | None, folder
     yield Markup(f'<img src="data:image/png;base64,{data}" alt="{html.text(figure.shows or title)}">')
     # the caption of a figure and its notes; of one that was drawn before there were notes, the caption
     path = _find_drawn(folder, name, caption_of(folder, name).name, where)
-    for part in [figure.caption] if path is None else path.read_text(encoding="utf-8").strip().split("\n\n"):
+    for part in [figure.whole_caption] if path is None else path.read_text(encoding="utf-8").strip().split("\n\n"):
         yield paragraph(part, "soft")
     if len(frame):
         yield _table(frame)

@@ -169,7 +169,7 @@ def _draw(
         _write_csv(table, paths[-1])
     paths.append(caption_of(folder, entry.id))
     changed = f"With {', '.join(overrides)} in place of the chosen settings." if overrides else ""
-    write_text(paths[-1], "\n\n".join(filter(None, [entry.caption, changed, drawing.notes])) + "\n")
+    write_text(paths[-1], "\n\n".join(filter(None, [entry.whole_caption, changed, drawing.notes])) + "\n")
     write_manifest(manifest_of(folder, entry.id), [path.name for path in paths])
     # a comparison has no verdicts
     if drawing.verdicts and everything:

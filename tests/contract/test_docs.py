@@ -73,6 +73,12 @@ def test_blocks_have_a_language(file: Path) -> None:
 
 
 @pytest.mark.parametrize("file", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_no_line_of_prose_is_a_comment(file: Path) -> None:
+    """A line that begins with a per cent sign is left out of the site."""
+    assert not [number for number, line in prose(file) if line.startswith("%")]
+
+
+@pytest.mark.parametrize("file", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_links(file: Path) -> None:
     text = "\n".join(line for _, line in prose(file))
     for target in re.findall(r"\]\(([^)\s]+)\)", text):

@@ -2,20 +2,22 @@
 
 Every picture has them in the cells of its table or on the strip below it, whichever edition judged them last."""
 
+import re
 from collections.abc import Iterator
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from editions.counted import LEFT, RIGHT, in_cells, scale_of, settle, strip, tolerated
+from editions.counted import LEFT, RIGHT, in_cells, in_points, mark_of, scale_of, settle, share_of, shown, strip
 from editions.kept import picture_of
 from editions.overview import latest_figures
 from editions.pictures import counted_claims as last_claims
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 from splitmerge_cli.analysis.plots.races import probability_text
 from splitmerge_cli.analysis.plots.style import colour_of, use_style
@@ -37,6 +39,17 @@ def counted_claims(name: str) -> pd.DataFrame:
     """The counted verdicts of a figure."""
     claims = read(f"{name}-claims")
     return claims[claims["counted"]]
+
+
+PAPERS = [figure.id for paper in discovery.papers() for figure in paper.figures]
+WORDS = {"arm": lambda x: plus_minus(x, np.nan), "lshsm": lambda x: f"{x:.2f}", "triadic": lambda x: f"{x:.3f}"}
+WORDS["arm-table2"] = lambda x: f"{x:,.0f}" if x >= 1_000 else f"{x:.1f}"
+"""How a table, or all tables of a paper, write a number."""
+
+
+def texts(figure: Figure) -> list[str]:
+    """All texts of a figure."""
+    return [text.get_text() for ax in figure.axes for text in ax.texts]
 
 
 @pytest.fixture
@@ -83,13 +96,81 @@ def test_running_means_are_those_of_the_counted_step(draw, name):
     assert {(to_hex(colour_of(sampler)), y) for (_, sampler), y in last.items()} <= set(ends)
 
 
-def test_filled_shares_are_those_of_the_counted_step(draw):
-    units = read("sdds-fig4-units").query("quantity == 'shows it'")
-    shares = {(colour, y) for colour, _, y in points(draw("sdds-fig4"), slice(8, None)) if colour != "#ffffff"}
-    for claim in counted_claims("sdds-fig4").query("metric == 'posterior_mean_K' and published == 10").itertuples():
-        own = units[(units["data"] == claim.data) & (units["sampler"] == claim.sampler)]
-        share = own.loc[own["reading"] == claim.reading, "value"].mean()
-        assert any(colour == to_hex(colour_of(claim.sampler)) and np.isclose(y, share) for colour, y in shares)
+def drawn_as_kept(draw, name: str) -> tuple[Figure, pd.DataFrame]:
+    """A kept figure with the numbers of later editions, and its counted claims."""
+    kept = latest_figures(KEPT.parent)[name]
+    claims, units = last_claims(kept.folder, name)
+    return draw(name, settle(name, read(name), claims[claims["other"]], units)), claims
+
+
+def test_filled_shares_are_those_that_count(draw):
+    figure, claims = drawn_as_kept(draw, "sdds-fig4")
+    shares = {(colour, y) for colour, _, y in points(figure, slice(8, None)) if colour != "#ffffff"}
+    for claim in claims.query("metric in ('posterior_mean_K', 'does_not_reach_K') and published == 10").itertuples():
+        k, n = share_of(claim)
+        share = k / n if claim.metric == "posterior_mean_K" else 1 - k / n
+        assert any(colour == to_hex(colour_of(claim.sampler)) and np.isclose(y, share) for colour, y in shares), claim
+
+
+def test_r_hat_by_number_of_chains_is_that_of_the_last_edition(draw):
+    figure, claims = drawn_as_kept(draw, "arm-fig6a")
+    drawn = {round(y, 2) for _, _, y in points(figure)}
+    for claim in claims.query("metric == 'improves_with_chains'").itertuples():
+        told = re.findall(r"\d+: (\d+\.\d+)", claim.reason)
+        assert len(told) == 4 and drawn >= {float(rhat) for rhat in told}, claim.data
+
+
+@pytest.mark.parametrize("name", PAPERS)
+def test_no_text_of_the_strip_touches_another_or_a_scale(name):
+    claims, _ = last_claims(latest_figures(KEPT.parent)[name].folder, name)
+    with use_style():
+        below = strip(name, claims, discovery.figures()[name].difference)
+        if below is None:
+            return
+        renderer = below.canvas.get_renderer()
+        width = below.bbox.width
+        rows: dict[float, list[tuple[float, float]]] = {}
+        for text in filter(Text.get_text, below.axes[0].texts):
+            box = text.get_window_extent(renderer)
+            rows.setdefault(text.get_position()[1], []).append((box.x0, box.x1))
+        for boxes in rows.values():
+            boxes.sort()
+            assert boxes[-1][1] <= width, name
+            assert all(one[1] < other[0] for one, other in pairwise(boxes)), (name, boxes)
+            if len(boxes) > 2:
+                assert boxes[0][1] < 0.01 * width + 0.98 * width * (LEFT - 0.02), name
+    plt.close("all")
+
+
+def differences_of_the_page() -> dict[str, tuple[str, str]]:
+    """What docs/figures.md lists: the figures that differ from the paper's, in what, and why."""
+    page = (KEPT.parents[1] / "figures.md").read_text(encoding="utf-8")
+    rows = page.partition("| figure | differs in | why |\n|---|---|---|\n")[2].partition("\n\n")[0].splitlines()
+    return {name: (what.strip(), why.strip()) for _, name, what, why, _ in (row.split("|") for row in rows)}
+
+
+def test_captions_give_every_difference_that_the_page_lists_and_no_other():
+    listed = {
+        name: tuple(words)
+        for key, *words in ((key, *both) for key, both in differences_of_the_page().items())
+        for name in re.findall("`([^`]+)`", key)
+    }
+    declared = {
+        name: ("; ".join(figure.differs), "; ".join(figure.differs.values()))
+        for name, figure in discovery.figures().items()
+        if figure.differs
+    }
+    assert listed == declared
+
+
+@pytest.mark.parametrize("name", [name for name in PAPERS if discovery.figures()[name].differs])
+def test_page_picture_and_caption_say_in_what_a_figure_differs_and_why(name):
+    figure = discovery.figures()[name]
+    claims, _ = last_claims(latest_figures(KEPT.parent)[name].folder, name)
+    on_picture = " ".join(texts(strip(name, claims, figure.difference)))
+    for what, why in figure.differs.items():
+        assert f"{what} ({why})" in figure.whole_caption
+        assert f"{what} ({why})" in on_picture
 
 
 def test_rates_and_times_are_the_counted_ones(draw):
@@ -111,17 +192,6 @@ def test_published_rates_stand_in_the_rows_of_the_counted_start(draw):
         assert claim.reading in above, (claim.data, claim.sampler)
 
 
-PAPERS = [figure.id for paper in discovery.papers() for figure in paper.figures]
-WORDS = {"arm": lambda x: plus_minus(x, np.nan), "lshsm": lambda x: f"{x:.2f}", "triadic": lambda x: f"{x:.3f}"}
-WORDS["arm-table2"] = lambda x: f"{x:,.0f}" if x >= 1_000 else f"{x:.1f}"
-"""How a table, or all tables of a paper, write a number."""
-
-
-def texts(figure: Figure) -> list[str]:
-    """All texts of a figure."""
-    return [text.get_text() for ax in figure.axes for text in ax.texts]
-
-
 @pytest.mark.parametrize("name", PAPERS)
 def test_each_counted_number_is_among_those_drawn(draw, name):
     kept = latest_figures(KEPT.parent)[name]
@@ -131,7 +201,8 @@ def test_each_counted_number_is_among_those_drawn(draw, name):
     below = strip(name, claims)
     rows = set() if below is None else set(texts(below))
     for claim in claims.drop(cells.index).itertuples():
-        words = f"{claim.data}, {claim.sampler}: {claim.metric.replace('_', ' ')}" + " †" * claim.other
+        assert mark_of(claim) or not claim.other
+        words = f"{claim.data}, {claim.sampler}: {claim.metric.replace('_', ' ')}{mark_of(claim)}"
         assert words in rows and any(text.startswith(number(claim.ours)) for text in rows), claim
     if cells.empty:
         return
@@ -148,22 +219,22 @@ def test_each_counted_number_is_among_those_drawn(draw, name):
 def test_a_line_on_the_strip_lies_within_the_band_where_it_is_reproduced(name):
     claims, _ = last_claims(latest_figures(KEPT.parent)[name].folder, name)
     for claim in claims[claims["ours"].notna()].itertuples():
-        ends = tolerated(claim)
-        if not np.isfinite([claim.low, claim.high]).all() or np.isnan(ends).any() or "sets of four" in claim.reason:
+        ours, below, above, _, ends = shown(claim)
+        if not np.isfinite([below, above]).all() or np.isnan(ends).any() or "sets of four" in claim.reason:
             continue
         place = scale_of(claim)
         low, high = (np.clip(place(end), LEFT, RIGHT) for end in ends)
-        first, last = place(claim.low), place(claim.high)
-        assert LEFT <= first <= place(claim.ours) <= last <= RIGHT
+        first, last = place(below), place(above)
+        assert LEFT <= first <= place(ours) <= last <= RIGHT
         found = REPRODUCED if low <= first and last <= high else NOT_REPRODUCED if last < low or first > high else ""
         if claim.verdict in (REPRODUCED, NOT_REPRODUCED):
             assert claim.verdict == found, (claim.data, claim.sampler, claim.metric)
 
 
-@pytest.mark.parametrize("name", ["arm-table2", "arm-table3", "arm-table4", "arm-table5", "lshsm-table1"])
+@pytest.mark.parametrize("name", ["arm-table2", "arm-table3", "arm-table4", "arm-table5", "lshsm-table1", "arm-fig6a"])
 def test_a_cell_without_its_later_number_is_another(name):
     kept = latest_figures(KEPT.parent)[name]
     claims, units = last_claims(kept.folder, name)
     numbers = pd.read_csv(next(kept.folder.glob(f"{name}.csv*")))
-    later = claims[claims["other"] & in_cells(name, claims)]
+    later = claims[claims["other"] & (in_cells(name, claims) | in_points(name, claims))]
     assert len(later) and not settle(name, numbers, later, units).equals(numbers)

@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 import recompute_verdicts
 import yaml
-from editions import kept, overview, rules, supplement
+from editions import added, kept, overview, rules, supplement
 
 from splitmerge_cli.diagnostics import intervals
 from splitmerge_cli.papers import claims, discovery, experiments, reproduce, verdict_tables, verdicts
@@ -120,10 +120,10 @@ def test_claims_may_be_added_and_change_no_rule() -> None:
     changed = now | {"files": now["files"] | {"arm/added.csv": "0"}}
     assert rules.changes(now, changed) == ["arm/added.csv (changed)"]
     for paper in discovery.papers():
-        added = [claim for figure in paper.figures for claim in claims.added_claims(figure.id)]
-        assert added and all(claim.rule in claims.RULES and claim.because for claim in added)
+        new = [claim for figure in paper.figures for claim in added.added_claims(figure.id)]
+        assert new and all(claim.rule in claims.RULES and claim.because for claim in new)
         known = [claim for figure in paper.figures for claim in claims.published_claims(figure.id)]
-        keys = [(claim.id, claim.data, claim.sampler, claim.metric) for claim in [*known, *added]]
+        keys = [(claim.id, claim.data, claim.sampler, claim.metric) for claim in [*known, *new]]
         assert len(set(keys)) == len(keys)
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from editions.added import added_claims
 from findings import FILE, ClaimReference, claims_of, findings
 
 from splitmerge_cli.config import ConfigError, choices
@@ -60,7 +61,7 @@ def test_files_of_a_paper(paper: Paper) -> None:
 def test_documents_repeat_what_a_paper_declares(paper: Paper) -> None:
     counts = (
         len(paper.figures),
-        sum(len(claims.published_claims(f.id)) + len(claims.added_claims(f.id)) for f in paper.figures),
+        sum(len(claims.published_claims(f.id)) + len(added_claims(f.id)) for f in paper.figures),
         len(claims.errata(paper)),
     )
     text = (ROOT / "docs" / "figures.md").read_text(encoding="utf-8")

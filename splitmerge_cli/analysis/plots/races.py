@@ -227,7 +227,7 @@ def thinned_rows(n: int, points: int = 400, log: bool = False) -> NDArray[np.int
     return np.unique(places.round().astype(np.int64))
 
 
-LETTERS = {"A": "#2F5F94", "B": "#C05468", "C": "#B5851A"}
+LETTERS = dict(zip("ABC123ijhk", [*["#2F5F94", "#C05468", "#B5851A"] * 3, "#3A7D5D"], strict=True))
 SPLIT, MERGE = "#96210F", "#2E8B57"
 """Dark red and a lighter green: a print in grey tells them apart."""
 SIDE = 1.0
@@ -261,7 +261,7 @@ def letter(ax: Axes, x: float, y: float, token: str, side: float = SIDE, size: f
     ax.text(x, y, token, color="white", ha="center", va="center_baseline", fontsize=size, fontweight="bold", zorder=4)
 
 
-def state(ax: Axes, x: float, y: float, clusters: Sequence[str], name: str) -> Placed:
+def state(ax: Axes, x: float, y: float, clusters: Sequence[str], name: str = "") -> Placed:
     """A clustering as a row of boxes around (x, y), its name above."""
     widths = [len(tokens) * SIDE + (len(tokens) - 1) * GAP + 2 * PAD for tokens in clusters]
     width = sum(widths) + SPACE * (len(clusters) - 1)

@@ -114,11 +114,11 @@ def hollow(look: dict[str, Any], size: float = 1.0) -> dict[str, Any]:
     return mark_alone(look, size) | edge
 
 
-def marks_along(values: ArrayLike, place: int, n_lines: int, every: float = 0.22) -> dict[str, Any]:
-    """Marks of a long line through these values, at such a share of the panel from each other; marks of lines at other
+def marks_along(values: ArrayLike, place: int, n_lines: int) -> dict[str, Any]:
+    """Marks of a long line through these values, at a share of the panel from each other; marks of lines at other
     places, of so many, stand between."""
     # Matplotlib fails on marks of a line that has no point
-    return {"markevery": (every * (place + 0.5) / n_lines, every)} if np.isfinite(values).any() else {}
+    return {"markevery": (0.22 * (place + 0.5) / n_lines, 0.22)} if np.isfinite(values).any() else {}
 
 
 FONTS = (

@@ -9,11 +9,12 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.patches import Circle, FancyBboxPatch
+from matplotlib.patches import Circle
 from matplotlib.patheffects import withStroke
 from matplotlib.typing import FillStyleType
 from numpy.typing import NDArray
 
+from splitmerge_cli.analysis.plots import races
 from splitmerge_cli.analysis.plots.races import MERGE, SPLIT, probability_text
 from splitmerge_cli.analysis.plots.style import FULL, footnote
 from splitmerge_cli.papers.claims import published_claims
@@ -205,7 +206,6 @@ def _partition(labels: Labels) -> frozenset[frozenset[int]]:
 # Figure 2
 
 GREY = "#8a8a84"
-ITEMS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
 
 
 def fig2(table: pd.DataFrame) -> Drawing:
@@ -259,41 +259,11 @@ def _draw_paths(ax: Axes, upper: pd.DataFrame, lower: pd.DataFrame, names: Seque
 
 
 def _state(ax: Axes, x: float, y: float, labels: Labels, names: Sequence[str]) -> None:
-    """Blocks of a state, one below the other."""
-    blocks = [np.flatnonzero(labels == k) for k in dict.fromkeys(labels.tolist())]
-    rows = [blocks[:2], blocks[2:]] if len(blocks) > 2 else [blocks]
+    """Blocks of a state, two in a row."""
+    blocks = ["".join(names[n] for n in np.flatnonzero(labels == k)) for k in dict.fromkeys(labels.tolist())]
+    rows = [blocks[k : k + 2] for k in range(0, len(blocks), 2)] if len(blocks) > 2 else [blocks]
     for r, row in enumerate(rows):
-        if not row:
-            continue
-        widths = [1.35 * len(block) + 0.45 for block in row]
-        left = x - (sum(widths) + 0.4 * (len(row) - 1)) / 2
-        level = y + (0.98 if len(rows) > 1 else 0) - 1.96 * r
-        for block, width in zip(row, widths, strict=True):
-            box = FancyBboxPatch(
-                (left, level - 0.8),
-                width,
-                1.6,
-                boxstyle="round,pad=0,rounding_size=0.5",
-                facecolor="#f4f4f2",
-                edgecolor="#9a9a94",
-                linewidth=0.8,
-            )
-            ax.add_patch(box)
-            for n, item in enumerate(block.tolist()):
-                centre = left + 0.9 + 1.35 * n
-                ax.add_patch(Circle((centre, level), 0.56, facecolor=ITEMS[item], edgecolor="none", zorder=3))
-                ax.text(
-                    centre,
-                    level,
-                    names[item],
-                    color="white",
-                    ha="center",
-                    va="center_baseline",
-                    fontsize=7,
-                    zorder=4,
-                    fontweight="bold",
-                )
-            left += width + 0.4
+        races.state(ax, x, y + (0.98 if len(rows) > 1 else 0) - 1.96 * r, row)
 
 
 def _arrow(

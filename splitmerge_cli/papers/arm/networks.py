@@ -299,7 +299,9 @@ def picture_fig6a(numbers: pd.DataFrame, each: Mapping[tuple[str, int], NDArray[
         axes[0][0].yaxis.set_major_locator(FixedLocator([tick for tick in TICKS if tick != 1.3]))
     axes[0][0].set_ylabel("R-hat of the log joint")
     _name_lines(axes[0], numbers)
-    footnote(figure, f"Bars: standard deviation over the chains of a restart{'; small points: each' if each else ''}.")
+    if numbers.loc[numbers["sampler"] == "arm", "spread"].notna().any():
+        points = "; small points: each" if each else ""
+        footnote(figure, f"Bars: standard deviation over the chains of a restart{points}.")
     return figure
 
 

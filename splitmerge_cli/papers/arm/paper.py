@@ -19,7 +19,7 @@ FIGURES = (
         "newcomer. Probabilities are exact; the compiled sampler counts the product along the allowed path.",
         "moves.fig2",
         "four_nodes.paths",
-        shows="Two diagrams of partitions, boxes of numbered discs joined by arrows with probabilities; in the second "
+        shows="Two diagrams of partitions, boxes of numbered tiles joined by arrows with probabilities; in the second "
         "one arrow is dashed and crossed out.",
     ),
     PaperFigure(
@@ -28,7 +28,11 @@ FIGURES = (
         "other chains (population); the population form is exact at any time.",
         "four_nodes.fig3",
         shows="Bars of the exact probability of each of the 15 partitions of four nodes; on each bar a mark with an "
-        "error bar for Gibbs, SM, ARM and ARM with a population.",
+        "error bar for Gibbs, SM, ARM and ARM with a population. Below, the differences from the exact probabilities.",
+        differs={
+            "ARM with a population": "ARM as published is not exact while its history grows",
+            "a panel with the differences from the exact probabilities": "they are smaller than the marks",
+        },
     ),
     PaperFigure(
         "arm-fig4",
@@ -70,6 +74,7 @@ FIGURES = (
         "networks.fig6a",
         shows="Four panels, one for each network: R-hat of the log joint over the number of chains S, points with "
         "bars and a line for ARM, a horizontal line for SM.",
+        differs={"R-hat on a log axis": "it goes from 1 to 10"},
     ),
     PaperFigure(
         "arm-fig6b",

@@ -307,7 +307,8 @@ def _draw_rhats(numbers: pd.DataFrame, samplers: Sequence[str], claims: Sequence
     )
     for ax, (blocks, heads) in zip(axes[:, 0], parts, strict=True):
         draw_table(ax, blocks, heads)
-    footnote(figure, f"Mean ± standard deviation over chains; bold: at most {MIXED:g}; grey: the paper.")
+    short = "; *: the chains ended before the budget" if numbers["short"].any() else ""
+    footnote(figure, f"Mean ± standard deviation over chains; bold: at most {MIXED:g}; grey: the paper{short}.")
     return figure
 
 

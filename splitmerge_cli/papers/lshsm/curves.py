@@ -5,7 +5,6 @@ from dataclasses import replace
 from itertools import product
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -13,18 +12,16 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from splitmerge_cli.analysis.plots.style import (
-    FULL,
     entry,
     footnote,
     hollow,
     legend,
     log_ticks,
     mark_alone,
-    marks_along,
 )
 from splitmerge_cli.diagnostics.intervals import geometric_interval
 from splitmerge_cli.papers.claims import Claim, published_claims
-from splitmerge_cli.papers.drawing import Drawing, in_parts
+from splitmerge_cli.papers.drawing import Drawing, draw_lines, in_parts
 from splitmerge_cli.papers.lshsm.runs import (
     FORMS,
     METHODS,
@@ -50,6 +47,8 @@ LEVEL = (
     "that any sampler found on that data set."
 )
 BEST = "Best: the log likelihood of the state of highest log joint that any sampler found on that data set."
+PRINTED = ("rgsm", "sdds", "sums")
+"""Lines of the paper's figures, LSHSM in the form that counts."""
 MACHINE = "seconds of a machine and a program of 2018; the ratio is what can be compared"
 
 
@@ -75,9 +74,15 @@ def _synthetic(name: str, runs: Sequence[Run], axis: str) -> Drawing:
 
 
 def _draw_synthetic(numbers: pd.DataFrame, sizes: Mapping[str, int] | None = None) -> Figure:
-    """A panel for each start and data set, with their `sizes`."""
+    """The paper's panels, one for each data set, and below them one for each start and data set, with their `sizes`."""
     on, (axis,) = list(dict.fromkeys(numbers["data"])), set(numbers["axis"])
-    figure, axes = plt.subplots(len(STARTS), len(on), figsize=(FULL, 4.8), sharex="col", sharey="col", squeeze=False)
+    figure, paper, added = in_parts(2.1, 4.8)
+    printed = _printed(numbers)
+    for ax, data in zip(paper.subplots(1, len(on), squeeze=False)[0], on, strict=True):
+        draw(ax, printed[printed["data"] == data], logs=False)
+        ax.set(xlabel=AXES[axis], title=data)
+    paper.axes[0].set_ylabel("log likelihood − best")
+    axes = added.subplots(len(STARTS), len(on), sharex="col", sharey="col", squeeze=False)
     for row, start in zip(axes, STARTS, strict=True):
         for ax, data in zip(row, on, strict=True):
             draw(ax, numbers[(numbers["start"] == start) & (numbers["data"] == data)])
@@ -95,9 +100,7 @@ picture_fig1 = picture_fig2 = _draw_synthetic
 
 def _legend(figure: Figure, numbers: pd.DataFrame) -> None:
     """The samplers and what a mark on the axis is, in two rows."""
-    along = set(numbers["axis"])
-    what = "iteration" if along == {"iteration"} else "time" if along == {"seconds"} else "iteration or time"
-    mark = entry(linestyle="", label=f"on the axis: median {what} to the level")
+    mark = entry(linestyle="", label="on the axis: median to the level")
     present = set(numbers["method"])
     key = [*handles([method for method in METHODS if method in present]), mark]
     half = -(-len(key) // 2)
@@ -124,30 +127,25 @@ def lines(climbs: Climbs, data: str, start: str, axis: str) -> pd.DataFrame:
 
 def draw(ax: Axes, numbers: pd.DataFrame, bands: bool = True, logs: bool = True) -> None:
     """Draw one panel from its `lines`; `bands`: with the ranges over data sets; not `logs`: from 0 on."""
-    marks = list[tuple[float, dict[str, Any]]]()
-    frames = dict(list(numbers.groupby("method", sort=False)))
-    for place, (method, frame) in enumerate(frames.items()):
-        style = style_of(str(method))
-        if bands:
-            ax.fill_between(frame["x"], frame["low"], frame["high"], color=style["color"], alpha=0.09, linewidth=0)
-        along = marks_along(frame["median"], place, len(frames))
-        ax.plot(frame["x"], frame["median"], linewidth=1.2, **style, **along)
-        middle = frame["median_to_level"].iloc[0]
-        if np.isfinite(middle):
-            marks.append((middle, mark_alone(style, 1.4) if style["linestyle"] == "-" else hollow(style, 1.3)))
+    draw_lines(ax, numbers, "method", "x", style_of, shade=0.09 * bands, width=1.2)
     # from shortly before anything happens; a chain that made no iteration has no place on the axis
-    every = list(frames.values())
+    every = [frame for _, frame in numbers.groupby("method", sort=False)]
     begun = [f for f in every if f["x"].iloc[0] < f["x"].iloc[-1]] or every
     ax.set(xscale="log" if logs else "linear")
     ax.set_xlim(left=max(min(f["x"].iloc[0] for f in begun), min(map(_rises, begun)) / 5) if logs else 0)
     low = ax.get_xlim()[0]
     on_axis: dict[str, Any] = {"transform": ax.get_xaxis_transform(), "clip_on": False, "zorder": 4}
-    for middle, look in marks:
-        # one that was there from the start stands at the edge
-        ax.plot(max(middle, low), 0.0, **look, **on_axis)
+    for method, middle in numbers.groupby("method", sort=False)["median_to_level"].first().items():
+        style = style_of(str(method))
+        look = mark_alone(style, 1.4) if style["linestyle"] == "-" else hollow(style, 1.3)
+        if np.isfinite(middle):
+            # one that was there from the start stands at the edge
+            ax.plot(max(middle, low), 0.0, **look, **on_axis)
     if logs:
         log_ticks(ax.xaxis)
     else:
+        # as far as lines rise
+        ax.set_xlim(right=min(1.5 * max(map(_levels_off, every)), ax.get_xlim()[1]))
         ax.xaxis.set_major_locator(MaxNLocator(3))
         ax.xaxis.set_major_formatter(FuncFormatter(_thousands))
     ax.yaxis.set_major_locator(MaxNLocator(5))
@@ -161,8 +159,14 @@ def _rises(frame: pd.DataFrame) -> float:
     return float(frame["x"].iloc[up[0] if len(up) else -1])
 
 
+def _levels_off(frame: pd.DataFrame) -> float:
+    """Where the median has made 98 % of its climb."""
+    climb = frame["median"] - frame["median"].iloc[0]
+    return float(frame["x"][climb >= 0.98 * climb.iloc[-1]].iloc[0])
+
+
 def _thousands(y: float, _: int) -> str:
-    text = f"{y:,.0f}" if abs(y) < 1e4 else f"{y / 1e3:,.4g}k" if abs(y) < 1e7 else f"{y / 1e6:,.4g}M"
+    text = f"{y:,.4g}" if abs(y) < 1e4 else f"{y / 1e3:,.4g}k" if abs(y) < 1e6 else f"{y / 1e6:,.4g}M"
     return text.replace("-", "−")
 
 
@@ -283,17 +287,13 @@ def _fig3_verdicts(climbs: Climbs, runs: Sequence[Run]) -> list[Verdict]:
     return verdicts
 
 
-PRINTED = ("rgsm", "sdds", "sums")
-"""Lines of the paper's Figure 3, LSHSM in the form that counts."""
-
-
 def picture_fig3(numbers: pd.DataFrame, standing: Mapping[str, str] | None = None) -> Figure:
     """The paper's panels in a row, from singletons, and below them a row for each data set; `standing`: what stands for
     it, with its size."""
     on = list(dict.fromkeys(numbers["data"]))
     panels = list(product(STARTS, AXES))
     figure, paper, added = in_parts(2.1, 2.1 * len(on) + 0.5)
-    printed = numbers[(numbers["start"] == "singletons") & numbers["method"].isin(PRINTED)]
+    printed = _printed(numbers)
     for ax, (data, axis) in zip(paper.subplots(1, 2 * len(on)), product(on, AXES), strict=True):
         _fig3_panel(ax, printed[(printed["data"] == data) & (printed["axis"] == axis)], axis, logs=False)
         ax.set_title(f"for {data}", fontsize=7.5)
@@ -315,6 +315,11 @@ def picture_fig3(numbers: pd.DataFrame, standing: Mapping[str, str] | None = Non
     _legend(figure, numbers)
     footnote(figure, "Medians over three data sets (kdd_like) or three chains (ohsumed23) at most.")
     return figure
+
+
+def _printed(numbers: pd.DataFrame) -> pd.DataFrame:
+    """What the paper's panels have: three samplers from the start that counts."""
+    return numbers[(numbers["start"] == "singletons") & numbers["method"].isin(PRINTED)]
 
 
 def _fig3_panel(ax: Axes, numbers: pd.DataFrame, axis: str, logs: bool = True) -> None:

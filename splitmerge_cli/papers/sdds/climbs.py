@@ -14,7 +14,7 @@ from splitmerge_cli.analysis.plots import style
 from splitmerge_cli.analysis.plots.races import data_sets, pick, values
 from splitmerge_cli.diagnostics.intervals import median_interval
 from splitmerge_cli.papers.claims import Claim, published_claims
-from splitmerge_cli.papers.drawing import Drawing, in_parts
+from splitmerge_cli.papers.drawing import Drawing, draw_lines, in_parts
 from splitmerge_cli.papers.sdds.running_means import samplers_of, share_accepted
 from splitmerge_cli.papers.verdicts import Verdict, by_majority, untestable
 from splitmerge_cli.runs.store.read import Run
@@ -154,16 +154,11 @@ def picture_fig6(numbers: pd.DataFrame, leads: Mapping[int, str] | None = None) 
         axes = part.subplots(1, len(sizes), squeeze=False)[0]
         for ax, N in zip(axes, sizes, strict=True):
             of_size = numbers[numbers["N"] == N]
-            for place, (sampler, rows) in enumerate(of_size.groupby("sampler", sort=False)):
-                look, median = style.look_of(str(sampler)), rows["median"].to_numpy()
-                shade = {"color": look["color"], "alpha": 0.16, "linewidth": 0}
-                ax.fill_between(rows["seconds"], rows["low"], rows["high"], **shade)
-                along = style.marks_along(median, place, of_size["sampler"].nunique())
-                ax.plot(rows["seconds"], median, linewidth=1.3, **look, **along)
-                middle = rows["median_seconds_to_level"].iloc[0]
+            draw_lines(ax, of_size, "sampler", "seconds", style.look_of, shade=0.16)
+            on_axis = {"transform": ax.get_xaxis_transform(), "clip_on": False, "zorder": 4}
+            for sampler, middle in of_size.groupby("sampler", sort=False)["median_seconds_to_level"].first().items():
                 if np.isfinite(middle):
-                    on_axis = ax.get_xaxis_transform()
-                    ax.plot(middle, 0.0, transform=on_axis, clip_on=False, zorder=4, **style.mark_alone(look, 1.4))
+                    ax.plot(middle, 0.0, **on_axis, **style.mark_alone(style.look_of(str(sampler)), 1.4))
             ax.set_title(f"N = {N:,}" + (f"\nlead: {leads[N]}" if leads else ""), linespacing=1.4)
             if scale == "log":
                 ax.set_xscale("log")

@@ -39,6 +39,11 @@ FIGURES = (
         "running_means.fig3",
         shows="Six panels, two forms of the model by three sizes N: running mean of K over iterations on a log axis, "
         "a median line and a band for each sampler; dashed lines at the posterior mean.",
+        differs={
+            "medians and ranges of ten chains for one line": "one chain says little",
+            "a log axis": "the climb takes less than 1 % of the iterations",
+            "a second row": "the model as defined has another mean",
+        },
     ),
     PaperFigure(
         "sdds-fig4",
@@ -48,6 +53,12 @@ FIGURES = (
         "running_means.fig4",
         shows="Twelve panels, four initial numbers of entities side by side: lines of the running mean of K over "
         "iterations on a log axis in two forms of the model; points with intervals of the share that settles at 10.",
+        differs={
+            "medians and ranges of ten chains for one line": "one chain says little",
+            "a log axis": "the climb takes less than 1 % of the iterations",
+            "a second row": "the model as defined has another mean",
+            "a row of shares": "claims are judged by them",
+        },
     ),
     PaperFigure(
         "sdds-fig5",
@@ -56,7 +67,11 @@ FIGURES = (
         "measured in the compiled loops.",
         "acceptance.fig5",
         shows="Four panels of lines over N with intervals: percentage of splits and of merges accepted, milliseconds "
-        "per iteration, and time of RGSM over time of SDDS, on log axes; diamonds for the paper.",
+        "per iteration, and time of RGSM over time of SDDS, on log axes; hollow marks for the paper.",
+        differs={
+            "log axes": "rates differ by a factor of 1,000",
+            "the time of SS, and a panel with the ratio of times": "the paper has both in words",
+        },
     ),
     PaperFigure(
         "sdds-fig6",
@@ -64,11 +79,14 @@ FIGURES = (
         "paper does not give the start), and a full Gibbs scan follows each move. Lines and bands: median and range "
         "over chains. A chain reaches the level when it has made 99 % of the climb from its start to the median log "
         "joint of the best chain's second half; a chain that has not reached it counts with all its time. Lead: median "
-        "of the differences of pairs. As in the paper, the axis has seconds from 0. Likelihoods are less the best one, "
-        "since every chain has data of its own. Below, on a log axis, all of the time.",
+        "of the differences of pairs. Below, on a log axis, all of the time.",
         "climbs.fig6",
         shows="Three panels by N as in the paper: log likelihood minus the best chain's over seconds, lines and bands "
         "for SDDS, RGSM and Gibbs, marks at the median time to the level. Below, the same on a log axis.",
+        differs={
+            "log likelihood less the best one, medians and ranges": "every chain has data of its own",
+            "fractions of a second for minutes": "the loops are compiled",
+        },
     ),
     PaperFigure(
         "sdds-traces",
@@ -77,6 +95,7 @@ FIGURES = (
         "running_means.traces",
         shows="Six panels, SDDS, RGSM and Gibbs by two sizes N: stacked areas of the cumulative fractions of the "
         "largest components over iterations.",
+        differs={"a figure of its own": "section 5.2 says in words what these traces show"},
     ),
 )
 

@@ -21,7 +21,7 @@ from splitmerge_cli.analysis.plots.races import data_sets, option, pick, series,
 from splitmerge_cli.analysis.plots.run import fractions, stack_fractions
 from splitmerge_cli.diagnostics.intervals import by_unit, share_interval
 from splitmerge_cli.papers.claims import Claim, published_claims
-from splitmerge_cli.papers.drawing import Drawing
+from splitmerge_cli.papers.drawing import Drawing, draw_lines
 from splitmerge_cli.papers.sdds.exact import CAPS, mean_K, mean_K_by_cap
 from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, REPRODUCED, Verdict, by_bound, by_majority, exactly
 from splitmerge_cli.runs.store.read import Run
@@ -176,18 +176,7 @@ def select_counted(figure: str, numbers: pd.DataFrame) -> pd.DataFrame:
 
 def _draw_paths(ax: Axes, numbers: pd.DataFrame) -> None:
     """Draw the median and the range over chains of every sampler."""
-    lines = dict(list(numbers.groupby("sampler", sort=False)))
-    for place, (sampler, rows) in enumerate(lines.items()):
-        look, median = style.look_of(str(sampler)), rows["median"].to_numpy()
-        ax.fill_between(rows["iteration"], rows["low"], rows["high"], color=look["color"], alpha=0.1, lw=0)
-        ax.plot(
-            rows["iteration"],
-            median,
-            linewidth=1.8,
-            zorder=3,
-            **look,
-            **style.marks_along(median, place, len(lines), 0.3),
-        )
+    draw_lines(ax, numbers, "sampler", "iteration", style.look_of, shade=0.1, width=1.8)
     ax.set_xscale("log")
     ax.set_xlim(numbers["iteration"].min(), numbers["iteration"].max())
     ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x / 1000:g}k" if x >= 1000 else f"{x:g}"))

@@ -15,7 +15,7 @@ from splitmerge_cli.analysis.plots.races import data_sets, series
 from splitmerge_cli.analysis.plots.style import REFERENCE, entry, footnote, legend, marks_along, powers
 from splitmerge_cli.diagnostics.intervals import median_interval
 from splitmerge_cli.papers.claims import Claim, published_claims
-from splitmerge_cli.papers.drawing import Drawing, in_parts
+from splitmerge_cli.papers.drawing import Drawing, draw_lines, in_parts
 from splitmerge_cli.papers.smag.runs import (
     FORMS,
     METHODS,
@@ -167,7 +167,7 @@ def _draw_paper(part: SubFigure, numbers: pd.DataFrame) -> None:
     share = axes[0].twinx()
     share.plot(accepted["iteration"], accepted["value"], color=REFERENCE, linewidth=1.1, linestyle=(0, (3, 1)))
     share.grid(False)
-    share.set(ylabel="accepted (dashes)", ylim=(0, None))
+    share.set(ylabel="accepted (dashes)", ylim=(0, 1.05 * accepted["value"].max()))
     share.yaxis.set_major_locator(MultipleLocator(0.05))
     share.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
 
@@ -200,12 +200,9 @@ def _topics(
 
 def _draw_topics(ax: Axes, numbers: pd.DataFrame) -> None:
     """Draw the median and the range over chains of the number of topics, by method."""
-    for place, (method, rows) in enumerate(numbers.groupby("method", sort=False)):
-        style = STYLES[str(method)]
-        # the start is iteration 0: it stands at 1
-        iteration, median = np.maximum(rows["iteration"], 1), rows["value"].to_numpy()
-        ax.fill_between(iteration, rows["low"], rows["high"], color=style["color"], alpha=0.18, linewidth=0)
-        ax.plot(iteration, median, linewidth=1.3, **style, **marks_along(median, place, 2))
+    # the start is iteration 0: it stands at 1
+    shown = numbers.assign(iteration=numbers["iteration"].clip(lower=1))
+    draw_lines(ax, shown, "method", "iteration", STYLES.__getitem__, shade=0.18, centre="value")
     ax.axhline(TRUE_K, color=REFERENCE, linewidth=0.7, linestyle=(0, (4, 3)))
     _marks(ax)
 

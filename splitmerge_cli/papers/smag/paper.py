@@ -21,15 +21,17 @@ FIGURES = (
         shows="Two panels as in the paper: lines of topics over iterations, of split-merge with the share accepted and "
         "of Gibbs. Below, twelve panels on a log axis, three corpora: topics, share of chains that had ten, share "
         "accepted.",
+        differs={"medians and ranges of 20 chains for one line": "one chain says little"},
     ),
     PaperFigure(
         "smag-fig4",
-        "Rows are true topics. Columns are the topics found, named after the true topics that they match. Nested "
-        "topics share words, so no sampler can separate all tokens; the last column shows the best possible "
-        "separation.",
+        "Columns are the topics found, named after the true topics that they match; a dash: without a match. Rows as "
+        "in the paper are the groups; below, they are true topics. Nested topics share words, so no sampler can "
+        "separate all tokens; the panels at the right show the best possible separation.",
         "confusion.fig4",
         shows="Two heat maps as in the paper: topics of the four groups, by Gibbs and by split-merge. Below, maps of "
         "true topic by topic found, for two corpora, three samplers and known mixtures.",
+        differs={"a column of tokens without a match": "a topic found may match none"},
     ),
     PaperFigure(
         "smag-fig5a",

@@ -20,12 +20,11 @@ from splitmerge_cli.analysis.plots.style import (
     legend,
     log_ticks,
     mark_alone,
-    marks_along,
 )
 from splitmerge_cli.diagnostics.intervals import overlapping_interval
 from splitmerge_cli.kinds.documents import PERPLEXITY
 from splitmerge_cli.papers.claims import Claim, published_claims
-from splitmerge_cli.papers.drawing import Drawing, in_parts
+from splitmerge_cli.papers.drawing import Drawing, draw_lines, in_parts
 from splitmerge_cli.papers.smag.runs import FORMS, METHODS, STYLES, method_of, start_of
 from splitmerge_cli.papers.verdicts import Verdict, by_sign
 from splitmerge_cli.runs.store.read import Run
@@ -199,12 +198,10 @@ def _lines(curves: Curves, where: Where, axis: str) -> pd.DataFrame:
 
 def _draw(ax: Axes, numbers: pd.DataFrame, where: Where, axis: str, curves: Curves | None) -> None:
     """Draw the mean of every method, and each chain where there are `curves`."""
-    for place, (method, rows) in enumerate(numbers.groupby("method", sort=False)):
-        style = STYLES[str(method)]
-        for chain in curves.shifted_curves(where, str(method)) if curves else ():
-            ax.plot(chain.frame[axis], chain.frame["value"], linewidth=0.5, alpha=0.35, color=style["color"])
-        mean = rows["value"].to_numpy()
-        ax.plot(rows["x"], mean, linewidth=1.4, **style, **marks_along(mean, place, len(SHOWN)))
+    for method in numbers["method"].unique():
+        for chain in curves.shifted_curves(where, method) if curves else ():
+            ax.plot(chain.frame[axis], chain.frame["value"], linewidth=0.5, alpha=0.35, color=STYLES[method]["color"])
+    draw_lines(ax, numbers, "method", "x", STYLES.__getitem__, centre="value", width=1.4)
     ax.set_xscale("log")
     ax.set_xlabel(AXES[axis])
     log_ticks(ax.xaxis)

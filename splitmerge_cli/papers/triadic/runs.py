@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from splitmerge_cli.analysis.plots.races import option
+from splitmerge_cli.analysis.plots.style import look_of
 from splitmerge_cli.papers.verdicts import Verdict
 from splitmerge_cli.runs.store.read import Run
 
@@ -83,6 +84,11 @@ def method_of(run: Run) -> str:
 def colour_key(method: str) -> str:
     """The sampler whose colour a method has."""
     return {"dyadic": "sams", "neal8": "neal8"}.get(method, "triadic")
+
+
+def look_of_method(method: str) -> dict[str, Any]:
+    """Colour, marker and dashes of a method."""
+    return look_of(colour_key(method))
 
 
 def number_of(run: Run) -> int:

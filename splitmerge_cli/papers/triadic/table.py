@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from splitmerge_cli.analysis.plots import style
 from splitmerge_cli.diagnostics.intervals import mean_interval
 from splitmerge_cli.papers.claims import Claim, published_claims
-from splitmerge_cli.papers.drawing import Drawing
+from splitmerge_cli.papers.drawing import Drawing, draw_lines
 from splitmerge_cli.papers.triadic.runs import (
     CLAIMED,
     METHODS,
@@ -29,6 +29,7 @@ from splitmerge_cli.papers.triadic.runs import (
     Scores,
     colour_key,
     describe_data,
+    look_of_method,
     name_data,
     name_sets,
     select_runs,
@@ -181,7 +182,7 @@ def _draw_table(ax: Axes, rows: Sequence[tuple[str, str]], values: Values, budge
     paper = {(c.sampler, c.metric): c.value for c in published_claims("triadic-table1")}
     for k, method in enumerate(PRINTED):
         y = 2 * k - HEAD + 3.2
-        ax.plot(0.012, y, **style.look_of(colour_key(method)))
+        ax.plot(0.012, y, **look_of_method(method))
         ax.text(0.03, y, METHODS[method], ha="left", **shade)
         for score, claimed in CLAIMED.items():
             column = f"{score}_last"
@@ -201,7 +202,7 @@ def _draw_table(ax: Axes, rows: Sequence[tuple[str, str]], values: Values, budge
             title = title if budget else title.removesuffix(": 0 s")
             ax.text(0, y, title, ha="left", va="center", fontsize=7.2, fontweight="bold")
             continue
-        ax.plot(0.012, y, **style.look_of(colour_key(method)))
+        ax.plot(0.012, y, **look_of_method(method))
         ax.text(0.03, y, METHODS[method], ha="left", va="center", fontsize=7)
         for column in COLUMNS:
             mean = values[setting, method, column]
@@ -236,7 +237,7 @@ def _draw_differences(ax: Axes, rows: Sequence[tuple[str, str]], numbers: pd.Dat
             ax.axhline(y - 0.5, color="#cccccc", linewidth=0.6)
         elif method != "triadic":
             mean, low, high = difference_by_row[setting, method]
-            look = style.look_of(colour_key(method))
+            look = look_of_method(method)
             ax.hlines(y, low, high, color=look["color"], linewidth=1.3)
             ax.plot(mean, y, **look)
             text = f"{mean:+.3f} ± {(high - low) / 2:.3f}".replace("-", "−")
@@ -284,11 +285,7 @@ def _draw_curves(grid: GridSpec, numbers: pd.DataFrame) -> None:
     axes = np.atleast_1d(grid[1].subgridspec(1, len(CURVES), wspace=0.06).subplots(sharey=True))  # type: ignore[arg-type]
     for ax, (setting, column) in zip(axes, CURVES, strict=True):
         points = numbers[(numbers["panel"] == f"curve against {column}") & (numbers["setting"] == setting)]
-        lines = dict(list(points.groupby("method", sort=False)))
-        for place, (method, rows) in enumerate(lines.items()):
-            look, mean = style.look_of(colour_key(str(method))), rows["ari_last"].to_numpy()
-            ax.fill_between(rows[column], rows["low"], rows["high"], color=look["color"], alpha=0.15, linewidth=0)
-            ax.plot(rows[column], mean, linewidth=1.2, **look, **style.marks_along(mean, place, len(lines)))
+        draw_lines(ax, points, "method", column, look_of_method, shade=0.15, centre="ari_last", width=1.2)
         ax.set_xscale("log")
         style.powers(ax.xaxis)
         ax.set_xlim(points[column].min(), points[column].max())
@@ -359,7 +356,7 @@ def _verdicts(scores: Scores, runs: Sequence[Run]) -> list[Verdict]:
                     for as_printed in ("as_printed_formula", "as_printed_one")
                     for case in AS_PRINTED_READINGS
                 ]
-            for setting, state, method in cases:
+            for setting, state, method in (case for case in cases if scores.has(case[0], case[2])):
                 column = f"{stored[claim.metric]}_{state}"
                 words = [WORDS[setting], STATES[state], *([AS_PRINTED_TOO[method]] if method in AS_PRINTED_TOO else [])]
                 samples, unit = scores.units(setting, method, column)
