@@ -16,7 +16,7 @@ from splitmerge_cli.data.tables.table import Table
 from splitmerge_cli.kinds.documents.readers import files, formats
 from splitmerge_cli.kinds.networks.readers.edge_rows import WHOLE, names_ends
 from splitmerge_cli.kinds.networks.readers.edge_values import are_times
-from splitmerge_cli.kinds.networks.readers.graph_files import GRAPHS
+from splitmerge_cli.kinds.networks.readers.graph_files import GRAPHS, NODE_LINK, graph_suffix
 from splitmerge_cli.kinds.networks.readers.tie_matrices import SQUARE, is_named_matrix, is_symmetric_matrix
 from splitmerge_cli.received import DataError
 
@@ -51,7 +51,9 @@ def recognise(path: str | Path) -> Recognised:
     if file.is_dir():
         return Recognised(DOCUMENTS, "a folder of texts")
     require_file(file, "a table, a list of edges, documents or a folder of texts")
-    suffix = separators.suffix_of(file)
+    suffix = graph_suffix(file, separators.suffix_of(file))
+    if suffix == NODE_LINK:
+        return Recognised(NETWORK, "its lists of nodes and links")
     if suffix in GRAPHS or suffix in EDGE_LISTS:
         return Recognised(NETWORK, f"the ending {suffix}")
     if suffix in COUNTED or suffix in separators.TEXT_CONVERTERS:

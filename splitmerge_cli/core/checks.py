@@ -128,6 +128,11 @@ class Columns:
     def with_types(self, types: Sequence[str]) -> "Columns":
         return replace(self, types=tuple(types))
 
+    def part(self, where: Sequence[bool]) -> "Columns":
+        """Some of the columns, without types."""
+        kept = {name: getattr(self, name) for name in ("low", "high", "observed", "whole", "sums", "mean", "variance")}
+        return replace(self, types=(), **{name: of if of is None else of[where] for name, of in kept.items()})
+
     def with_moments(self, mean: NDArray[np.float64], variance: NDArray[np.float64]) -> "Columns":
         return replace(self, mean=mean, variance=variance)
 

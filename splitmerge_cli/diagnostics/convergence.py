@@ -148,6 +148,9 @@ class Convergence:
     `COARSE`; None if none is known."""
     mcse_of: str | None = None
     """The quantity that has it."""
+    classic: float | None = None
+    """The largest classical R-hat, which grows with the distance between chains, as ranks do not; None if it is
+    undefined or infinite."""
 
     def reaches(self, rhat: float | None, ess: float | None, mcse: float | None = None) -> bool:
         """Whether chains are long enough: R-hat and Monte Carlo errors at most, and ESS at least, what is asked for
@@ -193,6 +196,7 @@ def convergence(diagnosis: Sequence[Row]) -> Convergence:
     rows, bulk = _overall(diagnosis, "rhat"), _overall(diagnosis, "ess")
     least, ess_of = min(_finite_values([*bulk, *_overall(diagnosis, "ess_tail")]), default=(None, None))
     worst, quantity = max(_finite_values(rows), default=(None, None))
+    classic, _ = max(_finite_values(_overall(diagnosis, "rhat_classic")), default=(None, None))
     errors = [(value / COARSE.get(name, 1.0), name) for value, name in _finite_values(_overall(diagnosis, MCSE))]
     mcse, mcse_of = max(errors, default=(None, None))
     one_sided = _describe_side({name: int(value) for name, value, _ in _overall(diagnosis, ARRIVALS)})
@@ -209,13 +213,14 @@ def convergence(diagnosis: Sequence[Row]) -> Convergence:
         is_constant=is_constant,
         mcse=mcse,
         mcse_of=mcse_of,
+        classic=classic,
     )
     not_sampled = (name for name, _, note in bulk if note == CONSTANT and name not in OF_PARTITIONS + WHOLE)
     if named := tuple(name for name in not_sampled if not name.startswith("largest")):
         return replace(judged, converged=False, note="constant in the second half of every chain", not_sampled=named)
     for name, _, note in rows:
         if note in INFINITE:
-            return replace(judged, converged=False, quantity=name, rhat=None, note=note)
+            return replace(judged, converged=False, quantity=name, rhat=None, note=note, classic=None)
     if worst is not None and worst >= NOT_CONVERGED:
         return replace(judged, converged=False)
     if ONE in notes:

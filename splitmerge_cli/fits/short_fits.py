@@ -102,19 +102,18 @@ def sample_by(sampler: Any, seed: int) -> candidates.Sample:
     begun: dict[tuple[str, str], drive.ShortRun] = {}
 
     def of_model(model: Mapping[str, Any], iterations: int | None = None) -> Callable[[Dataset], ShortFit]:
-        spacing = {"trace.partitions": 5 if iterations is None else 1}
-        spec = base().with_(spacing | objects.choice_keys("model", model))
+        named = {"trace.partitions": 5 if iterations is None else 1} | objects.choice_keys("model", model)
 
         def sample(dataset: Dataset) -> ShortFit:
             held, of_data = objects.held_keys(dataset, str(model["name"]), None, {})
             assert held is not None
             known = repr(sorted(model.items())), of_data["data.sha256"]
             if (run := begun.get(known)) is None:
-                started = starts.start_of(spec.with_(of_data)).choose_for_fit()
+                started = starts.start_of(base().with_(named | of_data)).choose_for_fit()
                 run = drive.ShortRun(runs.prepare(started, records=False))
             if iterations is not None:
                 begun[known] = run
-            return ShortFit(spec.model, held, run.sample_states(iterations or ITERATIONS))
+            return ShortFit(run.model, held, run.sample_states(iterations or ITERATIONS))
 
         return sample
 

@@ -370,7 +370,7 @@ class ShortRun:
     """
 
     def __init__(self, plan: Plan) -> None:
-        self._plan = plan
+        self._plan, self.model = plan, plan.model
         numbers = range(plan.n_chains)
         self._groups = [_Group(plan, one) for one in ([numbers] if plan.is_adaptive else [[n] for n in numbers])]
 

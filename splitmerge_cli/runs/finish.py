@@ -123,7 +123,9 @@ def assemble(
     if ends is not None:
         summary["both_ends"] = ends.summary
     if plan.until.is_given:
-        summary["until"] = asdict(judgement.look_of(judged, plan.until, max(iterations)))
+        found = judgement.look_of(judged, plan.until, max(iterations))
+        is_early = found.iterations < plan.iterations and judgement.are_apart(plan, found)
+        summary["until"] = asdict(found) | {"ended_apart": is_early}
     if judged.converged is False and plan.recorder.is_listed and (modes := _modes(trace, partitions, outcomes)):
         summary["modes"] = modes
     membership = None

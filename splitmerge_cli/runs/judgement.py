@@ -14,6 +14,7 @@ can be, 500 at most, and make as many iterations. They are evidence on convergen
 the run.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
@@ -78,7 +79,7 @@ def evidence(
 
 OF_COUNTS = ("chain", "iteration", "n_clusters")
 """Columns of a trace that give the number of clusters."""
-LATER = ("mcse", "mcse_of")
+LATER = ("mcse", "mcse_of", "classic")
 """Fields of a judgement that runs were stored without: None."""
 JUDGED = ("rhat", "rhat_classic", "ess", "ess_tail", "found", "arrivals")
 """Kinds of rows, over all chains, by which chains are judged."""
@@ -196,7 +197,8 @@ class Look:
     """Findings of one look at chains of so many `iterations`, the first half of which was left out: whether all that
     ``until`` asks for holds (`reached`); the largest R-hat, the smallest bulk or tail effective sample size (None:
     undefined, or infinite) and the largest Monte Carlo error, as of `Convergence`; and the quantities that have them
-    (None where every quantity is the same in all chains at all times)."""
+    (None where every quantity is the same in all chains at all times); and the largest classical R-hat (None:
+    undefined, or infinite)."""
 
     iterations: int
     reached: bool
@@ -206,6 +208,7 @@ class Look:
     ess_of: str | None
     mcse: float | None = None
     mcse_of: str | None = None
+    classic: float | None = None
 
 
 NAMES = (("rhat", "R-hat", "largest"), ("ess", "ESS", "smallest"), ("mcse", "Monte Carlo error", "largest"))
@@ -255,7 +258,7 @@ def look(plan: "Plan", chains: "Sequence[ChainStore]", upto: int) -> Look:
 def look_of(judged: "Convergence", until: "Until", iterations: int) -> Look:
     """Findings of a look at chains of so many iterations that were judged."""
     reached = judged.reaches(until.rhat, until.ess, until.mcse)
-    values = judged.rhat, judged.quantity, judged.ess, judged.ess_of, judged.mcse, judged.mcse_of
+    values = judged.rhat, judged.quantity, judged.ess, judged.ess_of, judged.mcse, judged.mcse_of, judged.classic
     return Look(iterations, reached, *values)
 
 
@@ -264,7 +267,8 @@ def are_apart(plan: "Plan", found: Look) -> bool:
     that going on is for the person to decide."""
     if not plan.is_open or found.rhat_of is None or not lie_apart(found.rhat):
         return False
-    after = starts.start_of(plan.spec).apart_after(plan.dataset, plan.iterations)
+    distance = math.inf if found.classic is None else found.classic
+    after = starts.start_of(plan.spec).apart_after(plan.dataset, plan.iterations, distance)
     return after is not None and found.iterations >= after
 
 
@@ -276,7 +280,7 @@ def describe_aim(plan: "Plan") -> str:
 
 
 def describe_look(found: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
-    """Describe the findings of a look in words; `found` as in `Look`."""
+    """Describe the findings of a look in words; `found` as in `Look`, and whether the run ended for it."""
     names = [one for one in NAMES if asked.get(one[0]) is not None]
     after = f"after {found['iterations']:,} iterations"
     if found["reached"]:
@@ -294,6 +298,8 @@ def describe_look(found: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
             shown = f"{found[key]:,.0f}" if key == "ess" else format_rhat(found[key])
             value = f"{extreme} {name} {shown} ({found[f'{key}_of']})"
         missed.append(f"{value}, target {asked[key]:g}")
+    if found.get("ended_apart"):
+        return f"ended {after}, because the chains lie in different modes, which few leave later: {'; '.join(missed)}"
     return f"not long enough {after}: {'; '.join(missed)}"
 
 

@@ -199,9 +199,9 @@ class Start:
         trials."""
         return False
 
-    def apart_after(self, dataset: Dataset, iterations: int) -> int | None:
+    def apart_after(self, dataset: Dataset, iterations: int, distance: float) -> int | None:
         """Iterations after which chains that lie in different modes, and make `iterations` at most, end; None: they go
-        on."""
+        on. `distance`: between the modes, the largest classical R-hat."""
         is_search = self.init in (BEST, SEARCH)
         return APART_AFTER if is_search or self.may_go_on_by_search(dataset.N) else None
 
@@ -414,9 +414,9 @@ class RowStart(Start):
     def may_go_on_by_search(self, N: int) -> bool:
         return self.init in ("random", CATEGORIES) and N < LARGE and not self.why_no_search
 
-    def apart_after(self, dataset: Dataset, iterations: int) -> int | None:
+    def apart_after(self, dataset: Dataset, iterations: int, distance: float) -> int | None:
         is_large = iterations <= EARLY_MOST and dataset.N >= LARGE
-        return APART_LARGE if is_large else super().apart_after(dataset, iterations)
+        return APART_LARGE if is_large else super().apart_after(dataset, iterations, distance)
 
     def start_in_stages(self, model: Model, dataset: Dataset, rng: Rng) -> None:
         """Put rows into clusters: a random sample by a chain, the others by their weights given those before."""

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,9 +28,6 @@ from splitmerge_cli.verify import paths, transitions
 from splitmerge_cli.verify.cases import Case, Request
 from splitmerge_cli.verify.enumerate import state_of
 from splitmerge_cli.verify.transitions import SeveralProposals, proposals
-
-if TYPE_CHECKING:
-    from splitmerge_cli.config import RunSpecification
 
 BURN_IN = 200
 """Gibbs scans before samplers that learn; the snapshot is taken from their second half."""
@@ -283,10 +280,9 @@ def verify_schedule(
     rejected: dict[str, ConfigError] = {}
     wrong = checked = 0
     for name, case in cases:
-        spec = compose([f"model={name}", *own_words], config_dir)
-        rng = Rng(request.seed)
+        build, rng = partial(build_schedule, compose([f"model={name}", *own_words], config_dir)), Rng(request.seed)
         try:
-            schedule = build_schedule(spec, case.model, rng)
+            schedule = build(case.model, rng)
         except ConfigError as error:
             rejected.setdefault(name, error)
             continue
@@ -298,7 +294,7 @@ def verify_schedule(
             exact = defect < EXACT and reached
             parts = [f"max|πP-π| {defect:.1e}", "every state reached" if reached else "NOT EVERY STATE REACHED"]
         if request.iterations:
-            distance, noise = sample_schedule(case, spec, request.iterations, request.seed)
+            distance, noise = sample_schedule(case, build, request.iterations, request.seed)
             exact = exact and distance <= 3 * noise + 1e-12
             parts.append(f"sampled TV {distance:.4f}, {noise:.4f} by chance")
         verdict = "exact" if exact else "NOT EXACT"
@@ -346,19 +342,20 @@ def iteration_matrix(case: Case, schedule: Schedule, rng: Rng) -> tuple[NDArray[
     return reduce(np.matmul, cycle), ""
 
 
-def sample_schedule(case: Case, spec: RunSpecification, iterations: int, seed: int) -> tuple[float, float]:
-    """Sample a chain of this schedule, all that is unknown resampled: total variation between its frequencies and the
-    posterior, and what an exact chain would show by chance."""
-    if spec.is_adaptive:
-        gibbs = gibbs_update(conjugate=True)
+def sample_schedule(
+    case: Case, build: Callable[[Model, Rng], Schedule], iterations: int, seed: int
+) -> tuple[float, float]:
+    """Sample a chain of the schedule that is built, all that is unknown resampled: total variation between its
+    frequencies and the posterior, and what an exact chain would show by chance."""
+    rng = Rng(seed)
+    schedule = build(case.model, rng)
+    if any(hasattr(sampler, "adapt_to") for sampler in schedule.samplers):
+        gibbs, weights = gibbs_update(conjugate=True), schedule.weights
 
         def samplers(model: Model, rng: Rng) -> tuple[list[Sampler], Sampler]:
-            return build_schedule(spec, model, rng).samplers, build_sampler(gibbs, model, rng)
+            return build(model, rng).samplers, build_sampler(gibbs, model, rng)
 
-        weights = spec.schedule.weights
         frequencies, noise = adaptive_frequencies(case, samplers, iterations, BURN_IN, seed=seed, weights=weights)
     else:
-        rng = Rng(seed)
-        schedule = build_schedule(spec, case.model, rng)
         frequencies, noise = sampled_frequencies(case, schedule.samplers, rng, iterations, weights=schedule.weights)
     return transitions.total_variation(frequencies, case.partitions[1]), noise

@@ -41,7 +41,7 @@ def agree(frame: pd.DataFrame, labels: Any, truth: Any) -> bool:
 
 def test_noise_is_chosen_named_and_not_counted(smcmc, tmp_path: Path) -> None:
     frame, truth = draw(0, 2)
-    frame.assign(truth=truth).to_csv(tmp_path / "noisy.csv", index=False)
+    frame.assign(truth=truth).rename(lambda i: f"item-{i}").to_csv(tmp_path / "noisy.csv")
     result = smcmc("run", "noisy.csv", "data.truth=truth", "iterations=400", "progress=none")
     run = Run(result.stdout.split()[-1])
     said = " ".join(result.stderr.split())
@@ -53,8 +53,8 @@ def test_noise_is_chosen_named_and_not_counted(smcmc, tmp_path: Path) -> None:
     rows = int((clusters["cluster"] == k + 1).sum())
     assert f"2 clusters and {rows} noise rows of 300 rows" in said
     assert 0.05 < apart["share"][1] < 0.1 < apart["share"][2] < 0.2
-    first = clusters["row"][clusters["cluster"] == k + 1].iloc[:10]
-    assert f"spread evenly over the box of the data: rows {', '.join(map(str, first))} and" in said
+    first = clusters["name"][clusters["cluster"] == k + 1].iloc[:10]
+    assert f"spread evenly over the box of the data: {', '.join(map(str, first))} and" in said
     assert agree(frame, run.summary["point_estimate"]["labels"], truth)
     assert run.summary["n_clusters_95"][0] == 2
     # files

@@ -1,5 +1,6 @@
 """Starts by search: crossed partitions, and a population that finds what single chains miss."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from splitmerge_cli.config.specification import command_of
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.diagnostics.partition_losses import by_appearance
 from splitmerge_cli.kinds.networks.start import FEW
+from splitmerge_cli.kinds.tables import start
 from splitmerge_cli.runs import judgement, prepare, schedule, starts
 from splitmerge_cli.runs.initial import build_model
 from splitmerge_cli.runs.starts import start_of
@@ -81,18 +83,33 @@ def test_a_run_of_open_length_ends_where_chains_stay_apart(smcmc: Any, monkeypat
     monkeypatch.setattr(starts, "ROUNDS", 1)
     words = ["data=jain_neal", "N=12", "chains=2", "progress=none"]
 
+    said: list[str] = []
+
     def lengths(*more: str) -> list[int]:
         ended = smcmc("run", *words, *more)
         assert ended.exit_code == 0, ended.stderr
+        said.append(" ".join(ended.stderr.split()))
         return list(Run(ended.stdout.strip().splitlines()[-1]).summary["iterations"])
 
     assert lengths() == [300, 300]
     assert lengths("init=search") == [300, 300]
     assert lengths("iterations=600", "until.rhat=1.01") == [600, 600]
+    # chains whose modes are far from each other end sooner
+    monkeypatch.setattr(starts, "APART_AFTER", 600)
+    monkeypatch.setattr(start, "FAR_AFTER", 400)
+    for seed, (distance, iterations) in enumerate([(start.FAR, 450), (0.9 * start.FAR, 675), (None, 450)], 2):
+        far = judgement.Look(0, False, 1.7, "log_lik", 5.0, "log_lik", classic=distance)
+        monkeypatch.setattr(judgement, "look", lambda plan, chains, upto, far=far: replace(far, iterations=upto))
+        assert lengths(f"seed={seed}") == [iterations] * 2
+    monkeypatch.setattr(starts, "APART_AFTER", 300)
     # chains of large data end sooner, and also where they are too large to start by search
     monkeypatch.setattr(starts, "EARLY_MOST", 900)
     monkeypatch.setattr(starts, "LARGE", 0)
     assert lengths("seed=1") == [200, 200]
+    assert not any("ended after" in text for text in said)  # the chains agree: only the looks were replaced
+    monkeypatch.setattr(judgement, "are_apart", lambda plan, found: True)
+    assert lengths("seed=6") == [30, 30]
+    assert "ended after 30 iterations, because the chains lie in different modes, which few leave later: " in said[-1]
 
 
 def test_a_network_starts_from_many_blocks(smcmc: Any) -> None:

@@ -387,7 +387,7 @@ def test_replicated_records_of_an_entity_are_drawn_from_its_true_value() -> None
     names = ColumnType("string", ("anna", "anne", "annie", "zoe"))
     values = np.array([[0], [0], [1], [2], [3], [0], [1]], dtype=np.int32)
     dataset = Dataset("t", "records", np.tile(values, (400, 1)), types=(names,))
-    model = component("model", "records", distortion=0.4, similar=0.7, frequencies=0)
+    model = component("model", "records", distortion=0.4, similar=0.7, original=0, frequencies=0)
     shares = np.bincount(values[:, 0]) / 7
     P = probabilities(shares, slips_of(names), 0.4, 0.7)
     N = dataset.N
@@ -402,10 +402,32 @@ def test_replicated_records_of_an_entity_are_drawn_from_its_true_value() -> None
             assert both == pytest.approx(shares @ (P[:, x] * P[:, y]), abs=4.5 * 0.5 / np.sqrt(len(made))), (x, y)
 
 
+def test_replicated_copies_have_one_error_in_the_field_that_has_most() -> None:
+    """Pairs, of which four in five have an original, and their copies an error in half of the cases; single records are
+    right or not, as without originals."""
+    letters = ColumnType("categorical", tuple("abcdefghij"))
+    cells = np.repeat(np.arange(20_000, dtype=np.int32)[:, None] % 10, 2, axis=1)
+    dataset = Dataset("t", "records", cells, types=(letters,) * 2)
+    model = component("model", "records", distortion=0.4, frequencies=0)
+    labels = np.concatenate([np.repeat(np.arange(8000), 2), np.arange(8000, 12_000)])
+    # theta and lambda, alpha, kappa and omega
+    given = Given(
+        dataset, labels, checks.options_of(model, dataset), np.array([0.4, 0.4, 0.5, 0.5, 0.8, 0.2, 0.5, 0.8])
+    )
+    made = model.target.simulate(np.random.default_rng(3), given)[:16_000].reshape(8000, 2, 2)
+    differ = made[:, 0] != made[:, 1]
+    # a cell is drawn again from ten letters; without an original both records have the true letter, or not
+    apart = 1.0 - (0.6 + 0.4 / 10) ** 2 - 9 * 0.04**2
+    expected = np.array([0.8 * 0.5 * share * 0.9 + 0.2 * apart for share in (0.8, 0.2)])
+    np.testing.assert_allclose(differ.mean(axis=0), expected, atol=4.5 * 0.5 / np.sqrt(8000))
+    assert differ.all(axis=1).mean() == pytest.approx(0.2 * apart**2, abs=4.5 * 0.3 / np.sqrt(8000))
+
+
 def test_records_that_the_model_makes_pass_and_others_do_not() -> None:
-    """Errors that come one at a time, as those of made-up duplicates do; a field that follows from another."""
+    """Errors that come one at a time, as those of made-up duplicates do, where no entity has an original; a field that
+    follows from another."""
     rng, people = np.random.default_rng(6), generate(600, entities=400, distortion=0.15, missing=0.0, seed=2)
-    model = component("model", "records")
+    model = component("model", "records", original=0)
     # theta and lambda of each field, as chains find them
     states = np.repeat([0.15, 0.75], people.values.shape[1])
     clean = generate(600, entities=400, distortion=0.0, missing=0.0, seed=2)

@@ -81,6 +81,7 @@ LEVELS: dict[str, list[Any]] = {
     "effects": [[], [4]],
     "distortion": [0.2, "beta(2,6)"],
     "similar": [0.6, "beta(2,3)"],
+    "original": [0, 0.7, "beta(2,1.5)"],
     "frequencies": [0, 0.3],
     "noise": [0.0, 0.3],
 }

@@ -32,6 +32,7 @@ ABSENT[4] = ABSENT[:, 3] = True
 POINTS = np.where(ABSENT, np.nan, GENERATOR.normal(size=(12, 4)) * [1.0, 20.0, 1e-3, 1.0] + [0.0, 100.0, 5.0, 0.0])
 BITS = np.where(ABSENT, np.nan, GENERATOR.integers(2, size=(12, 4)))
 PRIOR = {"m0": [0.1, 90.0, 5.0, 2.0], "kappa0": 0.3, "a0": 1.7, "b0": [0.4, 30.0, 1e-6, 3.0]}
+HIERARCHICAL = {"b0": "gamma(1.2,2.5)", "kappa0": "gamma(1.7,3)"}
 
 
 def points(values=POINTS, **options):
@@ -56,9 +57,9 @@ def test_defaults_are_those_of_the_models():
 
 
 def test_a_complete_table_keeps_its_model():
-    assert type(points(np.nan_to_num(POINTS))) is DiagonalGaussian
+    assert type(points(np.nan_to_num(POINTS))) is type(points()) is DiagonalGaussian
     assert type(bits(np.nan_to_num(BITS).astype(np.uint8))) is Bernoulli
-    assert type(points()) is type(bits()) is Mixed
+    assert type(bits()) is Mixed
     assert points(POINTS.astype(np.float32)).N == 12
 
 
@@ -68,12 +69,37 @@ def test_other_covariances_say_what_reads_missing_cells(covariance):
         points(covariance=covariance)
 
 
+@pytest.mark.parametrize("options", [{}, {"power": 0.4}, {"resolution": [0.5, 0.0, 0.2]}, HIERARCHICAL])
+def test_complete_columns_are_scored_together_wherever_they_stand(options):
+    """Columns between one that lacks cells and others: each as if it stood alone, and scans as by definition."""
+    table, labels = GENERATOR.normal(size=(9, 3)), np.arange(9, dtype=np.int32) % 3
+    table[[1, 4, 5], 1] = np.nan
+    model = points(table, **options)
+    model.set_labels(labels)
+    total = 0.0
+    for d in range(3):
+        of = options | {"resolution": options["resolution"][d]} if "resolution" in options else options
+        alone = Gaussian.from_data(Dataset("made", "points", table[:, [d]].copy()), **of)
+        alone.set_labels(labels)
+        total += alone.log_lik_total()
+    assert model.log_lik_total() == pytest.approx(total, abs=1e-10)
+    for i in range(9):
+        v, w = pieces.scan(model, i), pieces.scan_by_definition(model, i)
+        np.testing.assert_allclose(v / v.sum(), w / w.sum(), rtol=1e-9)
+    data, row = Dataset("made", "points", table), [[0.3, 4.0, np.nan]]
+    whole = Dataset("made", "points", np.vstack([table, row]))
+    new = Gaussian.with_new(data, whole, **options)
+    new.set_labels(np.append(labels, 3).astype(np.int32))
+    found, _ = new.log_predictive(9)
+    for k in range(3 if "power" not in options else 0):
+        more = points(whole.values, **Gaussian.with_defaults_of(data, **options))
+        more.set_labels(np.append(labels, k).astype(np.int32))
+        assert found[0, k] == pytest.approx(more.log_lik_total() - total, abs=1e-10)
+
+
 def test_a_model_without_missing_cells_says_where_one_is():
     with pytest.raises(ValueError, match=r"row 2, column 1: a missing cell, one of 2, .*model=gaussian"):
         Lines.from_data(Dataset("made", "points", np.array([[1.0, 2.0], [np.nan, 1.0], [3.0, np.nan]])))
-
-
-HIERARCHICAL = {"b0": "gamma(1.2,2.5)", "kappa0": "gamma(1.7,3)"}
 
 
 @pytest.mark.parametrize("options", [{}, HIERARCHICAL, {"b0": "hierarchical"}, {"kappa0": "hierarchical"}])

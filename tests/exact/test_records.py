@@ -9,6 +9,7 @@ from scipy import stats
 from splitmerge_cli.core.hyperpriors import Beta
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.dataset import ColumnType
+from splitmerge_cli.kinds.records import keep_levels
 from splitmerge_cli.kinds.records.generated import (
     probabilities,
     records_log_weight,
@@ -61,9 +62,50 @@ def test_likelihood_sums_over_every_true_value(distortion, similar, K):
     values = some_records(40)
     labels = np.random.default_rng(2).integers(K, size=40) if K < 40 else np.arange(40)
     labels = np.unique(labels, return_inverse=True)[1].astype(np.int32)
-    model = Records(values, FIELDS, distortion=distortion, similar=similar, prior="uniform")
+    model = Records(values, FIELDS, distortion=distortion, similar=similar, original=0, prior="uniform")
     model.set_labels(labels)
     assert model.log_lik_total() == pytest.approx(brute_log_lik(values, labels, distortion, similar), abs=1e-8)
+
+
+@pytest.mark.parametrize("original, distortion", [(0.7, 0.3), (0.999, 0.01), (1e-6, 0.8)])
+def test_likelihood_sums_over_originals_and_errors_of_copies(original, distortion):
+    """Records of 2 to 4, two of which lack cells; and an entity of one record has no original."""
+    kept = keep_levels(some_records(40)[:7], FIELDS)
+    values, fields = kept["values"], kept["types"]
+    model = Records(values, fields, distortion=distortion, similar=0.6, original=original, prior="uniform")
+    weigh = records_log_weight(
+        *(values, fields, None, 1.0),
+        prior="uniform",
+        distortion=distortion,
+        similar=0.6,
+        original=original,
+        copies=np.inf,
+    )
+    for labels in ([0, 0, 1, 1, 2, 2, 3], [0, 1, 0, 1, 0, 1, 2], [0, 0, 0, 0, 1, 2, 3], list(range(7))):
+        model.set_labels(np.array(labels, dtype=np.int32))
+        assert model.log_lik_total() == pytest.approx(weigh((tuple(labels), max(labels) + 1)), abs=1e-9)
+
+
+@pytest.mark.parametrize("n", [16, 17])
+def test_large_entities_have_no_original(n):
+    """Up to 16 records may be copies of one."""
+    values = np.concatenate([some_records(24), np.tile([0, 0, 0, 0], (n, 1))]).astype(np.int32)
+    labels = np.concatenate([np.arange(24), np.full(n, 24)]).astype(np.int32)
+    with_one, without = (
+        Records(values, FIELDS, distortion=0.3, original=share, prior="uniform") for share in (0.9, 0.0)
+    )
+    for model in (with_one, without):
+        model.set_labels(labels)
+    assert (with_one.log_lik_total() == without.log_lik_total()) == (n == 17)
+
+
+def test_records_of_many_fields_that_all_differ_have_a_finite_likelihood():
+    F = 80
+    fields = (ColumnType("categorical", ("a", "b")),) * F
+    values = np.repeat([[0], [1]], F, axis=1).astype(np.int32)
+    model = Records(values, fields, distortion=1e-6, similar=0.5, original=0.9, prior="uniform")
+    model.set_labels(np.zeros(2, dtype=np.int32))
+    assert np.isfinite(model.log_lik_total())
 
 
 def test_likelihood_of_many_equal_records():
@@ -71,14 +113,17 @@ def test_likelihood_of_many_equal_records():
     values = some_records(40)
     values = np.concatenate([values, np.tile([NAMES.index("anna"), 0, 0, 0], (100, 1))]).astype(np.int32)
     labels = np.concatenate([np.arange(1, 41), np.zeros(100)]).astype(np.int32)
-    model = Records(values, FIELDS, distortion=0.9, similar=0.999, prior="uniform")
+    model = Records(values, FIELDS, distortion=0.9, similar=0.999, original=0, prior="uniform")
     model.set_labels(labels)
     assert model.log_lik_total() == pytest.approx(brute_log_lik(values, labels, 0.9, 0.999), abs=1e-8)
 
 
 def test_what_is_kept_of_clusters_follows_the_shares():
     """After a refresh the likelihood is that of a model with the new shares, and the log joint has their priors."""
-    values, prior = some_records(40), {"distortion": "beta(2,5)", "similar": "beta(3,4)", "prior": "uniform"}
+    values, prior = (
+        some_records(40),
+        {"distortion": "beta(2,5)", "similar": "beta(3,4)", "original": "beta(2,3)", "prior": "uniform"},
+    )
     labels = np.sort(np.random.default_rng(7).integers(12, size=40)).astype(np.int32)
     labels = np.unique(labels, return_inverse=True)[1].astype(np.int32)
     model, anew = Records(values, FIELDS, **prior), Records(values, FIELDS, **prior)
@@ -88,8 +133,10 @@ def test_what_is_kept_of_clusters_follows_the_shares():
     anew.set_parameters(model.parameters)
     anew.set_labels(labels)
     assert model.log_lik_total() == pytest.approx(anew.log_lik_total(), abs=1e-10) != before
-    theta, slips = np.split(model.recorded_parameters[:, 0], 2)
-    of_shares = stats.beta(2, 5).logpdf(theta).sum() + stats.beta(3, 4).logpdf(slips).sum()
+    F, shares = len(FIELDS), model.recorded_parameters[:, 0]
+    of_shares = stats.beta(2, 5).logpdf(shares[:F]).sum() + stats.beta(3, 4).logpdf(shares[F : 2 * F]).sum()
+    # of originals, and of fields with the one error
+    of_shares += stats.beta(2, 3).logpdf(shares[-1]) + np.log(6.0)
     assert model.log_joint() - model.log_lik_total() == pytest.approx(of_shares, abs=1e-10)
 
 
@@ -102,7 +149,8 @@ def test_rows_of_probabilities_sum_to_one_with_unseen_slips():
         np.testing.assert_allclose(probabilities(shares, slips, 0.3, 0.4).sum(axis=1) + unseen, 1.0)
 
 
-RESAMPLED = {"distortion": "beta(0.4,0.8)", "similar": "beta(0.5,0.5)"}
+RESAMPLED = {"distortion": "beta(0.4,0.8)", "similar": "beta(0.5,0.5)", "original": 0}
+COPIED = RESAMPLED | {"original": "beta(0.8,0.5)", "frequencies": 0}
 
 
 @pytest.mark.parametrize(
@@ -112,10 +160,17 @@ RESAMPLED = {"distortion": "beta(0.4,0.8)", "similar": "beta(0.5,0.5)"}
         (RESAMPLED | {"frequencies": 0}, (Gibbs,)),
         (RESAMPLED | {"frequencies": 0}, (Chaperones, RGSM)),
         (RESAMPLED | {"frequencies": 0.3}, (Gibbs,)),
-        ({"distortion": 0.4, "similar": 0.6, "frequencies": 0.2}, (Gibbs,)),
-        ({"distortion": 0.4, "similar": 0.6, "frequencies": 0.2, "sources": True}, (Chaperones, RGSM)),
+        ({"distortion": 0.4, "similar": 0.6, "frequencies": 0.2, "original": 0}, (Gibbs,)),
+        ({"distortion": 0.4, "similar": 0.6, "frequencies": 0.2, "original": 0, "sources": True}, (Chaperones, RGSM)),
+        (COPIED, (Gibbs,)),
+        (COPIED, (Chaperones, RGSM)),
+        (COPIED | {"frequencies": 0.3}, (Gibbs,)),
+        (COPIED | {"original": 0.7, "sources": True}, (Chaperones, RGSM)),
     ],
-    ids=["refresh", "gibbs", "pairs", "frequencies", "frequencies_alone", "frequencies_sources"],
+    ids=[
+        *("refresh", "gibbs", "pairs", "frequencies", "frequencies_alone", "frequencies_sources"),
+        *("copies", "copies_pairs", "copies_frequencies", "copies_sources"),
+    ],
 )
 def test_joint_chain_has_the_posterior_by_quadrature(options, samplers):
     case = small_case(Records, 4, 3, options)
@@ -129,7 +184,10 @@ def test_joint_chain_has_the_posterior_by_quadrature(options, samplers):
 
 def test_shares_given_the_partition():
     """Mean and variance of theta and lambda of each field, by ``refresh`` alone, and by integrals on a grid."""
-    values, priors = some_records(14, 4), {"distortion": Beta(2, 5), "similar": Beta(1.5, 2), "frequencies": 0}
+    values, priors = (
+        some_records(14, 4),
+        {"distortion": Beta(2, 5), "similar": Beta(1.5, 2), "frequencies": 0, "original": 0},
+    )
     labels = np.array([0, 0, 0, 1, 1, 2, 2, 2, 2, 3, 4, 5, 5, 5], dtype=np.int32)
     model = Records(values, FIELDS, prior="uniform", **priors)
     model.set_labels(labels)
@@ -163,7 +221,9 @@ def test_frequencies_given_the_partition(frequencies, distortion):
     fields = (ColumnType("string", ("anna", "anne", "zoe")), ColumnType("categorical", ("a", "b", "c", "d")))
     values = np.array([[0, 0], [1, 0], [1, 1], [2, -1], [0, 2], [1, 3], [1, 0]], dtype=np.int32)
     labels = np.array([0, 0, 0, 1, 1, 2, 3], dtype=np.int32)
-    model = Records(values, fields, prior="uniform", distortion=distortion, similar=0.6, frequencies=frequencies)
+    model = Records(
+        values, fields, prior="uniform", distortion=distortion, similar=0.6, frequencies=frequencies, original=0
+    )
     model.set_labels(labels)
     refresh, draws = Refresh(model, Rng(6)), []
     for _ in range(20_000):
@@ -194,9 +254,10 @@ def test_parameters_are_set_with_and_without_frequencies():
     np.testing.assert_array_equal(other.parameters, model.parameters)
     assert other.log_lik_total() == pytest.approx(model.log_lik_total(), abs=1e-9)
     Refresh(other, Rng(3)).step()
-    kept = other.parameters[8:]
+    P = len(model.recorded_parameters)
+    kept = other.parameters[P:]
     other.set_parameters(model.recorded_parameters)
-    np.testing.assert_array_equal(other.parameters, np.concatenate([model.parameters[:8], kept]))
+    np.testing.assert_array_equal(other.parameters, np.concatenate([model.parameters[:P], kept]))
     for wrong in (np.full((7, 1), 0.5), np.concatenate([[[1.0]], model.parameters[1:]])):
         with pytest.raises(ValueError, match="parameters"):
             other.set_parameters(wrong)

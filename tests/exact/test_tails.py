@@ -385,7 +385,7 @@ def test_refusals_name_the_key():
     gaps = np.where(np.arange(8).reshape(4, 2) == 3, np.nan, POINTS)
     for make, message in (
         (lambda: build("full", power=0.5), "model.tails=t: model.power=0.5; expected model.power=1"),
-        (lambda: build("diag", resolution=0.1), "=diag and a column has a resolution; expected model.resolution=none"),
+        (lambda: build("iso", resolution=0.1), "=iso and a column has a resolution; expected model.resolution=none"),
         (lambda: build("full", gaps), "model.covariance=full and a real cell is missing; expected model.covariance="),
         (lambda: Mixed(gaps, ("binary", "count"), tails="t"), "the table has no real column; expected model.tails"),
         (lambda: SparseGaussian(POINTS, tails="t"), "model.tails=t: the points are sparse; expected normal"),

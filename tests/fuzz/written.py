@@ -4,6 +4,7 @@ published sets.
 
 import gzip
 import hashlib
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -84,6 +85,11 @@ def own(folder: Path) -> dict[str, tuple[str, ...]]:
     put("graph.net", lambda path: path.write_text(f"*Vertices {N}\n*Arcs\n{arcs}\n"), *counted)
     drawn = "\n".join(f'  {a} -> "{b}" [weight=3];' for a, b, _ in edges.itertuples(index=False))
     put("graph.gv", lambda path: path.write_text(f"digraph {{\n{drawn}\n}}\n"), *counted)
+    linked = {
+        "nodes": [{"id": i} for i in range(N)],
+        "links": [{"source": a, "target": b, "weight": w} for a, b, w in edges.itertuples(index=False)],
+    }
+    put("graph.json", lambda path: path.write_text(json.dumps(linked)), "data=edges")
     ties = coo_array((np.ones(len(edges)), (edges["source"], edges["target"])), shape=(N, N))
     put("ties.mtx", lambda path: mmwrite(path, ties), "data=edges", "data.directed=true")
     named = pd.DataFrame(ties.toarray(), index=range(N), columns=range(N)).map("{:g}".format)

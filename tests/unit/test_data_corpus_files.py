@@ -47,62 +47,9 @@ def put(name: str, content: str | bytes) -> Path:
 # tables
 
 
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("t.csv", TABLE),
-        ("t.csv.gz", TABLE),
-        ("t.csv", "\ufeff" + TABLE.replace("\n", "\r\n")),
-        ("t.csv", TABLE.replace(",", ", ")),
-        ("t.tsv", TABLE.replace(",", "\t")),
-        ("t.csv", "doc,word\n" + TABLE),
-        ("t.csv", "Document,Token\n" + TABLE),
-        ("t.csv", "b,heart,2\nb,acute,1\na,acute,2\na,flow,1\n"),
-        ("t.csv", "b,heart,1\nb,acute,1\na,acute,2\nb,heart,1.0\na,flow,1\n"),
-        ("t.csv", "wer,was,wie oft\nb,heart,2\nb,acute,1\na,acute,2\na,flow,1\n"),
-        ("t.csv", "count,word,doc\n2,heart,b\n1,acute,b\n2,acute,a\n1,flow,a\n"),
-        ("t.csv", "b,heart,2\nb,flow,0\nb,acute,1\na,acute,2\na,flow,1\n"),
-    ],
-)
-def test_tables(name: str, content: str) -> None:
-    made = corpus(put(name, content))
-    assert sorted(map(sorted, table(made))) == [["acute", "acute", "flow"], ["acute", "heart", "heart"]]
-    assert made.values.documents == ["b", "a"] and made.N == 6 and made.name == "t"
-    assert (
-        made.vocabulary is not None
-        and made.vocabulary[0] == "heart"
-        and sorted(made.vocabulary) == sorted(["heart", "acute", "flow"])
-    )
-    assert made.meta["format"] == "tokens" and made.meta["path"] == name
-
-
-def test_small_corpora() -> None:
-    assert table(corpus(put("t.csv", "a,x,1\nb,y,2\n"))) == [["x"], ["y", "y"]]
-    assert table(corpus(put("t.csv", "a,x\nb,y\n"), header=False)) == [["x"], ["y"]]
-    one = corpus(put("t.csv", "a,x\n"))
-    assert table(one) == [["x"]] and one.vocabulary == ["x"] and one.values.documents == ["a"]
+def test_a_part_of_a_table_is_held_out() -> None:
     held = corpus(put("t.csv", TABLE), heldout=0.5, split_seed=3).values
     assert sorted(held.documents + held.heldout.documents) == ["a", "b"] and held.heldout.observed.sum() == 2
-
-
-def test_tokens_keep_the_order_of_the_rows() -> None:
-    made = corpus(put("t.csv", TABLE))
-    assert table(made) == [["heart", "acute", "heart"], ["acute", "flow", "acute"]]
-    assert made.vocabulary == ["heart", "acute", "flow"]
-    few = corpus(put("t.csv", "b,heart\na,lung\nb,acute\n"), N=1)
-    assert table(few) == [["heart", "acute"]] and few.vocabulary == ["heart", "acute"]
-    with pytest.raises(DataError, match=r"^N=3: expected a whole number from 1 to 2, the documents of t.csv, or null"):
-        corpus("t.csv", N=3)
-
-
-def test_columns_of_tables() -> None:
-    put("t.csv", "id,text,lemma,times\n7,b,heart,2\n8,a,flow,1\n")
-    for columns in (["text", "lemma", "times"], [2, 3, 4], ["text", -2, "times"]):
-        assert table(corpus("t.csv", columns=columns)) == [["heart", "heart"], ["flow"]]
-    assert table(corpus("t.csv", columns=["text", "lemma"])) == [["heart"], ["flow"]]
-    for name in ("id", "nan"):
-        put("n.csv", f"1,{name}\n2,{name}\n")
-        assert corpus("n.csv", header=False).vocabulary == [name]
 
 
 @pytest.mark.parametrize(("name", "usual"), [("t.csv", ","), ("t.tsv", "\t"), ("t.words", ",")])
@@ -129,26 +76,6 @@ def test_tokens_in_other_tables() -> None:
         assert made.values.documents == ["a", "b"] and made.values.tokens.words.tolist() == [0, 0, 1, 1, 1, 2]
     with pytest.raises(DataError, match=r"^data.separator=semicolon: expected auto: t.xlsx is no table in a text file"):
         corpus("t.xlsx", separator="semicolon")
-
-
-def test_what_is_no_column_of_texts() -> None:
-    put("t.csv", "doc;word;count\nb;heart;2\na;flow;1\n")
-    with pytest.raises(DataError, match=r"^t.csv: one column, and a semicolon as often in each row; expected data.sep"):
-        corpus("t.csv", separator="comma")
-    put("t.txt", "doc;word;count\nb;heart;2\na;flow;1\n")
-    with pytest.raises(DataError, match=r"^t.txt: the first rows may be cells of a table or texts with semicolons"):
-        corpus("t.txt")
-    assert corpus("t.txt", columns=["doc", "word", "count"]).values.documents == ["b", "a"]
-    assert "no document has two words, so nothing shows which words share a topic" in corpus("t.csv", columns=[2]).notes
-    # a comma in each line is none between cells
-    assert corpus(put("c.txt", "the heart, as it is\na flow, and no words\n")).meta["format"] == "text"
-
-
-def test_a_table_with_a_vocabulary() -> None:
-    made = corpus(put("t.csv", TABLE), vocabulary="v.txt")
-    assert made.vocabulary == WORDS and table(made) == [["heart", "acute", "heart"], ["acute", "flow", "acute"]]
-    with pytest.raises(DataError, match=r"^t.csv: row 2, column 2: 'liver'; expected a word of v.txt"):
-        corpus(put("t.csv", "b,heart\nb,liver\n"), vocabulary="v.txt")
 
 
 # counts
@@ -192,23 +119,6 @@ def test_counts(name: str, content: Any) -> None:
     assert sorted(Path().iterdir()) == before
 
 
-def test_words_without_a_vocabulary() -> None:
-    assert corpus(put("c.ldac", LDAC)).vocabulary == ["0", "1", "2", "3"]
-    assert corpus(put("c.txt", UCI)).vocabulary == ["1", "2", "3", "4"]
-    assert corpus("c.txt", min_documents=1).vocabulary == ["1", "3", "4"]
-    assert corpus(put("one.ldac", "1 0:1\n")).N == 1
-
-
-def test_words_with_large_numbers() -> None:
-    message = r"^c.ldac: word 9999999999; expected at most 10000000 words without data.vocabulary"
-    with pytest.raises(DataError, match=message):
-        corpus(put("c.ldac", "1 9999999999:1\n"))
-    with pytest.raises(DataError, match=r"^c.txt: word 20000000; expected at most 10000000 words without"):
-        corpus(put("c.txt", "1\n20000000\n1\n1 1 1\n"))
-    with pytest.raises(DataError, match=r"^c.txt: row 1: 2000000000 documents; expected at most \d+, for"):
-        corpus(put("c.txt", "2000000000\n2\n1\n1 1 1\n"))
-
-
 def test_a_bag_of_words_is_parsed_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bag_of_words, "CHUNK", 12)
     assert np.array_equal(bag_of_words.parse(put("c.txt", UCI)).toarray(), COUNTS)
@@ -238,17 +148,9 @@ def test_faults_of_sparse_counts() -> None:
 REVIEWS = 'id,title,text\n1,one,"The heart, as it is, beats"\n2,two,"A flow of words of the heart"\n'
 
 
-def test_the_column_of_texts_is_found() -> None:
-    made = corpus(put("t.csv", REVIEWS), stop_words="none")
-    assert table(made)[0] == ["as", "beats", "heart", "is", "it", "the"] and made.values.tokens.J == 2
-    assert made.notes == [
-        "t.csv: words of one character are left out: 1 of 13, a (data.min_length=1 keeps them)",
-        "t.csv: column text is read as texts, a document a row (data.columns chooses another)",
-    ]
-    assert made.values.documents == ["1", "2"]
-    assert table(corpus("t.csv", columns=[3], stop_words="none")) == table(made)
-    pd.read_csv("t.csv").to_parquet("t.parquet")
-    assert table(corpus("t.parquet", stop_words="none")) == table(made)
+def test_the_column_of_texts_of_other_tables() -> None:
+    pd.read_csv(put("t.csv", REVIEWS)).to_parquet("t.parquet")
+    assert table(corpus("t.parquet", stop_words="none")) == table(corpus("t.csv", stop_words="none"))
     with pytest.raises(DataError, match=r"^t.csv: columns of texts: 2, 3; expected data.columns=\[2\], the one that"):
         corpus(put("t.csv", "a,the heart is one,the flow is two\n" * 3))
 
@@ -307,25 +209,10 @@ def test_words_of_texts(text: str, words: list[str]) -> None:
     assert Words()(text) == words
 
 
-def test_words_that_are_left_out_are_said() -> None:
+def test_new_documents_have_their_words_as_the_data_have_them() -> None:
     lines = ["\U0001f34e が \U0001f34c", "犬 猫 x", "b", "", "犬 動物"]
     made = corpus(put("t.txt", "\n".join(lines)), stop_words="none")
-    assert made.vocabulary == ["動物", "犬", "猫", "\U0001f34c", "\U0001f34e"]
-    assert made.notes == [
-        "t.txt: words of one character are left out: 3 of 9, が, x, b (data.min_length=1 keeps them)",
-        "documents without a word: 2 of 5 (3, 4); they have no topic",
-    ]
-    assert corpus("t.txt", stop_words="none", min_length=1).notes == [
-        "documents without a word: 1 of 5 (4); they have no topic"
-    ]
-    assert corpus("t.txt", stop_words="none", min_length=2).vocabulary == ["動物"]
     assert from_object(lines, "documents").notes == [note.replace("t.txt", "data") for note in made.notes]
-    for bad in (0, 1.5, True, "two"):
-        with pytest.raises(DataError, match=r"^data.min_length=.*: expected auto, or a whole number, at least 1"):
-            corpus("t.txt", min_length=bad)
-    with pytest.raises(DataError, match=r"^data.min_length=1: expected auto: the words of t.csv are given"):
-        corpus(put("t.csv", TABLE), min_length=1)
-    # new documents have their words as the data have them
     assert known_words(made, ["犬 \U0001f34c が"]).tokens.words.tolist() == [1, 3]
     single = corpus("t.txt", stop_words="none", min_length=1)
     assert len(known_words(single, ["犬 x が"]).tokens.words) == 3
@@ -347,46 +234,10 @@ def test_texts_without_spaces_are_noted(words: list[str], language: str) -> None
     assert any(language in note for note in from_object(["".join(each) for each in drawn], "documents").notes)
 
 
-@pytest.mark.parametrize(
-    ("content", "names"),
-    [
-        ("doc,text\nx1,the heart is a heart\nx2,the flow is a flow\n", ["x1", "x2"]),
-        ("text,ID\nthe heart is a heart,7\nthe flow is a flow,9\n", ["7", "9"]),
-        (",text\nfirst,the heart is a heart\nlast,the flow is a flow\n", ["first", "last"]),
-        ("doc,text\nx1,the heart is a heart\nx1,the flow is a flow\n", None),
-        ("group,text\nx1,the heart is a heart\nx2,the flow is a flow\n", None),
-    ],
-)
-def test_texts_have_the_names_of_their_rows(content: str, names: list[str] | None) -> None:
-    made = corpus(put("t.csv", content))
-    assert made.values.documents == names and made.values.tokens.J == 2
-    assert corpus("t.csv", N=1).values.documents == (None if names is None else names[:1])
-
-
-def test_a_document_a_line() -> None:
-    made = corpus(put("t.txt", TEXT), stop_words="none")
-    assert made.vocabulary == ["acute", "flow", "heart", "is", "the"] and made.values.documents is None
-    assert table(made) == [["acute", "heart", "heart"], ["acute"] * 3 + ["flow"], [], ["heart", "is", "the"]]
-    assert made.meta["documents"]["empty"] == 1 and made.meta["format"] == "text"
-    few = corpus("t.txt", stop_words="english", N=2, min_documents=2)
-    assert table(few) == [["acute"], ["acute"] * 3]
-    assert corpus(put("t.txt.gz", TEXT), N=1).vocabulary == ["acute", "heart"]
-
-
-def test_encodings() -> None:
-    for encoding in ("latin-1", "utf-16", "UTF-8"):
-        made = corpus(put("t.txt", "Größe größe\nweiß\n".encode(encoding)), encoding=encoding)
-        assert made.vocabulary == ["größe", "weiß"]
-    for encoding in ("utf-9", "hex", 8, "", "punycode\0"):
-        with pytest.raises(DataError, match=r"^data.encoding=.*: expected the name of an encoding of text"):
-            corpus("t.txt", encoding=encoding)  # type: ignore[arg-type]
+def test_the_encoding_of_a_vocabulary() -> None:
     put("w.txt", "größe\n".encode("latin-1"))
     table = corpus(put("t.csv", "1,größe\n".encode("latin-1")), vocabulary="w.txt", encoding="latin-1")
     assert table.vocabulary == ["größe"]
-    with pytest.raises(DataError, match=r"^t.txt: row 1: byte 0x00; expected text in utf-8 \(data.encoding\)"):
-        corpus(put("t.txt", "ab cd".encode("utf-16-le")))
-    with pytest.raises(DataError, match=r"^t.txt: row 2: byte 0xdf; expected UTF-8 text \(data.encoding=latin-1"):
-        corpus(put("t.txt", "gross\nweiß\n".encode("latin-1")))
 
 
 def test_a_folder_of_texts() -> None:
@@ -441,16 +292,7 @@ def test_formats_are_told(content: str, format: str) -> None:
     assert corpus_files._find_format(put("x", long), "utf-8") == format
 
 
-def test_a_format_that_cannot_be_told() -> None:
-    put("t.txt", TABLE.replace(",", "\t"))
-    with pytest.raises(
-        DataError, match=r"^t.txt: the first rows may be cells of a table or texts with tabs; expected d"
-    ):
-        corpus("t.txt")
-    assert corpus("t.txt", format="tokens").values.documents == ["b", "a"]
-    assert corpus("t.txt", format="text").values.tokens.J == 6
-    with pytest.raises(DataError, match=r"^t.mtx: unknown format '.mtx'; expected a table of document and word"):
-        corpus(put("t.mtx", "x"))
+def test_what_is_not_there() -> None:
     with pytest.raises(DataError, match=r"^none.csv: no such file; expected a table of document and word"):
         corpus("none.csv")
     Path("empty").mkdir()

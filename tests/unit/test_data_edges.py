@@ -46,38 +46,6 @@ def read(tmp_path: Path) -> Callable[..., Dataset]:
     return from_text
 
 
-@pytest.fixture
-def nodes(tmp_path: Path) -> str:
-    """A file of nodes a, b, z with their sides."""
-    (tmp_path / "nodes.csv").write_text("id,side\na,left\nb,right\nz,left\n")
-    return str(tmp_path / "nodes.csv")
-
-
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("e.csv", "a,b\nb,c\na,c\n"),
-        ("e.csv", "\ufeffa, b\r\n b ,c\r\na,c\r\n"),
-        ("e.csv", "source,target\na,b\nb,c\na,c"),
-        ("e.csv", "Source,Target,Type\na,b,x\nb,c,x\na,c,y\n"),
-        ("e.csv", "id,target,source\n1,a,b\n2,b,c\n3,c,a\n"),
-        ("e.csv.gz", '"a","b"\n"b","c"\na,c\n'),
-        ("e.tsv", "a\tb\nb\tc\na\tc\n"),
-        ("e.txt", "a\tb\nb\tc\na\tc\n"),
-        ("e.txt.gz", "# Nodes: 3\n# FromNodeId ToNodeId\na b\nb c\na c\n"),
-        ("out.abc", "% sym unweighted\n% 3 3 3\na b\nb  c\n a\tc \n"),
-        ("e.edges", "a b 1\nb c 2.5\na c 1e-3\n"),
-        ("e.txt", "a;b\nb;c\na;c\n"),
-        ("e", '"a" b\nb "c"\na  c\n'),
-        ("e.csv", "a,b\nb,a\nb,c\nc,c\na,c\na,c\n"),
-    ],
-)
-def test_formats_of_text_agree(read: Callable[..., Dataset], name: str, text: str) -> None:
-    graph = read(text, name)
-    assert pairs(graph) == {("a", "b"), ("b", "c"), ("a", "c")} and graph.kind.name == "graph"
-    assert sorted(graph.names or []) == ["a", "b", "c"] and graph.truth is None
-
-
 def test_parquet(tmp_path: Path) -> None:
     pd.DataFrame({"x": ["q"] * 3, "source": [1.0, 2.0, 1.0], "target": ["2", "3", "3"]}).to_parquet(
         tmp_path / "e.parquet"
@@ -136,83 +104,10 @@ def test_nodes_without_a_true_label(read: Callable[..., Dataset], tmp_path: Path
     assert "2 of 3 nodes have no attribute 'side'" in found.notes[-1]
 
 
-def test_gml_without_labels(read: Callable[..., Dataset]) -> None:
-    graph = read("graph [ node [ id 4 ] node [ id 7 ] edge [ source 4 target 7 ] ]", "g.gml")
-    assert graph.names == ["4", "7"] and graph.values.nnz == 2
-    assert read("graph [ node [ id 4 ] ]", "g.gml").values.nnz == 0
-
-
-def test_nodes_without_edges(read: Callable[..., Dataset], nodes: str) -> None:
-    graph = read("a,b\n", nodes=nodes, truth="side")
-    assert graph.names == ["a", "b", "z"] and graph.meta["isolated"] == 1
-    assert graph.truth is not None and graph.truth.tolist() == [0, 1, 0]
-    assert read("source,target\n", nodes=nodes).values.nnz == 0
-    assert read("# nothing yet\n", nodes=nodes).N == 3
-    # numbers from 0 or from 1 are the nodes themselves; others are followed by those without an edge
-    assert read("2,0\n", nodes=4).names == ["0", "1", "2", "3"]
-    assert read("2,4\n", nodes=4).names == ["1", "2", "3", "4"]
-    assert read("2,5\n", nodes=4).names == ["2", "5", "", ""]
-    assert read("b,a\n", nodes=3).names == ["b", "a", ""]
-    assert read("a,a\n", nodes=1).N == 1
-    Path(nodes).write_text("z\na\nb\n")
-    assert read("z,b\n", nodes=nodes).names == ["z", "a", "b"]
-    Path(nodes).write_text("airport,side\n3,x\n1,y\n")
-    assert read("1,3\n", nodes=nodes).names == ["3", "1"]
-    pd.DataFrame({"id": [3, 1], "side": ["x", "y"]}).to_parquet(f"{nodes}.parquet")
-    graph = read("1,3\n", nodes=f"{nodes}.parquet", truth=2)
+def test_nodes_of_a_parquet_file(read: Callable[..., Dataset], tmp_path: Path) -> None:
+    pd.DataFrame({"id": [3, 1], "side": ["x", "y"]}).to_parquet(tmp_path / "nodes.parquet")
+    graph = read("1,3\n", nodes=str(tmp_path / "nodes.parquet"), truth=2)
     assert graph.names == ["3", "1"] and graph.truth is not None and graph.truth.tolist() == [0, 1]
-
-
-def test_numbers_that_may_count_from_0_or_from_1_are_asked_about(read: Callable[..., Dataset]) -> None:
-    asked = (
-        r"^data.nodes=4: the nodes that .*e.csv names, 1 to 3, may be of 0 to 3 or of 1 to 4; expected data.base=0 or"
-    )
-    with pytest.raises(DataError, match=asked):
-        read("2,1\n1,3\n", nodes=4)
-    assert read("2,1\n1,3\n", nodes=4, base=0).names == ["0", "1", "2", "3"]
-    from_one = read("2,1\n1,3\n", nodes=4, base=1)
-    assert from_one.names == ["1", "2", "3", "4"] and pairs(from_one) == {("1", "2"), ("1", "3")}
-    # one of them alone fits
-    for base in (None, 1):
-        assert read("2,1\n1,3\n", nodes=3, base=base).names == ["1", "2", "3"]
-    for base in (None, 0):
-        assert read("2,0\n1,3\n", nodes=4, base=base).names == ["0", "1", "2", "3"]
-    # without an edge there is nothing to be read in two ways
-    assert read("source,target\n", nodes=2).names == ["0", "1"]
-    assert read("source,target\n", nodes=2, base=1).names == ["1", "2"]
-    # without data.nodes the nodes are those that end an edge
-    assert read("5,1\n1,3\n", base=0).names == read("5,1\n1,3\n", base=1).names == ["1", "3", "5"]
-
-
-def test_weights(read: Callable[..., Dataset]) -> None:
-    text = "p,q,w\na,b,.2\nb,a,.4\nb,c,.5\nc,d,0\n"
-    assert pairs(read(text, weights="w")) == {("a", "b"), ("b", "c")}
-    assert pairs(read(text, weights=3, threshold=0.5)) == {("a", "b")}
-    assert pairs(read(text, weights=-1, header="true")) == {("a", "b"), ("b", "c")}
-    assert pairs(read(text, weights=None, header="true")) == {("a", "b"), ("b", "c"), ("c", "d")}
-    # rows that are counted
-    assert pairs(read("a,b\nb,a\nb,c\n", threshold=1)) == {("a", "b")}
-    # a third column that is no number is no weight
-    assert read("a b x\nb c y\n", "e.txt").values.nnz == 4
-
-
-@pytest.mark.parametrize(
-    ("text", "header", "names"),
-    [
-        ("city,other\n1,2\n", "auto", ["1", "2"]),
-        ("from,to\nx,y\n", "auto", ["x", "y"]),
-        ("from,to\nto,y\n", "auto", ["to", "y"]),
-        ("city,other\nx,y\n", True, ["x", "y"]),
-        ("city,other\nx,y\n", "False", ["city", "other", "x", "y"]),
-        ("city,other,n\nx,y,3\n", "auto", ["x", "y"]),
-        ("city,other\na,b\nb,c\n", "auto", ["a", "b", "c"]),
-        ("u,v\nv,w\n", "auto", ["u", "v", "w"]),
-        ("source,target\n", False, ["source", "target"]),
-        ("a,b", "auto", ["a", "b"]),
-    ],
-)
-def test_names_of_columns(read: Callable[..., Dataset], text: str, header: Any, names: list[str]) -> None:
-    assert read(text, header=header).names == names
 
 
 @pytest.mark.parametrize("separator", [",", "\t", " ", ";"])

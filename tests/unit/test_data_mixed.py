@@ -85,37 +85,6 @@ def test_rules(tmp_path: Path, cells: list[Any], type: str, levels: tuple[str, .
     assert data.values[present, 0].tolist() == expected
 
 
-@pytest.mark.parametrize(
-    ("cells", "name", "why"),
-    [
-        (["kg"] * 4, "c", "column 1 ('c') is left out: every value is 'kg'"),
-        (["", "NA", "?"], "c", "column 1 ('c') is left out: it holds no value"),
-        ([3, "", 3], "c", "is left out: every value is '3'"),
-        ([17, 4, 9, 2], "id", "column 1 ('id') is left out: every value differs (data.types={id:categorical}"),
-        ([17, 4, 9, 2], "patient_id", "is left out: every value differs"),
-        ([1, 2, 3, 4], "rank", "column 1 ('rank') is left out: it counts the rows"),
-        ([0, 1, 2, 3], "c", "it counts the rows"),
-        ([1, 2, 3, 4, 1, 2, 3, 4, 5], "index", "it counts the rows from 1, again and again"),
-    ],
-)
-def test_what_is_left_out_is_said(tmp_path: Path, cells: list[Any], name: str, why: str) -> None:
-    data = column(tmp_path, cells, name)
-    assert data.columns == ["x"] and data.names is None
-    assert why in data.notes[0]
-
-
-def test_words_that_all_differ_name_the_items(tmp_path: Path) -> None:
-    data = column(tmp_path, ["Ann", "Bob", "Cy"])
-    assert data.names == ["Ann", "Bob", "Cy"] and data.columns == ["x"]
-    assert "every value differs: they are the names of the items" in data.notes[0]
-    # an item without a name is none of these
-    assert column(tmp_path, ["Ann", "", "Cy", "Di"]).names is None
-    assert column(tmp_path, ["Ann", "Bob", "Cy"], N=2).names is None
-    # asked for, they are data
-    assert types_of(column(tmp_path, ["Ann", "Bob", "Cy"], types={"c": "categorical"}))["c"] == "categorical"
-    assert types_of(column(tmp_path, [1, 2, 3], "id", columns=["id", "x"]))["id"] == "count"
-
-
 LONG = "a remark of some length that goes on and on, as remarks will do now and then"
 
 
@@ -184,15 +153,6 @@ def test_dates_are_left_out_or_days(tmp_path: Path, cells: list[str], days: list
     assert kind.reader_options(asked)["types"] == {"c": "date", "x": "real"}
 
 
-def test_the_order_of_day_and_month_may_be_said(tmp_path: Path) -> None:
-    for type, day in (("date_dmy", 18355), ("date_mdy", 18325)):
-        assert column(tmp_path, ["3/4/2020", "3/4/2020"], types={"c": type}).values[0, 0] == day
-
-
-def test_times_of_day_are_left_out(tmp_path: Path) -> None:
-    assert "is left out: it holds times of day, as '12:30'" in column(tmp_path, ["12:30", "9:15:00"]).notes[0]
-
-
 @pytest.mark.parametrize(
     ("cells", "values"),
     [
@@ -230,24 +190,6 @@ def test_columns_that_share_a_name_are_told_apart(tmp_path: Path) -> None:
         assert csv(tmp_path / "t.csv", kind, columns=["a.3"]).values.tolist() == [[0.5], [1.5], [4.5]]
         with pytest.raises(DataError, match=r"data.drop=a: .* 3 columns with that name; expected a.1, a.2, a.3"):
             csv(tmp_path / "t.csv", kind, drop=["a"])
-
-
-def test_few_words_and_numbers_that_repeat_are_categories(tmp_path: Path) -> None:
-    read = column(tmp_path, [1, 2, 3, "X"] * 5)
-    assert types_of(read)["c"] == "categorical" and read.types[0].levels == ("1", "2", "3", "X")
-    assert any("numbers and words, 4 different ones in 20 rows, are read as categories" in n for n in read.notes)
-    with pytest.raises(DataError, match="expected a number, as in 9 of 11 rows"):
-        column(tmp_path, ([1, 2, 3, "X"] * 3)[:-1])
-
-
-def test_an_id_that_repeats_is_left_out(tmp_path: Path) -> None:
-    path = tmp_path / "t.csv"
-    path.write_text("user_id,x\n17,1.5\n23,2.5\n17,3.75\n9,0.5\n")
-    read = csv(path, "mixed")
-    assert read.columns == ["x"]
-    said = "column 1 ('user_id') is left out: it is an id that repeats (17 stands in 2 rows); each row is one item"
-    assert said in read.notes[0]
-    assert csv(path, "mixed", types={"user_id": "categorical"}).columns == ["user_id", "x"]
 
 
 @pytest.mark.parametrize(
@@ -299,70 +241,6 @@ def write(folder: Path, text: str) -> Path:
     return path
 
 
-def test_all_columns_that_cannot_be_read_are_left_out_at_once(tmp_path: Path) -> None:
-    path = tmp_path / "t.csv"
-    path.write_text("born,a b,x,other\n1 m,5%,1.5,u\n2 kg,6 %,2.5,u\n3 m,7,4,v\n")
-    with pytest.raises(DataError, match=r"data.drop=\[other,born,2\] leaves all 2 unreadable columns out"):
-        csv(path, "mixed", drop=["other"])
-    assert csv(path, "mixed", drop=["other", "born", 2]).columns == ["x"]
-    with pytest.raises(DataError, match=r"data.columns=\[x\] reads the others"):
-        csv(path, "mixed", columns=["born", "x"])
-
-
-def test_missing_cells(tmp_path: Path) -> None:
-    forms = ["", " ", "NA", "N/A", "n/a", "NaN", "nan", "null", "NULL", "?", "-", ".", "<NA>", "#N/A"]
-    data = column(tmp_path, [*forms, "none", "some", "none"])
-    assert types_of(data)["c"] == "binary" and np.isnan(data.values[:, 0]).tolist() == [True] * len(forms) + [False] * 3
-    assert f"missing cells: c {len(forms)}" in data.notes[-1]
-    data = column(tmp_path, [-99, "-99.0", 1.5, "unknown", 2.5], missing=[-99, "unknown"])
-    assert np.isnan(data.values[:, 0]).tolist() == [True, True, False, True, False] and types_of(data)["c"] == "real"
-    assert types_of(column(tmp_path, [-99, 1.5, 2.5], missing=-99))["c"] == "real"
-    with pytest.raises(DataError, match=r"data.missing=\[\[1\]\]: expected the contents of missing cells"):
-        column(tmp_path, [1], missing=[[1]])
-
-
-@pytest.mark.parametrize(
-    ("cells", "type", "message"),
-    [
-        (["a", 2, 3], "real", r"row 2, column 1 \('c'\): 'a'; expected a number \(data.types\)"),
-        ([1, -2, 3], "count", r"row 3, column 1 \('c'\): '-2'; expected a whole number from 0 \(data.types\)"),
-        ([1, 2.5, 3], "count", r"row 3, column 1 \('c'\): '2.5'; expected a whole number from 0"),
-        ([1, 2, 3], "binary", r"column 1 \('c'\): 3 values \(1, 2, 3\); expected 2 \(data.types\)"),
-        (
-            ["low", "high", "low"],
-            "ordinal",
-            r"row 2, column 1 \('c'\): 'low'; expected numbers, whose order .*, or data.types={c:\[high,low\]}, in",
-        ),
-        (["low", "high", "mid"], ["low", "mid"], r"row 3, column 1 \('c'\): 'high'; expected one of low, mid \(data.t"),
-        (
-            ["low", "high", "mid"],
-            ["low", "low", "mid"],
-            "data.types.c=.*: expected one of binary, .*, or words in their",
-        ),
-        (["low", "high", "mid"], ["low"], r"data.types.c=.*or words in their order, such as \[low,high\]"),
-        (list(range(101)), "ordinal", r"column 1 \('c'\): 101 levels; expected 100 at most \(data.types\)"),
-        (
-            [1, 2, 3],
-            "number",
-            "data.types.c=number: expected one of binary, .*, ordinal, count, real, date, date_dmy, date_mdy, skip",
-        ),
-        (["3/4/2020", "5/6/2020"], "date", "row 2, .*: '3/4/2020'; expected a date that distinguishes day and month"),
-        (["13/4/2020", "5/16/2020"], "date", "'5/16/2020'; expected a day before the month, as in '13/4/2020'"),
-        (["2020-02-30"], "date", "'2020-02-30'; expected a day of the calendar"),
-        (["2020-02-03", "soon"], "date", "row 3, .*: 'soon'; expected a date"),
-        ([1.5, 2.5], "date", "row 2, .*: '1.5'; expected a date"),
-    ],
-)
-def test_types_that_a_column_does_not_fit(tmp_path: Path, cells: list[Any], type: str, message: str) -> None:
-    with pytest.raises(DataError, match=message):
-        column(tmp_path, cells, types={"c": type})
-
-
-def test_a_column_without_a_value_may_have_a_type() -> None:
-    data = from_object(pd.DataFrame({"a": [1.5, 2.5], "b": [None, None]}), "mixed", types={"b": "real"})
-    assert data.notes[0].startswith("data: columns are read as real: a (1.5 to 2.5), b (data.types=")
-
-
 @pytest.mark.parametrize("suffix", ["parquet", "feather"])
 def test_typed_tables(tmp_path: Path, suffix: str) -> None:
     rows = pd.DataFrame(
@@ -389,49 +267,6 @@ def test_typed_tables(tmp_path: Path, suffix: str) -> None:
         csv(path, "mixed")
     data = csv(path, "mixed", drop=["list"], types={"when": "date"})
     assert data.columns is not None and data.columns[-1] == "when" and set(data.values[:, -1]) == {18262}
-
-
-def test_arrays(tmp_path: Path) -> None:
-    np.save(tmp_path / "t.npy", np.array([[1.5, 0], [np.nan, 1], [2.5, 1]]))
-    data = csv(tmp_path / "t.npy", "mixed")
-    assert data.types is not None and [type.type for type in data.types] == ["real", "binary"]
-    assert "column 1 (1.5 to 2.5)" in data.notes[0]
-
-
-def test_tables_without_names(tmp_path: Path) -> None:
-    path = tmp_path / "t.csv"
-    path.write_text("5.1,3.5,setosa\n4.9,3,setosa\n6.1,2.9,versicolor\n")
-    data = csv(path, "mixed")
-    assert data.N == 3 and data.columns is None and data.values[0].tolist() == [5.1, 3.5, 0]
-    # years may be names of columns
-    path.write_text("land,2019,2020\na,1.5,2\nb,2.5,3\n")
-    with pytest.raises(DataError, match=r"row 1: 'land, 2019, 2020' may name the columns or be the first row of data"):
-        csv(path, "mixed")
-    assert csv(path, "mixed", header=True).names is None  # two words are binary
-    path.write_text("a,7\n1.5,2\n2.5,3\n")
-    with pytest.raises(DataError, match=r"row 1: 'a' next to numbers; expected only names or only numbers"):
-        csv(path, "mixed")
-
-
-def test_words_and_numbers_that_no_row_could_hold_are_names(tmp_path: Path) -> None:
-    """As in the decathlon: 100, long, poid, haut, 400, ..."""
-    path = tmp_path / "t.csv"
-    rows = "11.2,7.4,49\n10.9,7.1,48\n11.5,6.9,50\n"
-    path.write_text("100,long,400\n" + rows)
-    data = csv(path, "mixed")
-    assert data.N == 3 and list(data.columns or []) == ["100", "long", "400"]
-    assert "its words and its numbers, which lie outside what the rows below hold, are read as names" in data.notes[0]
-    assert csv(path, "mixed", header=False, types={2: "categorical"}).N == 4
-    for head in ("100,long,49", "100,long,49.5", "11,long,400"):
-        path.write_text(f"{head}\n{rows}")
-        with pytest.raises(DataError, match=r"row 1: 'long' next to numbers"):
-            csv(path, "mixed")
-
-
-def test_nothing_is_left(tmp_path: Path) -> None:
-    (tmp_path / "t.csv").write_text("a,b\nu,\nu,NA\n")
-    with pytest.raises(DataError, match=r"no column is left for the data \(column 1 \('a'\) is left out: every value"):
-        csv(tmp_path / "t.csv", "mixed")
 
 
 def test_a_large_table(tmp_path: Path) -> None:
@@ -602,20 +437,6 @@ def test_units_in_all_formats(tmp_path: Path, kind: str) -> None:
             "p",
         ]
         assert data.meta["units"] == {0: "cm"} and sum("are read as numbers" in note for note in data.notes) == 3
-
-
-@pytest.mark.parametrize(
-    "cells",
-    [
-        ["12A", "14B", "3C"],
-        ["10h", "2s", "3d", "4c"],
-        ["9 am", "10 pm", "8 am"],
-        ["3′45″", "4′05″", "3′59″"],
-        ["1st", "2nd", "3rd"],
-    ],
-)
-def test_letters_behind_numbers_that_are_no_units(tmp_path: Path, cells: list[str]) -> None:
-    assert types_of(column(tmp_path, cells * 4))["c"] == "categorical"
 
 
 def test_doses_are_categories_and_rooms_counts_as_without_their_unit(tmp_path: Path) -> None:

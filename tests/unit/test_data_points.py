@@ -198,12 +198,6 @@ def test_the_nearest_double_is_read(tmp_path: Path) -> None:
 # what is rejected
 
 
-def test_decimal_commas_in_tables_with_tabs(tmp_path: Path) -> None:
-    path = table(tmp_path, "x\ty\n1,5\t2\n", "p.tsv")
-    with pytest.raises(DataError, match=r"row 2, column 1 \('x'\): '1,5'; expected a number with a decimal point"):
-        files.csv(path, "points")
-
-
 def test_a_bad_cell_far_down_is_named(tmp_path: Path) -> None:
     """The parser works in blocks of a megabyte, and several at the same time."""
     path = table(tmp_path, "x,y\n" + "1.25,2.5\n" * 300_000 + "1,inf\n" + "1,2\n" * 300_000)
@@ -360,24 +354,6 @@ NAN = np.nan
 def read(tmp_path: Path, text: str, kind: str = "points", **options: object) -> Dataset:
     (tmp_path / "t.csv").write_text(text)
     return csv(tmp_path / "t.csv", kind, **options)
-
-
-def test_other_forms_are_said(tmp_path: Path) -> None:
-    text = "x,y\n1,-99\n0,unknown\n-99.0,1\n"
-    data = read(tmp_path, text, missing=[-99, "unknown"])
-    np.testing.assert_array_equal(data.values, [[1, NAN], [0, NAN], [NAN, 1]])
-    np.testing.assert_array_equal(read(tmp_path, text, "binary", missing=[-99, "unknown"]).values, data.values)
-    np.save(tmp_path / "x.npy", np.array([[1.0, -99.0], [0.0, 1.0]]))
-    for kind in ("points", "binary"):
-        found = csv(tmp_path / "x.npy", kind, missing=-99).values
-        np.testing.assert_array_equal(found, [[1, NAN], [0, 1]])
-    with pytest.raises(DataError, match=r"data.missing=x: expected null: tokens have no missing cells"):
-        read(tmp_path, "a\nb\n", "tokens", missing="x")
-
-
-def test_words_of_truth_beside_missing_cells(tmp_path: Path) -> None:
-    data = read(tmp_path, "x,y\nyes,no\n,TRUE\nfalse,-\n", "binary")
-    np.testing.assert_array_equal(data.values, [[1, 0], [NAN, 1], [0, NAN]])
 
 
 @pytest.mark.parametrize("cell", ["", " NA"])

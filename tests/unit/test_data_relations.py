@@ -1,5 +1,7 @@
 """Networks with directions, weights, layers, unknown pairs, two kinds of nodes and columns of nodes: what is read."""
 
+import gzip
+import json
 from collections.abc import Callable
 from dataclasses import fields
 from pathlib import Path
@@ -49,31 +51,7 @@ def ties(dataset: Dataset, layer: int = 0) -> dict[str, Any]:
     return shown | {names[i] + names[j]: None for i, j in relation.unknown.tolist()}
 
 
-LIST = "source,target,weight\na,b,1\na,b,2\nb,a,3\nb,c,0\na,c,\n"
-
-
-@pytest.mark.parametrize(
-    ("options", "expected"),
-    [
-        ({"directed": True, "values": "count"}, {"ab": 3, "ba": 3, "ac": None}),
-        ({"values": "count"}, {"ab": 6, "ac": None}),
-        ({"values": "real"}, {"ab": 2, "bc": 0, "ac": None}),
-        ({"directed": True, "values": "real"}, {"ab": 1.5, "ba": 3, "bc": 0, "ac": None}),
-        ({"values": "levels"}, {"ab": "1", "bc": "0", "ac": None}),
-        ({"values": "binary"}, {"ab": 1, "ac": None}),
-        ({"directed": True, "weights": None}, {"ab": 1, "ba": 1, "bc": 1, "ac": 1}),
-        ({"values": "count", "weights": None}, {"ab": 3, "bc": 1, "ac": 1}),
-    ],
-)
-def test_rows_of_a_pair_are_merged_by_the_form_of_their_values(read: Read, options: Any, expected: Any) -> None:
-    assert ties(read(LIST, **options)) == expected
-
-
-def test_an_edge_in_both_directions_with_one_value_is_one_edge(read: Read) -> None:
-    rows = "source,target,weight\na,b,2\nb,a,2\nb,c,5\nc,b,5\n"
-    assert ties(read(rows, values="count")) == {"ab": 2, "bc": 5}
-    assert ties(read(rows, values="real")) == {"ab": 2, "bc": 5}
-    assert "directions" not in "".join(read(rows).notes)
+def test_an_edge_of_a_matrix_in_both_directions_with_one_value_is_one_edge() -> None:
     matrix = pd.DataFrame([[0, 2, np.nan], [2, 0, 5], [np.nan, 5, 1]], index=list("abc"), columns=list("abc"))
     assert ties(from_object(matrix, "graph", values="count", loops=True)) == {"ab": 2, "bc": 5, "cc": 1, "ac": None}
 
@@ -97,18 +75,9 @@ def test_levels_of_no_edge(read: Read) -> None:
 
 
 def test_names_of_two_kinds_may_coincide(read: Read) -> None:
-    found = read("user,book,n\n2,1,3\n1,1,1\n1,x,2\n", bipartite=True, values="count")
-    assert found.names == ["1 (user)", "2", "1 (book)", "x"] and found.relations is not None
-    assert found.relations.sides is not None and found.relations.sides.tolist() == [0, 0, 1, 1]
-    assert found.relations.side_names == ("user", "book")
-    konect = "% bip unweighted\n1 1\n2 1\n"
-    assert read(konect, "out.x", bipartite=True).N == 3
-    assert ties(found) == {"1 (user)1 (book)": 1, "1 (user)x": 2, "21 (book)": 3}
-    Path("n.csv").write_text("id,side\na,l\nb,r\nc,l\nd,r\n")
-    found = read("b,a\na,d\n", nodes="n.csv", bipartite="side")
-    assert ties(found) == {"ab": 1, "ad": 1} and found.N == 4
-    with pytest.raises(DataError, match=r"an edge between 'a' and 'c', both of kind 'l'"):
-        read("a,c\n", nodes="n.csv", bipartite="side")
+    relations = read("user,book,n\n2,1,3\n1,1,1\n1,x,2\n", bipartite=True, values="count").relations
+    assert relations is not None and relations.sides is not None
+    assert relations.sides.tolist() == [0, 0, 1, 1] and relations.side_names == ("user", "book")
 
 
 def test_columns_of_nodes_and_the_nodes_that_are_kept(read: Read) -> None:
@@ -139,15 +108,72 @@ def test_graphs_of_pajek_and_graphviz(read: Read, name: str, text: str) -> None:
     assert recognise(name).data == "edges"
 
 
-def test_a_network_of_two_modes(read: Read) -> None:
-    found = read("*Vertices 5 2\n1 u\n3 x\n*Edges\n1 3\n1 4\n2 3\n2 5\n", "p.net", bipartite=True)
-    assert found.names == ["u", "2", "x", "4", "5"] and ties(found) == {"ux": 1, "u4": 1, "2x": 1, "25": 1}
+NAMED = '{"nodes": [{"name": "Ann B"}, {"name": "Bob"}, {"name": "3"}], "links": %s}'
+LINKS = (
+    '[{"source": 0, "target": 1, "weight": 2}, {"source": 1, "target": 2, "weight": 1}, '
+    '{"source": 2, "target": 1, "weight": 1}]'
+)
+
+
+@pytest.mark.parametrize("key", ["links", "edges"])
+def test_node_link_json_as_networkx_writes_it(read: Read, key: str) -> None:
+    graph = nx.DiGraph()
+    graph.add_node("Ann B", club=["a", "list"], team="x")
+    graph.add_edge("Ann B", "Bob", weight=2)
+    graph.add_edges_from([("Bob", 3), (3, "Bob")], weight=1)
+    found = read(json.dumps(nx.node_link_data(graph, edges=key)), "g.json", directed=True, values="count")
+    assert ties(found) == {"Ann BBob": 2, "Bob3": 1, "3Bob": 1}
+    assert recognise("g.json") == ("edges", "its lists of nodes and links")
+    assert "left out: directions, weights" in " ".join(read(Path("g.json").read_text(), "g.json").notes)
+    Path("g.json.gz").write_bytes(gzip.compress(Path("g.json").read_bytes()))
+    assert recognise("g.json.gz").data == "edges"
+    assert edges("g.json.gz", directed=True, values="count").names == found.names == ["Ann B", "Bob", "3"]
+
+
+def test_links_of_json_name_nodes_or_count_them_from_0(read: Read) -> None:
+    by_position = read(NAMED % LINKS, "g.json", directed=True, values="count")
+    by_name = LINKS
+    for end in ("source", "target"):
+        for position, name in enumerate(("Ann B", "Bob", "3")):
+            by_name = by_name.replace(f'"{end}": {position}', f'"{end}": "{name}"')
+    assert digest_of(read(NAMED % by_name, "h.json", directed=True, values="count")) == digest_of(by_position)
+    assert ties(by_position) == {"Ann BBob": 2, "Bob3": 1, "3Bob": 1}
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (NAMED % '[{"source": 0, "target": 3}]', "g.json: links: 1: 'target': '3'; expected a node"),
+        (NAMED % '[{"source": 0}]', "links: 1: 'target': none; expected a node"),
+        (NAMED % '[[0, 1]]', r"links: 1: '\[0, 1\]'; expected an object"),
+        (NAMED % '{"a": 1}', "'links': no list; expected a list of objects"),
+        ('{"nodes": [{"id": 1}]}', "no key 'links'; expected a list"),
+        ('{"edges": []}', "no key 'nodes'; expected a list"),
+        ('{"nodes": [], "links": []}', "no node; expected at least one"),
+        ('{"nodes": [{"id": 1}, {"id": 1}], "links": []}', "two nodes are called '1'"),
+        ('{"nodes": [{"id": 1}, ', "expected one object of JSON with nodes and links"),
+    ],
+)  # fmt: skip
+def test_node_link_json_that_is_no_network(read: Read, text: str, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        read(text, "g.json")
+
+
+def test_json_of_rows_stays_a_table(read: Read) -> None:
+    rows = [{"source": "a", "target": "b"}, {"source": "b", "target": "c"}]
+    assert read(json.dumps(rows), "e.json").names == ["a", "b", "c"]
+    Path("t.json").write_text("\n".join(json.dumps({"x": k, "links": k}) for k in range(5)))
+    assert recognise("t.json").data == "csv"
+
+
+def test_a_network_of_two_modes() -> None:
     graph = nx.Graph([("a", "x"), ("b", "x")])
     nx.set_node_attributes(graph, {"a": 1, "b": 1, "x": 0}, "bipartite")
     assert ties(from_object(graph, "graph", bipartite=True)) == {"xa": 1, "xb": 1}
 
 
-def test_matrices_in_files(read: Read) -> None:
+def test_matrices_in_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     ties_of = np.array([[0, 2, 0, 1], [0, 0, 0, 0], [0, 0, 3, 0], [1, 0, 1, 0]])
     np.save("a.npy", ties_of)
     scipy.sparse.save_npz("a.npz", scipy.sparse.csr_array(ties_of))
@@ -155,24 +181,8 @@ def test_matrices_in_files(read: Read) -> None:
     expected = from_object(ties_of, "graph", directed=True, values="count", loops=True)
     for name in ("a.npy", "a.npz", "a.mtx"):
         assert digest_of(edges(name, directed=True, values="count", loops=True)) == digest_of(expected)
-    named = ",a,b,c\na,0,1,2\nb,0,0,NA\nc,3,1,0\n"
-    assert ties(read(named, directed=True, values="count")) == {"ab": 1, "ac": 2, "ca": 3, "cb": 1, "bc": None}
+    Path("e.csv").write_text(",a,b,c\na,0,1,2\nb,0,0,NA\nc,3,1,0\n")
     assert recognise("e.csv") == ("edges", "its first row and column hold the same names")
-    found = read(",x,y\na,1,0\nb,,2\n", bipartite=True, matrix=True)
-    assert ties(found) == {"ax": 1, "by": 1}
-    found = read(",x,y\na,1,0\nb,,2\n", bipartite=True, matrix=True, values="count")
-    assert ties(found) == {"ax": 1, "by": 2, "bx": None}
-    for text, message in (
-        (named, r"row 3, column 4: nan; expected a number.* data.values=binary a missing one as an unknown pair"),
-        (",x,y\na,1,0\nb,1,2\n", "names of rows and of columns differ"),
-        (",a,b\na,1,q\nb,1,2\n", r"row 2, column 3: 'q'; expected a number"),
-    ):
-        with pytest.raises(DataError, match=message):
-            read(text, matrix=True)
-    counted = "\n".join([",".join(["", *"vwxyz"]), *(f"{i},0,1,0,0,2" for i in range(1, 6))])
-    assert read(counted).names == list("vwxyz")
-    square = "\n".join(" ".join("01"[abs(i - j) == 1] for j in range(5)) for i in range(5))
-    assert (read(square, "e.txt").N, read(square, "e.txt", matrix=False).N) == (5, 2)
 
 
 def test_a_call_that_uses_more_is_one_that_python_takes() -> None:
@@ -215,39 +225,6 @@ def test_objects_of_other_libraries() -> None:
     unknown = from_object(Graph(), "graph", unknown=[("c", "a"), ("c", "b")])
     assert ties(unknown) == {"ab": 1, "ac": None, "bc": None}
     assert "data: edges that data.unknown lists: 1; their pairs are unknown" in unknown.notes
-
-
-@pytest.mark.parametrize(
-    ("text", "name", "options", "message"),
-    [
-        (LIST, "e.csv", {"values": "odd"}, "data.values=odd: expected null, binary, count, real or levels"),
-        (
-            LIST,
-            "e.csv",
-            {"directed": True, "bipartite": True},
-            "data.directed=true: expected false with data.bipartite",
-        ),
-        (LIST, "e.csv", {"columns": ["x"]}, r"data.columns=\['x'\]: expected null, or columns of data.nodes=FILE"),
-        (LIST, "e.csv", {"layer": "kind"}, "data.layer=kind: e.csv has no such column"),
-        ("a b 1.5\nb c 1\n", "e.txt", {"values": "count"}, "e.txt: row 1, column 3: '1.5'; expected a whole number"),
-        (
-            "a b\nb c\n",
-            "e.txt",
-            {"values": "real"},
-            "data.values=real: e.txt: no weights; expected data.weights=COLUMN",
-        ),
-        ("a b\nb a\n", "e.txt", {"matrix": True}, "data.matrix=true: expected false: e.txt is no text of three"),
-        ("*Vertices 2\n1 a\n*Arcs\n1 3\n", "p.net", {}, "p.net: row 4: '3'; expected a node from 1 to 2"),
-        ("*Arcs\n", "p.net", {}, r"p.net: no node; expected \*Vertices"),
-        ("graph { a -- { b c } }", "g.gv", {}, r"g.gv: row 1: '\{'; expected a node: edges of groups"),
-        ("graph { a -- b", "g.gv", {}, "g.gv: row 1: an empty cell; expected a node, or }"),
-        ("graph { a -- b }", "g.gv", {"directed": True}, "data.directed=true: g.gv: its edges have no direction"),
-        ("%%MatrixMarket x\n", "a.mtx", {}, "a.mtx: not a readable .mtx file"),
-    ],
-)
-def test_what_is_no_such_network(read: Read, text: str, name: str, options: Any, message: str) -> None:
-    with pytest.raises(DataError, match=f"^{message}"):
-        read(text, name, **options)
 
 
 def test_small_networks_of_networkx_have_their_forms() -> None:

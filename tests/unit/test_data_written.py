@@ -33,46 +33,6 @@ def read(tmp_path: Path, text: str | bytes, kind: str = "points", name: str = "t
 
 
 @pytest.mark.parametrize(
-    ("text", "name", "rows", "note"),
-    [
-        ("x;y\n1;2\n3;4\n", "t.csv", [[1, 2], [3, 4]], "a semicolon ends a cell (data.separator)"),
-        (
-            "x;y\n1,5;2\n3;4,25\n",
-            "t.csv",
-            [[1.5, 2], [3, 4.25]],
-            "a semicolon ends a cell (data.separator) and numbers ",
-        ),
-        ("1,5;2,5\n3,5;4,5\n", "t.csv", [[1.5, 2.5], [3.5, 4.5]], "numbers have a decimal comma"),
-        ("x;y\n1.5;2\n3;4\n", "t.txt", [[1.5, 2], [3, 4]], "a semicolon"),
-        ("x\ty\n1.5\t2\n", "t.csv", [[1.5, 2]], "a tab ends a cell"),
-        ("x,y\n1.5,2\n", "t.tsv", [[1.5, 2]], "a comma ends a cell"),
-        ("x,y\n1.5,2\n", "t.txt", [[1.5, 2]], "a comma ends a cell"),
-        ("x y\n1.5  2\n", "t.txt", [[1.5, 2]], "a run of spaces ends a cell"),
-        ("1.5 2\n2.5 3\n", "t.csv", [[1.5, 2], [2.5, 3]], "a run of spaces"),
-        ("x|y\n1.5|2\n", "t.csv", [[1.5, 2]], "a vertical bar ends a cell"),
-        ("1.5,2\n2.5,3\n", "t.data", [[1.5, 2], [2.5, 3]], ""),
-        ("1.5 2\n2.5 3\n", "t", [[1.5, 2], [2.5, 3]], "a run of spaces"),
-        ("# made by hand\n# x and y\nx,y\n1.5,2\n", "t.csv", [[1.5, 2]], "rows that begin with # or % at the top: 2"),
-        ("# x,y\n1.5,2\n", "t.csv", [[1.5, 2]], ""),
-        ("sep=;\nx;y\n1,5;2\n", "t.csv", [[1.5, 2]], "decimal comma"),
-        ("\n\nx,y\n1.5,2\n", "t.csv", [[1.5, 2]], "rows without any cell at the top: 2"),
-        ("x,y\n1.5,2\n,\n , \r\n", "t.csv", [[1.5, 2]], "rows without any cell at the end: 2"),
-        ('"x" "y"\n"a b" 1.5 2\n"c" 2 3\n', "t.txt", [[1.5, 2], [2, 3]], "row 1 has one cell fewer than the others"),
-        ("x y\n1 1.5 2\n2 2 3\n", "t.tsv", [[1.5, 2], [2, 3]], "row 1 has one cell fewer than the others"),
-        ("x,y\na,1.5,2\nc,2,3\n", "t.csv", [[1.5, 2], [2, 3]], "row 1 has one cell fewer than the others"),
-        ("x,y,\n1.5,2,\n2,3,\n", "t.csv", [[1.5, 2], [2, 3]], "column 3 ('') has neither a name nor a value"),
-        ("x,,y\n1.5,,2\n", "t.csv", [[1.5, 2]], "column 2 ('') has neither a name nor a value"),
-    ],
-)
-def test_rows_tell_how_they_are_written(
-    tmp_path: Path, text: str, name: str, rows: list[list[float]], note: str
-) -> None:
-    data = read(tmp_path, text, name=name)
-    assert data.values.tolist() == rows
-    assert note in " ".join(data.notes)
-
-
-@pytest.mark.parametrize(
     ("text", "separator"),
     [
         ("name x y\nann 1.5 2\nbob NA 3\n", "space"),
@@ -86,90 +46,6 @@ def test_rows_tell_how_they_are_written(
 )
 def test_spaces_separate_words_beside_a_column_of_numbers(text: str, separator: str) -> None:
     assert layout(text.encode(), "tab").separator == separator
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("x,y\n1,2,3\n1,2\n", "row 2: cells: 3; expected 2"),  # rows that differ among themselves
-        ("1,2\n1,2,3\n1,2,3\n", "row 2: cells: 3; expected 2"),  # a first row of numbers names nothing
-    ],
-)
-def test_what_is_no_table_of_named_rows(tmp_path: Path, text: str, said: str) -> None:
-    with pytest.raises(DataError, match=said):
-        read(tmp_path, text)
-
-
-def test_a_decimal_comma_in_wide_tables(tmp_path: Path) -> None:
-    rows = [[i + j / 4 for j in range(1500)] for i in range(2)]
-    text = "\n".join(";".join(f"{x:.2f}".replace(".", ",") for x in row) for row in rows)
-    assert read(tmp_path, text, header=False).values.tolist() == rows
-
-
-def test_separator_and_decimal_may_be_said(tmp_path: Path) -> None:
-    assert read(tmp_path, "1,5\n2,5\n", separator="tab", decimal="comma").values.tolist() == [[1.5], [2.5]]
-    assert read(tmp_path, "x\ty\n1,5\t2\n", name="t.tsv", decimal="comma").values.tolist() == [[1.5, 2]]
-    assert read(tmp_path, "a,b;c\n1,2\n3,4\n", separator="comma").columns == ["a", "b;c"]
-    with pytest.raises(DataError, match=r"row 2, column 1 \('x'\): '1,5'; expected .*; data.decimal=comma reads"):
-        read(tmp_path, "x\ty\n1,5\t2\n", name="t.tsv")
-    with pytest.raises(
-        DataError, match=r"data.separator=dash: expected one of auto, comma, semicolon, tab, pipe, space"
-    ):
-        read(tmp_path, "1\n", separator="dash")
-    with pytest.raises(DataError, match=r"data.decimal=dot: expected one of auto, point, comma"):
-        read(tmp_path, "1\n", decimal="dot")
-
-
-def test_a_cell_in_a_blank_column_far_down_is_named(tmp_path: Path) -> None:
-    text = "x,y,\n" + "1.5,2,\n" * 1500 + "1.5,2,9\n"
-    with pytest.raises(DataError, match=r"row 1502, column 3 \(''\): '9': the column has no name; expected data.drop"):
-        read(tmp_path, text)
-
-
-def test_text_in_other_encodings(tmp_path: Path) -> None:
-    for encoding, other in (("latin-1", "latin-1"), ("utf-16", "utf-16")):
-        data = "town\nKöln\nUlm\nKöln\n".encode(encoding)
-        with pytest.raises(DataError, match=rf"byte 0x\w\w; expected UTF-8 text \(data.encoding={other} may read it"):
-            read(tmp_path, data, "tokens", header=True)
-        assert read(tmp_path, data, "tokens", header=True, encoding=encoding).vocabulary == ["Köln", "Ulm"]
-    with pytest.raises(DataError, match=r"data.encoding=klingon: expected the name of an encoding"):
-        read(tmp_path, "a\n", encoding="klingon")
-
-
-@pytest.mark.parametrize(
-    ("text", "rows"),
-    [
-        ("a,b\nTrue,yes\nFALSE,No\n", [[1, 1], [0, 0]]),
-        ("a,b\n1,yes\n0.0, no \n", [[1, 1], [0, 0]]),
-        ("true,false\nfalse,true\n", [[1, 0], [0, 1]]),
-        ("y,n\n1,0\n", [[1, 0]]),
-    ],
-)
-def test_truth_values_are_binary(tmp_path: Path, text: str, rows: list[list[int]]) -> None:
-    assert read(tmp_path, text, "binary").values.tolist() == rows
-
-
-def test_truth_values_of_typed_tables(tmp_path: Path) -> None:
-    frame = pd.DataFrame({"a": [True, False], "b": ["yes", "no"]})
-    frame.to_parquet(tmp_path / "t.parquet")
-    frame.to_feather(tmp_path / "t.feather")
-    frame.to_excel(tmp_path / "t.xlsx", index=False)
-    for name in ("t.parquet", "t.feather", "t.xlsx"):
-        assert csv(tmp_path / name, "binary").values.tolist() == [[1, 1], [0, 0]]
-
-
-def test_the_first_row_with_another_value_is_named(tmp_path: Path) -> None:
-    with pytest.raises(DataError, match=r"row 3, column 2 \('b'\): 'maybe'; expected 0 or 1 .*model=mixed"):
-        read(tmp_path, "a,b\nyes,no\nno,maybe\nperhaps,no\n", "binary")
-
-
-@pytest.mark.parametrize(("cell", "value"), [("12%", 12), ("$5", 5), ("1,200.50", 1200.5), ("5 €", 5), ("(7)", -7)])
-def test_numbers_with_signs_are_converted(tmp_path: Path, cell: str, value: float) -> None:
-    data = read(tmp_path, f'x,y\n"{cell}",1\n')
-    assert data.values.tolist() == [[value, 1]]
-    assert data.notes[0].endswith(f"column 1 ('x'): cells such as '{cell}' are read as numbers, {value:g}")
-    with pytest.raises(DataError, match=r"row 2, column 1 \('x'\): .* expected a number (alone|with a decimal point)"):
-        read(tmp_path, f'x,y\n"{cell}",1\nsome,1\nmore,2\n')
 
 
 # feather and spreadsheets
@@ -383,68 +259,6 @@ def test_dev_stdin_is_answered_with_what_is_read() -> None:
         csv("/dev/stdin", "points")
 
 
-LINES = [f"p{i},{i}.25,{20 - i}.75\n" for i in range(12)]
-ROWS = "".join(LINES)
-X = [[i + 0.25, 20 - i + 0.75] for i in range(12)]
-
-
-@pytest.mark.parametrize(
-    ("text", "options", "names", "note"),
-    [
-        ("Survey of 2024,,\nplot,x,y\n" + ROWS, {}, ["x", "y"], "row 1: 'Survey of 2024' is left out as a title"),
-        ("Survey,,\nof 2024,,\nplot,x,y\n" + ROWS, {}, ["x", "y"], "row 2: 'of 2024' is left out as a title"),
-        ("A,survey,\nplot,x,y\n" + ROWS, {"skip": 1}, ["x", "y"], ""),
-        ("A survey\n\nplot,x,y\n" + ROWS, {"skip": 2}, ["x", "y"], ""),
-        ("plot,x,y\n" + ROWS + "Source: us\n", {"skip": [0, 1]}, ["x", "y"], ""),
-        ("A,survey\nplot,x,y\n" + ROWS + "Total,1,\nSource: us\n", {"skip": [1, 2]}, ["x", "y"], ""),
-        (
-            ",Size,Size\nplot,x,y\n" + ROWS,
-            {},
-            ["Size x", "Size y"],
-            "rows 1 and 2 name the columns together, as 'plot',",
-        ),
-        (",Size,\nplot,x,y\n" + ROWS, {}, ["Size x", "Size y"], "(data.header=true takes the first alone)"),
-        ("plot,x,y\n,cm,kg\n" + ROWS, {}, ["x cm", "y kg"], "rows 1 and 2"),
-        ("T,,\n,Size,Size\nplot,x,y\n" + ROWS, {}, ["Size x", "Size y"], "rows 2 and 3 name the columns together"),
-        ("T,,\n,Size,Size\nplot,x,y\n" + ROWS, {"skip": 1, "header": 2}, ["Size x", "Size y"], "rows 2 and 3 name"),
-        (",A,B\n,u,v\n,,\n" + ROWS, {}, ["A u", "B v"], "rows 1 and 2"),
-    ],
-)
-def test_titles_two_rows_of_names_and_footnotes(
-    tmp_path: Path, text: str, options: dict[str, Any], names: list[str], note: str
-) -> None:
-    for kind in ("mixed", "points"):
-        data = read(tmp_path, text, kind, **options)
-        assert data.values.tolist() == X and data.columns == names and data.names == [f"p{i}" for i in range(12)]
-        assert note in " ".join(data.notes)
-    book = openpyxl.Workbook()
-    cells = [line.split(",") for line in text.splitlines()]
-    for row in cells:
-        book.active.append([float(cell) if cell[:1].isdigit() else cell or None for cell in row])
-    book.save(tmp_path / "t.xlsx")
-    data = csv(tmp_path / "t.xlsx", "mixed", **options)
-    assert data.values.tolist() == X and data.columns == names and note in " ".join(data.notes)
-
-
-@pytest.mark.parametrize(
-    ("text", "options", "message"),
-    [
-        ("A survey\nplot,x,y\n" + ROWS, {}, r"row 2: cells: 3; expected 1, .*data.skip=1 leaves out all up to row 1"),
-        (
-            "plot,x,y\n" + ROWS + "Source\n",
-            {},
-            r"row 14: cells: 1; expected 3, .*\(data.skip=\[0,1\] leaves out the last",
-        ),
-        ("x\n1\n", {"skip": [1, 9]}, r"data.skip=\[1,9\]: expected fewer than 2 rows"),
-        ("x\n1\n", {"skip": -1}, r"data.skip=-1: expected a number of rows at the top, or \[TOP,BOTTOM\]"),
-        ("x\n1\n", {"header": 3}, "data.header=3: expected auto, true or false, or 2, which joins two rows of names"),
-    ],
-)
-def test_rows_that_are_no_data_are_named(tmp_path: Path, text: str, options: dict[str, Any], message: str) -> None:
-    with pytest.raises(DataError, match=message):
-        read(tmp_path, text, "mixed", **options)
-
-
 def test_a_last_row_of_sums_is_noted(tmp_path: Path) -> None:
     frame = pd.DataFrame({"shop": [f"s{i}" for i in range(9)], "x": [i + 0.5 for i in range(9)], "n": range(3, 21, 2)})
     frame.loc[9] = ["Total", frame["x"].sum(), frame["n"].sum()]
@@ -457,21 +271,3 @@ def test_a_last_row_of_sums_is_noted(tmp_path: Path) -> None:
         assert "is the sum of" not in " ".join(csv(tmp_path / "t.csv", kind, N=9).notes)
         assert "data.iloc[:-1] leaves it out" in " ".join(from_object(frame, kind).notes)
         assert "is the sum of" not in " ".join(from_object(frame.assign(n=4, x=0.0), "counts").notes)
-
-
-def test_a_first_row_of_short_numbers_is_data_with_a_note(tmp_path: Path) -> None:
-    rows = "".join(f"{i}.123,-{i}.456,{i}.789,0.321\n" for i in range(12))
-    for kind in ("mixed", "points"):
-        data = read(tmp_path, "0,-0.1,0,0.1\n" + rows, kind)
-        assert data.N == 13 and "row 1: '0, -0.1, 0, 0.1' is read as data (data.header=true reads" in " ".join(
-            data.notes
-        )
-        assert "is read as data" not in " ".join(read(tmp_path, rows, kind).notes)
-
-
-def test_a_blank_row_leaves_the_items_their_names(tmp_path: Path) -> None:
-    text = "".join(["plot,x,y\n", *LINES[:3], ",,\n", *LINES[3:]])
-    for kind in ("mixed", "points"):
-        for title in ("plot", ""):
-            data = read(tmp_path, text.replace("plot", title), kind)
-            assert data.names is not None and data.names[:5] == ["p0", "p1", "p2", "row 5", "p3"]

@@ -497,7 +497,7 @@ def test_refusals_name_the_key(model_class, options, message):
 
 @pytest.mark.parametrize("model_class", [Lines, Gaussian])
 def test_refusals_of_points(model_class):
-    for points in (np.empty((0, 2)), np.zeros(5), np.array([[1.0, math.nan]]), np.array([[1.0, 1e31]])):
+    for points in (np.empty((0, 2)), np.zeros(5), np.array([[1.0, math.inf]]), np.array([[1.0, 1e31]])):
         with pytest.raises(ValueError, match="x: "):
             model_class(points)
     with pytest.raises(ValueError, match=r"model.sigma1.*coordinates reach 1e\+13"):

@@ -49,12 +49,11 @@ static inline void score_mixed(const double *block, const int32_t *code, ptrdiff
 }
 
 /* Log density of the items of a tile (tiles.h) given drawn parameters: the log probability of each level, 0 of a
-   missing cell; log rate and rate of each column of counts; mean, root and log root of the precision of each real
-   column. */
-static inline void tile_mixed(const double *theta, ptrdiff_t C, ptrdiff_t levels, ptrdiff_t P, ptrdiff_t R,
-                       const double *x, double log_weight, double *out)
+   missing cell; log rate and rate of each column of counts. */
+static inline void tile_mixed(const double *theta, ptrdiff_t C, ptrdiff_t levels, ptrdiff_t P, const double *x,
+                              double log_weight, double *out)
 {
-    const double *rate = theta + levels, *real = rate + 2 * P;
+    const double *rate = theta + levels;
     for (ptrdiff_t t = 0; t < TILE; t++)
         out[t] = log_weight;
     for (ptrdiff_t c = 0; c < C; c++, x += TILE)
@@ -63,10 +62,5 @@ static inline void tile_mixed(const double *theta, ptrdiff_t C, ptrdiff_t levels
     for (ptrdiff_t p = 0; p < P; p++, x += TILE, rate += 2)
         for (ptrdiff_t t = 0; t < TILE; t++)
             out[t] += x[t] < 0.0 ? 0.0 : x[t] * rate[0] - rate[1];
-    for (ptrdiff_t d = 0; d < R; d++, x += TILE, real += 3)
-        for (ptrdiff_t t = 0; t < TILE; t++) {
-            const double e = (x[t] - real[0]) * real[1];
-            out[t] += e == e ? real[2] - 0.5 * e * e : 0.0;
-        }
 }
 #endif

@@ -64,8 +64,9 @@ class Entities(Answers):
     """The answers of kinds whose items are records of entities (`splitmerge_cli.data.dataset.Kind.answers`)."""
 
     describes_clusters = False
-    # most entities have a few records, however many records there are
-    unjudged, within = ("largest",), ""
+    # most entities have a few records, however many records there are; and whether one of two records is the original
+    # makes little difference to them, so that this share mixes slowly and is not part of any answer
+    unjudged, within = ("largest", "original"), ""
 
     @staticmethod
     def estimate(

@@ -23,16 +23,16 @@ The shares of errors come from a state, or are their prior's means. How often a 
 given records, the commonest value of each entity (docs/models/records.md).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import date, timedelta
-from functools import partial
+from functools import cache, partial
 from itertools import product
 from string import ascii_lowercase
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import roots_jacobi
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import gammaln, logsumexp, roots_jacobi, xlog1py, xlogy
 
 from splitmerge_cli.core.hyperpriors import Beta
 from splitmerge_cli.core.model import Model
@@ -215,11 +215,13 @@ def simulate_records(rng: Rng, given: Given) -> Codes:
     """Codes of the fields, int32 ``[N, F]``, none missing; a slip that no record shows has a code of its own."""
     data, options, z = given.data, given.options, given.labels
     F, tables = data.values.shape[1], _tables_of(data, options)
+    held = [getattr(options[key], "mean", options[key]) for key in ("distortion", "similar", "original")]
+    shares = np.concatenate((np.repeat(held[:2], F), np.full(F, 1.0 / F), [0.5], held[2:]))
     if given.parameters is not None:
-        theta, slip = np.reshape(given.parameters, -1)[: 2 * F].reshape(2, F)
-    else:
-        held = [getattr(options[key], "mean", options[key]) for key in ("distortion", "similar")]
-        theta, slip = np.repeat(np.array(held, dtype=np.float64), F).reshape(2, F)
+        of_model = np.reshape(given.parameters, -1)[: len(shares) if held[2] else 2 * F]
+        shares[: len(of_model)] = of_model
+    theta, slip, fault = shares[: 3 * F].reshape(3, F)
+    errors = _draw_errors(rng, z, given.K, theta, fault, *shares[3 * F :])
     out = np.empty((len(z), F), dtype=np.int32)
     for f in range(F):
         first, end = tables.begin[f : f + 2]
@@ -228,7 +230,7 @@ def simulate_records(rng: Rng, given: Given) -> Codes:
             common = _commonest(data.values[: given.known, f], given.evidence)
             phi = rng.dirichlet(options["frequencies"] + np.bincount(common, minlength=end - first))
         true = rng.choice(end - first, size=given.K, p=phi)[z]
-        distorted = rng.random(len(z)) < theta[f]
+        distorted = errors[:, f]
         slips = distorted & (rng.random(len(z)) < slip[f]) & (tables.norm[first] > 0.0)
         wrong = distorted & ~slips
         out[:, f] = true
@@ -237,6 +239,29 @@ def simulate_records(rng: Rng, given: Given) -> Codes:
         # one that no record shows is like no other
         out[slips, f] = np.where(near >= 0, near, end - first + np.arange(len(near)))
     return out
+
+
+def _draw_errors(
+    rng: Rng,
+    z: NDArray[np.int64],
+    K: int,
+    theta: NDArray[np.float64],
+    fault: NDArray[np.float64],
+    wrong: float,
+    original: float,
+) -> NDArray[np.bool_]:
+    """Which cells ``[N, F]`` are distorted: independently, or one in each `wrong` copy of an original."""
+    distorted = rng.random((len(z), len(theta))) < theta
+    sizes = np.bincount(z, minlength=K)
+    has_original = (rng.random(K) < original) & (sizes > 1) & (sizes <= MOST_COPIES)
+    is_wrong = has_original[z] & (rng.random(len(z)) < wrong)
+    # the first record of an entity, in a random order, is its original
+    order = rng.permutation(len(z))
+    is_wrong[order[np.unique(z[order], return_index=True)[1]]] = False
+    distorted[has_original[z]] = False
+    one = np.flatnonzero(is_wrong)
+    distorted[one, rng.choice(len(theta), size=len(one), p=fault / fault.sum())] = True
+    return distorted
 
 
 def _commonest(values: Codes, labels: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -259,6 +284,8 @@ def _draw_near(rng: Rng, tables: Prepared, y: NDArray[np.int64]) -> NDArray[np.i
 
 Values = float | NDArray[np.float64]
 """One value, or many."""
+MOST_COPIES = 16
+"""Records of an entity that may have an original."""
 NODES = 12
 """Values at which a beta prior is summed: exact for polynomials of degree 23."""
 
@@ -284,6 +311,39 @@ def probabilities(
     return distortion * psi + (1.0 - distortion) * np.eye(shares.shape[-1])
 
 
+class _Records(NamedTuple):
+    """What may have happened to the records of an entity: how many of them may be the original; the numbers of entities
+    that may have one and that have one, of copies by their errors, of single errors by field; and the key of each
+    field's probability."""
+
+    origins: int
+    counts: tuple[tuple[int, ...], ...]
+    keys: tuple[Any, ...]
+
+
+def _histories(own: tuple[int, ...], F: int, may_have_original: bool) -> Iterator[_Records]:
+    """All that may have happened to the records `own` of an entity: they have no original, or one of them is it and
+    each other one is a copy with no error, or with one in a field."""
+    several = int(may_have_original and 1 < len(own) <= MOST_COPIES)
+    yield _Records(1, ((several, 0), (0, 0), (0,) * F), ((own, None, ()),) * F)
+    for origin in own if several else ():
+        others = tuple(i for i in own if i != origin)
+        for kinds in product([None, *range(F)], repeat=len(others)):
+            copied = (len(kinds) - kinds.count(None), kinds.count(None))
+            of_field = [tuple(k == f for k in kinds) for f in range(F)]
+            yield _Records(
+                len(own),
+                ((1, 1), copied, tuple(kinds.count(f) for f in range(F))),
+                tuple((others, origin, each) for each in of_field),
+            )
+
+
+def _log_shares(counts: ArrayLike, prior: Sequence[float]) -> float:
+    """Log probability of a sequence of draws with these counts, by a Dirichlet prior of their shares."""
+    a, n = np.array(prior), np.array(counts)
+    return float(gammaln(a.sum()) - gammaln(a.sum() + n.sum()) + (gammaln(a + n) - gammaln(a)).sum())
+
+
 def records_log_weight(
     values: NDArray[np.int32],
     fields: Sequence[Any],
@@ -294,10 +354,14 @@ def records_log_weight(
     distortion: float | Beta,
     similar: float | Beta,
     frequencies: float = 0.0,
+    original: float | Beta = 0.0,
+    copies: float = 1.0,
     **compared: Any,
 ) -> Callable[[State], float]:
     """Log weight of a state: shares of distorted cells that have a beta prior are integrated out, and so is how often
-    each value is true, where it has a Dirichlet prior. `compared`: how values are, for `slips_of`."""
+    each value is true, where it has a Dirichlet prior. All that may have happened to the records is summed, where
+    entities may have originals; the shares of copies and of fields have the Dirichlet prior `copies`, or are equal
+    (infinite). `compared`: how values are, for `slips_of`."""
     tables = []
     for f, field in enumerate(fields):
         known = values[values[:, f] >= 0, f]
@@ -307,19 +371,52 @@ def records_log_weight(
         phi, a, b = (np.array([node[t][0] for node in grid]) for t in (2, 0, 1))
         by_node = probabilities(phi[:, None, :], slips, a[:, None, None], b[:, None, None])
         weight = np.array([u * v * w for (_, u), (_, v), (_, w) in grid])
-        tables.append((phi, by_node, weight))
+        psi = probabilities(phi[:, None, :], slips, 1.0, b[:, None, None])
+        tables.append((phi, by_node, psi, weight))
+    F = len(fields)
+
+    @cache
+    def at_nodes(f: int, own: tuple[int, ...], origin: int | None, errors: tuple[bool, ...]) -> NDArray[np.float64]:
+        """Probability of the cells of a field at each node."""
+        phi, P, psi, _weight = tables[f]
+        cells = values[list(own), f]
+        if origin is None:
+            return np.asarray((P[:, :, cells[cells >= 0]].prod(axis=2) * phi).sum(axis=1))
+        y = values[origin, f]
+        found = phi[:, y].copy() if y >= 0 else np.ones(len(phi))
+        for x, error in zip(cells, errors, strict=True):
+            if x >= 0:
+                found = found * (phi[:, x] if y < 0 else psi[:, y, x] if error else float(x == y))
+        return found
+
+    def log_of_shares(counts: NDArray[np.int64]) -> float:
+        entities, others = (counts[0], counts[1]), (counts[2:4], counts[4:])
+        with_one = [entities[1], entities[0] - entities[1]]
+        if isinstance(original, Beta):
+            total = _log_shares(with_one, (original.a, original.b))
+        else:
+            total = float(xlogy(with_one[0], original) + xlog1py(with_one[1], -original))
+        for each in others:
+            equal = -float(sum(each)) * np.log(len(each))
+            total += equal if np.isinf(copies) else _log_shares(each, [copies] * len(each))
+        return total
 
     def log_lik(z: NDArray[np.int64]) -> float:
         if sources is not None and len(set(zip(z.tolist(), sources.tolist(), strict=True))) < len(z):
             return -np.inf
-        total = 0.0
-        for f, (phi, P, weight) in enumerate(tables):
-            by_node = np.ones(len(weight))
-            for k in set(z.tolist()):
-                own = values[z == k, f]
-                by_node *= (P[:, :, own[own >= 0]].prod(axis=2) * phi).sum(axis=1)
-            total += float(np.log(weight @ by_node))
-        return total
+        clusters = [tuple(np.flatnonzero(z == k).tolist()) for k in sorted(set(z.tolist()))]
+        # without originals the fields are independent, and this is one term
+        terms = []
+        for histories in product(*(tuple(_histories(own, F, original != 0.0)) for own in clusters)):
+            counts = np.sum([np.concatenate(each.counts) for each in histories], axis=0)
+            term = log_of_shares(counts) - float(np.log([each.origins for each in histories]).sum())
+            for f in range(F):
+                by_node = tables[f][3]
+                for each in histories:
+                    by_node = by_node * at_nodes(f, *each.keys[f])
+                term += float(np.log(max(by_node.sum(), np.finfo(float).tiny)))
+            terms.append(term)
+        return float(logsumexp(terms))
 
     return mixture_log_weight(log_lik, concentration, prior)
 
@@ -363,8 +460,11 @@ def records_case(build: Callable[..., Model], size: int, seed: int, params: Mapp
         values[known, f] = np.unique(values[known, f], return_inverse=True)[1]
     another = partial(build, values, fields, sources, **options)
     read: dict[str, Any] = read_options("model", build.OPTIONS, options)  # type: ignore[attr-defined]
-    shares = {key: read[key] for key in ("distortion", "similar", "frequencies")}
+    shares = {key: read[key] for key in ("distortion", "similar", "original", "frequencies")}
     held = {key: getattr(share, "mean", share) for key, share in shares.items()} | {"frequencies": 0.0}
+    # shares of copies are resampled with any share of originals
+    if shares["original"]:
+        held["copies"] = np.inf
     compared = {key: options[key] for key in ("similarity", "strength")}
     weigh = partial(records_log_weight, values, fields, sources, prior=options["prior"], **compared)
     integrated = partial(weigh, **shares) if held != shares else None
@@ -378,6 +478,7 @@ CASES: dict[str, OwnCase] = {
             {},
             {"distortion": 0.2, "similar": 0.7, "frequencies": 0, "concentration": "gamma(2,1)"},
             {"sources": True},
+            {"original": 0},
         ],
     ),
 }

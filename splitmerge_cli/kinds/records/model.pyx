@@ -17,6 +17,17 @@ cluster is or is near to is (1 - lambda)^n, so that the sum runs over values nea
 there are. theta and lambda have beta priors and phi a Dirichlet prior: ``refresh`` draws true values, whether each cell
 is distorted and whether it is a slip, then theta, lambda and phi given these, and forgets the former.
 
+Originals: by the above, where half of the records have an error, a quarter of the pairs have two or more. A register
+may grow in another way: a record is right, and others repeat it with a slip. So of the entities of 2 to ``MOST_COPIES``
+records a share omega has an original, which is any one of the n records x_j, and the others have one error or none:
+
+    1/n sum_j prod_f phi(x_jf) prod_{i != j} Q(x_i | x_j)
+    Q(x | y) = (1 - kappa) prod_f [x_f = y_f] + kappa sum_f alpha_f psi(x_f | y_f) prod_{g != f} [x_g = y_g]
+
+kappa is the share of copies with an error, alpha says in which field it is. A cell that is missing in the copy is left
+out, and one that is missing in the original is drawn from phi. The likelihood of such an entity is omega times this
+plus (1 - omega) times the one above.
+
 Sources: an entity has one record of a source at most. Two lower the log likelihood of a cluster by so much that no
 state with such a pair is ever accepted; all numbers stay finite, so that every proposal has a density.
 
@@ -47,6 +58,8 @@ from splitmerge_cli.kinds.records.generated import simulate_records
 cdef enum:
     FEW = 8                             # values of a cluster that are looked up one by one
     OTHER = -1                          # true values that no value of a cluster is or is near
+    MOST_COPIES = 16                    # records of an entity that may have an original
+    STEPS = 9                           # of theta and lambda in a refresh
 
 # theta and lambda are this far from 0 and 1
 cdef double LEAST = 1e-9
@@ -81,6 +94,28 @@ cdef void draw_within(Rng rng, double a, double b, double *value) noexcept nogil
         value[0] = drawn
 
 
+cdef double draw_near(Rng rng, double a, double b, double width, double *value) noexcept nogil:
+    """Move a share by a normal step of its log odds, and return by how much Beta(a, b) and the step change the log
+    density."""
+    cdef double before = value[0], after
+    after = 1.0 / (1.0 + (1.0 - before) / before * exp(-width * rng.draw_normal()))
+    if not LEAST <= after <= 1.0 - LEAST:
+        return -INFINITY
+    value[0] = after
+    return a * log(after / before) + b * log((1.0 - after) / (1.0 - before))
+
+
+cdef void draw_shares(Rng rng, const double *counts, Py_ssize_t m, double *shares) noexcept nogil:
+    """Draw m shares, uniform ones before these counts."""
+    cdef Py_ssize_t t
+    cdef double total = 0.0
+    for t in range(m):
+        shares[t] = max(exp(rng.draw_log_gamma(1.0 + counts[t])), LEAST_VALUE)
+        total += shares[t]
+    for t in range(m):
+        shares[t] /= total
+
+
 cdef class Records(Model):
     """Entities whose records have distorted cells. `values`: codes of each field's values from 0, -1 where missing, int
     of shape (N, F); every value occurs. `fields`: for each its ``type`` and ``levels``, the words that the codes stand
@@ -99,6 +134,8 @@ cdef class Records(Model):
                     "or beta(a,b): resampled for each field", may_be_zero=False),
         ShareOrBeta("similar", "beta(1,1)", "share of distorted cells that are similar to the true value: a number "
                     "between 0 and 1, or beta(a,b): resampled for each field", may_be_zero=False),
+        ShareOrBeta("original", "beta(1,1)", "share of the entities of several records of which one is right and the "
+                    "others are copies with one error or none: a number below 1, or beta(a,b): resampled; 0: none"),
         Choice("similarity", "edit", "how words are compared: edit (letters typed wrong) or jaro_winkler",
                choices=SIMILARITIES),
         Positive("strength", 2.0, "weight of a similar value: exp(-strength x distance), one edit being 1"),
@@ -126,19 +163,26 @@ cdef class Records(Model):
     cdef double theta_a, theta_b        # their beta priors; 0 where they are fixed
     cdef double lam_a, lam_b
     cdef double weight_of_value         # Dirichlet prior of phi; 0 where it is the share of the cells
+    cdef readonly double original       # omega; 0: no entity has an original
+    cdef double original_a, original_b  # its beta prior; 0 where it is fixed
+    cdef double copied_wrong            # kappa, with a uniform prior
+    cdef double *fault                  # [F] alpha, with a uniform prior
     cdef double *below                  # [U] sum of phi over the values of the field up to each
     cdef int64_t *drawn                 # [U] true values and wrong ones that were drawn from phi
+    cdef double *ratio                  # [U] R_x - 1 of a lone cell, while theta is drawn
     cdef int32_t *lone                  # [U] cells that are the only ones of their clusters, while all are drawn
     cdef const int64_t *known           # [F] known cells
     # -- what follows from them
+    cdef double *log_phi                # [U]
     cdef double *log_base               # [U] log (theta phi)
     cdef double *same                   # [U] P(x | x) / (theta phi(x))
     cdef double *alone                  # [U] log likelihood of a lone value
     cdef double *far                    # [F] P(x | y) / (theta phi(x)) of y far from x
     cdef double *most                   # [U] log of the largest factor of a record with this value, or of 1 / `far`
     # -- clusters
-    cdef int32_t *head                  # [cap, F] first cell; -1 none
-    cdef double *of_field               # [cap, F] log likelihood of a field, where is_valid[k]
+    cdef Py_ssize_t W                   # lists of a cluster: F of values, and of its records where it may have an original
+    cdef int32_t *head                  # [cap, W] first cell; -1 none
+    cdef double *of_field               # [cap, W] log likelihood of a field, of the entity last, where is_valid[k]
     cdef int32_t *records_of            # [cap, S] records of each source
     cdef cell_t *cell
     cdef int32_t free_cell              # first of the free cells, linked by `after`
@@ -149,6 +193,9 @@ cdef class Records(Model):
     cdef int32_t *n
     cdef int32_t *truth
     cdef double *weight
+    cdef int32_t *member                # [MOST_COPIES + 1] records of an entity, with what each weighs as its original
+    cdef double *as_original
+    cdef double *error                  # [F] weight of each field for the one error of a copy
     cdef int32_t *marked                # [U] records of the cluster that have a value, while it is looked at
     cdef int32_t *seen                  # [U] the look at which a true value was counted
     cdef int32_t look
@@ -177,12 +224,20 @@ cdef class Records(Model):
         if isinstance(given["similar"], Beta):
             self.lam_a, self.lam_b = given["similar"].a, given["similar"].b
         self.theta, self.lam = self.memory.doubles(self.F), self.memory.doubles(self.F)
-        self.far = self.memory.doubles(self.F)
+        self.far, self.fault, self.error = (self.memory.doubles(self.F), self.memory.doubles(self.F),
+                                            self.memory.doubles(self.F))
+        if isinstance(given["original"], Beta):
+            self.original_a, self.original_b = given["original"].a, given["original"].b
+        self.original = getattr(given["original"], "mean", given["original"])
+        self.W = self.F + (self.original > 0.0)
+        self.member, self.as_original = self.memory.ints(MOST_COPIES + 1), self.memory.doubles(MOST_COPIES + 1)
+        self.copied_wrong = 0.5
         self.log_base, self.same, self.alone = (self.memory.doubles(U), self.memory.doubles(U), self.memory.doubles(U))
-        self.most = self.memory.doubles(U)
+        self.most, self.log_phi, self.ratio = self.memory.doubles(U), self.memory.doubles(U), self.memory.doubles(U)
         for f in range(self.F):
             self.theta[f] = getattr(given["distortion"], "mean", given["distortion"])
             self.lam[f] = getattr(given["similar"], "mean", given["similar"])
+            self.fault[f] = 1.0 / self.F
             most = max(most, self.begin[f + 1] - self.begin[f])
         self.x, self.n, self.truth = self.memory.ints(most + 1), self.memory.ints(most + 1), self.memory.ints(most + 2)
         self.weight = self.memory.doubles(most + 2)
@@ -217,7 +272,7 @@ cdef class Records(Model):
 
     @classmethod
     def most_parameters(cls, data):
-        return 2 * data.values.shape[1]
+        return 3 * data.values.shape[1] + 2
 
     @property
     def why_not_added(self):
@@ -244,6 +299,7 @@ cdef class Records(Model):
             far = self.far[f] = 1.0 - self.lam[f] if self.norm[self.begin[f]] > 0.0 else 1.0
             for u in range(self.begin[f], self.begin[f + 1]):
                 self.log_base[u] = log(theta * self.phi[u])
+                self.log_phi[u] = log(self.phi[u])
                 self.same[u] = (1.0 - theta) / (theta * self.phi[u]) + far
                 self.most[u] = max(log1p(max((1.0 - theta) / theta, 1.0) / self.phi[u]), -log(far))
                 below += self.phi[u]
@@ -254,10 +310,10 @@ cdef class Records(Model):
 
     # -- statistics: the values of each field, ascending, with the number of records that have each
     cdef int grow(self, Py_ssize_t cap) except -1:
-        cdef Py_ssize_t old = self.cap, width = self.F * cap
-        self.head = <int32_t *> self.memory.larger(self.head, 4 * self.F * old, 4 * width)
-        memset(self.head + self.F * old, 255, 4 * (width - self.F * old))
-        self.of_field = <double *> self.memory.larger(self.of_field, 8 * self.F * old, 8 * width)
+        cdef Py_ssize_t old = self.cap, width = self.W * cap
+        self.head = <int32_t *> self.memory.larger(self.head, 4 * self.W * old, 4 * width)
+        memset(self.head + self.W * old, 255, 4 * (width - self.W * old))
+        self.of_field = <double *> self.memory.larger(self.of_field, 8 * self.W * old, 8 * width)
         self.records_of = <int32_t *> self.memory.larger(self.records_of, 4 * self.S * old, 4 * self.S * cap)
         return 0
 
@@ -302,20 +358,22 @@ cdef class Records(Model):
     cdef void clear(self, Py_ssize_t k) noexcept nogil:
         cdef Py_ssize_t f
         cdef int32_t c, after
-        for f in range(self.F):
-            c = self.head[k * self.F + f]
+        for f in range(self.W):
+            c = self.head[k * self.W + f]
             while c >= 0:
                 after = self.cell[c].after
                 self.cell[c].after, self.free_cell = self.free_cell, c
                 c = after
-            self.head[k * self.F + f] = -1
+            self.head[k * self.W + f] = -1
         memset(self.records_of + k * self.S, 0, 4 * self.S)
 
     cdef void tell(self, Py_ssize_t i, Py_ssize_t k, int sign) noexcept nogil:
         cdef Py_ssize_t f
         for f in range(self.F):
             if self.value[i * self.F + f] >= 0:
-                self.count_value(self.head + k * self.F + f, self.value[i * self.F + f], sign)
+                self.count_value(self.head + k * self.W + f, self.value[i * self.F + f], sign)
+        if self.W > self.F:
+            self.count_value(self.head + k * self.W + self.F, <int32_t> i, sign)
         if self.S:
             self.records_of[k * self.S + self.source[i]] += sign
 
@@ -324,15 +382,15 @@ cdef class Records(Model):
             return
         self.clear(dst)
         self.absorb(dst, src, 1)
-        memcpy(self.of_field + dst * self.F, self.of_field + src * self.F, 8 * self.F)
+        memcpy(self.of_field + dst * self.W, self.of_field + src * self.W, 8 * self.W)
 
     cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src, int sign) noexcept nogil:
         cdef Py_ssize_t f, s
         cdef int32_t c
-        for f in range(self.F):
-            c = self.head[src * self.F + f]
+        for f in range(self.W):
+            c = self.head[src * self.W + f]
             while c >= 0:
-                self.count_value(self.head + dst * self.F + f, self.cell[c].value, sign * self.cell[c].count)
+                self.count_value(self.head + dst * self.W + f, self.cell[c].value, sign * self.cell[c].count)
                 c = self.cell[c].after
         for s in range(self.S):
             self.records_of[dst * self.S + s] += sign * self.records_of[src * self.S + s]
@@ -341,7 +399,7 @@ cdef class Records(Model):
     cdef Py_ssize_t gather(self, Py_ssize_t f, Py_ssize_t a, Py_ssize_t b, int32_t value) noexcept nogil:
         """x, n: the values of field f in columns a and b and the value of one more record, ascending, and how many
         records have each; -1: none. Returns how many values there are."""
-        cdef int32_t c = self.head[a * self.F + f] if a >= 0 else -1, d = self.head[b * self.F + f] if b >= 0 else -1
+        cdef int32_t c = self.head[a * self.W + f] if a >= 0 else -1, d = self.head[b * self.W + f] if b >= 0 else -1
         cdef int32_t least
         cdef Py_ssize_t m = 0
         while c >= 0 or d >= 0 or value >= 0:
@@ -512,6 +570,89 @@ cdef class Records(Model):
         cdef Py_ssize_t m = self.gather(f, a, b, value)
         return self.alone[self.x[0]] if m == 1 and self.n[0] == 1 else self.log_lik_of(f, m)
 
+    # -- entities with an original
+    cdef Py_ssize_t gather_records(self, Py_ssize_t a, Py_ssize_t b, Py_ssize_t i) noexcept nogil:
+        """member: the records in columns a and b, and record i; -1: none. Returns how many if they may have an original,
+        else 0."""
+        cdef Py_ssize_t n = 0, t
+        cdef int32_t c
+        if self.W == self.F:
+            return 0
+        for t in range(2):
+            c = a if t == 0 else b
+            c = self.head[c * self.W + self.F] if c >= 0 else -1
+            while c >= 0:
+                if n == MOST_COPIES:
+                    return 0
+                self.member[n] = self.cell[c].value
+                n += 1
+                c = self.cell[c].after
+        if i >= 0:
+            self.member[n] = <int32_t> i
+            n += 1
+        return n if 2 <= n <= MOST_COPIES else 0
+
+    cdef double log_copy(self, Py_ssize_t i, Py_ssize_t j, double *wrong) noexcept nogil:
+        """Log probability of record i as a copy of record j. wrong: the share of this that has an error; error: what
+        each field weighs as the one that it is in."""
+        cdef double p, log_rest = 0.0, one = 0.0, right
+        cdef Py_ssize_t f, differs = -1
+        cdef int32_t x, y
+        for f in range(self.F):
+            x, y, p = self.value[i * self.F + f], self.value[j * self.F + f], 1.0
+            if x >= 0 and y < 0:
+                log_rest += self.log_phi[x]
+            elif x >= 0 and x == y:
+                p = self.far[f] * self.phi[x]
+            elif x >= 0:
+                if differs >= 0:
+                    return -INFINITY
+                differs = f
+                p = self.slip(f, y, x, self.weight_near(y, x)) * self.phi[x]
+            self.error[f] = self.fault[f] * p
+            one += self.error[f]
+        if differs >= 0:
+            one = self.error[differs]
+            memset(self.error, 0, 8 * self.F)
+            self.error[differs] = one
+        one *= self.copied_wrong
+        right = 0.0 if differs >= 0 else 1.0 - self.copied_wrong
+        if right + one == 0.0:
+            return -INFINITY
+        wrong[0] = one / (right + one)
+        return log_rest + log(right + one)
+
+    cdef double log_lik_of_copies(self, Py_ssize_t n) noexcept nogil:
+        """Log likelihood of the n gathered records if one is the original; as_original: what each of them weighs."""
+        cdef double total = 0.0, top = -INFINITY, wrong
+        cdef Py_ssize_t f, s, t
+        for t in range(n):
+            self.as_original[t] = 0.0
+            for f in range(self.F):
+                if self.value[self.member[t] * self.F + f] >= 0:
+                    self.as_original[t] += self.log_phi[self.value[self.member[t] * self.F + f]]
+            for s in range(n):
+                if s != t:
+                    self.as_original[t] += self.log_copy(self.member[s], self.member[t], &wrong)
+            top = max(top, self.as_original[t])
+        # all have two errors or more
+        if top == -INFINITY:
+            return top
+        for t in range(n):
+            self.as_original[t] = exp(self.as_original[t] - top)
+            total += self.as_original[t]
+        return top + log(total / n)
+
+    cdef double log_lik_of_entity(self, Py_ssize_t a, Py_ssize_t b, Py_ssize_t i, double apart) noexcept nogil:
+        """Log likelihood of the records in columns a and b and of record i as one entity, with an original or not; -1:
+        none. `apart`: without."""
+        cdef Py_ssize_t n = self.gather_records(a, b, i)
+        cdef double with_one
+        if n == 0:
+            return apart
+        with_one, apart = log(self.original) + self.log_lik_of_copies(n), log1p(-self.original) + apart
+        return max(with_one, apart) + log1p(exp(-abs(with_one - apart)))
+
     # -- probabilities
     cdef double conflicts(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
         """Pairs of records from one source in columns a and b as one; b may be -1."""
@@ -526,8 +667,10 @@ cdef class Records(Model):
         cdef Py_ssize_t f
         cdef double total = 0.0
         for f in range(self.F):
-            self.of_field[k * self.F + f] = self.field_of(f, k, -1, -1)
-            total += self.of_field[k * self.F + f]
+            self.of_field[k * self.W + f] = self.field_of(f, k, -1, -1)
+            total += self.of_field[k * self.W + f]
+        if self.W > self.F:
+            total = self.of_field[k * self.W + self.F] = self.log_lik_of_entity(k, -1, -1, total)
         return total - self.penalty * self.conflicts(k, -1) if self.S else total
 
     cdef double log_union(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
@@ -535,6 +678,7 @@ cdef class Records(Model):
         cdef double total = 0.0
         for f in range(self.F):
             total += self.field_of(f, a, b, -1)
+        total = self.log_lik_of_entity(a, b, -1, total)
         return total - self.penalty * self.conflicts(a, b) if self.S else total
 
     cdef double log_pred(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
@@ -547,18 +691,25 @@ cdef class Records(Model):
             x = self.value[i * self.F + f]
             if x < 0:
                 continue
-            if self.head[k * self.F + f] < 0:
+            if self.head[k * self.W + f] < 0:
                 total += self.alone[x]
             else:
-                total += self.field_of(f, k, -1, x) - self.of_field[k * self.F + f]
+                total += self.field_of(f, k, -1, x) - self.of_field[k * self.W + f]
+        if self.W > self.F:
+            for f in range(self.F):
+                total += self.of_field[k * self.W + f]
+            total = self.log_lik_of_entity(k, -1, i, total) - self.of_field[k * self.W + self.F]
         return total - self.penalty * self.records_of[k * self.S + self.source[i]] if self.S else total
 
     # -- theta and lambda
     cdef void draw_cells(self, Rng rng, Py_ssize_t k, double *counts) noexcept nogil:
         """Draw the true values of cluster k and whether its cells are distorted and slips, and add to `counts`: for
-        each field distorted cells, those that might be slips, slips. A lone cell of a field is left to `draw_lone`."""
+        each field distorted cells, those that might be slips, slips; then what `draw_copies` adds. A lone cell of a
+        field is left to `draw_lone`."""
         cdef Py_ssize_t f, m, count
         cdef double scale
+        if self.W > self.F and self.draw_copies(rng, k, counts):
+            return
         for f in range(self.F):
             m = self.gather(f, k, -1, -1)
             if m == 1 and self.n[0] == 1:
@@ -570,7 +721,7 @@ cdef class Records(Model):
     cdef void draw_lone(self, Rng rng, double *counts) noexcept nogil:
         """`draw_cells` of the cells that are the only ones of their clusters, value by value: what their true values
         weigh is the same for all cells of a value."""
-        cdef Py_ssize_t f, u, count
+        cdef Py_ssize_t f, u, count, _record
         cdef double scale
         for f in range(self.F):
             for u in range(self.begin[f], self.begin[f + 1]):
@@ -578,33 +729,125 @@ cdef class Records(Model):
                     continue
                 self.x[0], self.n[0] = <int32_t> u, 1
                 count = self.weigh_truths(f, 1, &scale)
-                while self.lone[u]:
+                for _record in range(self.lone[u]):
                     self.draw_truth(rng, f, 1, count, counts)
-                    self.lone[u] -= 1
 
     cdef void draw_truth(self, Rng rng, Py_ssize_t f, Py_ssize_t m, Py_ssize_t count, double *counts) noexcept nogil:
         """Draw the true value of the m gathered values of field f, whose `count` true values are weighed, and what
         became of it in each cell."""
         cdef Py_ssize_t t, _record
         cdef int32_t y = self.truth[rng.draw_categorical(self.weight, count)]
-        cdef bint distorted, slip, slips = self.norm[self.begin[f]] > 0.0
+        cdef bint distorted
         cdef double p
         if self.weight_of_value > 0.0:
             self.drawn[y if y >= 0 else self.draw_other(rng, f, count)] += 1
         for t in range(m):
-            p, distorted = 0.0, True
-            if y >= 0 and self.x[t] != y:
-                p = self.weight_near(y, self.x[t])
-                p = 1.0 - self.far[f] / self.slip(f, y, self.x[t], p) if p > 0.0 else 0.0
+            p, distorted = self.share_of_slips(f, y, self.x[t]), True
             for _record in range(self.n[t]):
                 if self.x[t] == y:
                     distorted = rng.draw_coin(self.far[f] / self.same[y])
-                slip = p > 0.0 and rng.draw_coin(p)
                 counts[3 * f] += distorted
-                counts[3 * f + 1] += distorted and slips
-                counts[3 * f + 2] += slip
-                if self.weight_of_value > 0.0:
-                    self.drawn[self.x[t]] += distorted and not slip
+                if distorted:
+                    self.draw_slip(rng, f, self.x[t], p, counts)
+
+    cdef inline double share_of_slips(self, Py_ssize_t f, int32_t y, int32_t x) noexcept nogil:
+        """Probability that the cell x is a slip, if it is distorted and y is true."""
+        cdef double p = self.weight_near(y, x) if y >= 0 and x != y else 0.0
+        return 1.0 - self.far[f] / self.slip(f, y, x, p) if p > 0.0 else 0.0
+
+    cdef inline void draw_slip(self, Rng rng, Py_ssize_t f, int32_t x, double p, double *counts) noexcept nogil:
+        """Draw whether the distorted cell x is a slip, of probability p, and count it."""
+        cdef bint slip = p > 0.0 and rng.draw_coin(p)
+        counts[3 * f + 1] += self.norm[self.begin[f]] > 0.0
+        counts[3 * f + 2] += slip
+        if self.weight_of_value > 0.0:
+            self.drawn[x] += not slip
+
+    cdef bint draw_copies(self, Rng rng, Py_ssize_t k, double *counts) noexcept nogil:
+        """Draw whether cluster k has an original, which record it is, and the errors of the others. Adds to `counts`
+        behind the first 3 F: for each field cells that theta does not speak of, and errors of copies; then copies, those
+        with an error, entities that may have an original, and those that have one. Returns whether it has."""
+        cdef double *spared = counts + 3 * self.F
+        cdef double *of_copies = counts + 5 * self.F
+        cdef Py_ssize_t n = self.gather_records(k, -1, -1), f, t, origin, field
+        cdef int32_t x, y
+        cdef double wrong
+        if n == 0:
+            return False
+        # of_field holds
+        self.lik(k)
+        of_copies[2] += 1.0
+        if not rng.draw_coin(self.original * exp(self.log_lik_of_copies(n) - self.of_field[k * self.W + self.F])):
+            return False
+        of_copies[3] += 1.0
+        origin = rng.draw_categorical(self.as_original, n)
+        for t in range(n):
+            field = -1
+            if t != origin:
+                of_copies[0] += 1.0
+                self.log_copy(self.member[t], self.member[origin], &wrong)
+                if rng.draw_coin(wrong):
+                    of_copies[1] += 1.0
+                    field = rng.draw_categorical(self.error, self.F)
+                    spared[self.F + field] += 1.0
+            for f in range(self.F):
+                x, y = self.value[self.member[t] * self.F + f], self.value[self.member[origin] * self.F + f]
+                if x < 0:
+                    continue
+                spared[f] += 1.0
+                if t == origin or y < 0:
+                    # a true value
+                    if self.weight_of_value > 0.0:
+                        self.drawn[x] += 1
+                elif f == field:
+                    self.draw_slip(rng, f, x, self.share_of_slips(f, y, x), counts)
+        return True
+
+    cdef void draw_errors(self, Rng rng, Py_ssize_t f, const double *counts, double spared) noexcept nogil:
+        """Draw theta and lambda of field f given its distorted cells, those that might be slips, and slips. Lone cells
+        are not among them: their true values are summed out, as most of them say nothing and would hold theta where it
+        is. A lone cell x has the likelihood phi(x) (1 + theta lambda (R_x - 1)), where phi(x) R_x is the probability
+        that a slip of a true value gives x."""
+        cdef double lone = 0.0, before, after, theta, lam, log_r
+        cdef double a = self.theta_a + counts[0], b = self.theta_b - counts[0] - spared
+        cdef double lam_a = self.lam_a + counts[2], lam_b = self.lam_b + counts[1] - counts[2]
+        cdef Py_ssize_t u, step
+        cdef int64_t e
+        cdef bint slips = self.norm[self.begin[f]] > 0.0
+        for u in range(self.begin[f], self.begin[f + 1]):
+            lone += self.lone[u]
+            if slips and self.lone[u]:
+                self.ratio[u] = -1.0
+                for e in range(self.near_begin[u], self.near_begin[u + 1]):
+                    self.ratio[u] += self.phi[self.near[e]] * self.alike[e] * self.norm[self.near[e]] / self.phi[u]
+        b += self.known[f] - lone
+        before = self.log_lik_of_lone(f, slips, self.theta[f] * self.lam[f])
+        for step in range(STEPS):
+            theta, lam, log_r = self.theta[f], self.lam[f], 0.0
+            if step % 3 == 0:
+                # given the other cells
+                if self.theta_a > 0.0:
+                    draw_within(rng, a, b, &theta)
+                if self.lam_a > 0.0:
+                    draw_within(rng, lam_a, lam_b, &lam)
+            elif step % 3 == 1 and self.theta_a > 0.0:
+                log_r = draw_near(rng, a, b, 2.0 / (1.0 + step), &theta)
+            elif step % 3 == 2 and self.lam_a > 0.0:
+                log_r = draw_near(rng, lam_a, lam_b, 2.0 / (1.0 + step), &lam)
+            after = self.log_lik_of_lone(f, slips, theta * lam)
+            if not rng.draw_accept(log_r + after - before):
+                continue
+            self.theta[f], self.lam[f], before = theta, lam, after
+
+    cdef double log_lik_of_lone(self, Py_ssize_t f, bint slips, double share) noexcept nogil:
+        """Log likelihood of the lone cells of field f, over that of share 0, where this share of them are slips."""
+        cdef double total = 0.0
+        cdef Py_ssize_t u
+        if slips:
+            for u in range(self.begin[f], self.begin[f + 1]):
+                if self.lone[u]:
+                    total += self.lone[u] * log1p(share * self.ratio[u])
+        return total
 
     cdef int32_t draw_other(self, Rng rng, Py_ssize_t f, Py_ssize_t count) noexcept nogil:
         """Draw a true value by phi that is none of the `count` gathered ones."""
@@ -640,24 +883,28 @@ cdef class Records(Model):
                 self.phi[u] /= total
 
     cdef Py_ssize_t refresh_parameters(self, Rng rng) noexcept nogil:
-        """Draw true values and what became of them in each cell, then theta and lambda given these."""
-        cdef Py_ssize_t f, t
-        cdef double *counts = <double *> allocate_or_abort(24 * self.F)
-        memset(counts, 0, 24 * self.F)
+        """Draw originals, true values and what became of them in each cell, then all shares given these."""
+        cdef Py_ssize_t f, t, size = 8 * (5 * self.F + 4)
+        cdef double *counts = <double *> allocate_or_abort(size)
+        cdef double *of_copies = counts + 5 * self.F
+        memset(counts, 0, size)
         rng.begin_clusters(self.name, self.K)
         for t in range(self.K):
             self.draw_cells(rng, rng.cluster_in_turn(self.name, t), counts)
         rng.end_clusters()
-        self.draw_lone(rng, counts)
         for f in range(self.F):
-            if self.theta_a > 0.0:
-                draw_within(rng, self.theta_a + counts[3 * f], self.theta_b + self.known[f] - counts[3 * f],
-                            self.theta + f)
-            if self.lam_a > 0.0:
-                draw_within(rng, self.lam_a + counts[3 * f + 2], self.lam_b + counts[3 * f + 1] - counts[3 * f + 2],
-                            self.lam + f)
+            self.draw_errors(rng, f, counts + 3 * f, counts[3 * self.F + f])
         if self.weight_of_value > 0.0:
+            self.set_tables()
+            self.draw_lone(rng, counts)
             self.draw_phi(rng)
+        memset(self.lone, 0, 4 * self.begin[self.F])
+        if self.original_a > 0.0:
+            draw_within(rng, self.original_a + of_copies[3], self.original_b + of_copies[2] - of_copies[3],
+                        &self.original)
+        if self.W > self.F:
+            draw_within(rng, 1.0 + of_copies[1], 1.0 + of_copies[0] - of_copies[1], &self.copied_wrong)
+            draw_shares(rng, counts + 4 * self.F, self.F, self.fault)
         free(counts)
         self.parameters_changed()
         return self.K
@@ -669,17 +916,21 @@ cdef class Records(Model):
     cdef bint same_parameters(self, Model other, const int32_t *twin) noexcept nogil:
         return (not memcmp(self.theta, (<Records> other).theta, 8 * self.F)
                 and not memcmp(self.lam, (<Records> other).lam, 8 * self.F)
+                and not memcmp(self.fault, (<Records> other).fault, 8 * self.F)
+                and self.copied_wrong == (<Records> other).copied_wrong
+                and self.original == (<Records> other).original
                 and not memcmp(self.phi, (<Records> other).phi, 8 * self.begin[self.F]))
 
     @property
     def refreshes(self):
-        return bool(self.hyperparameters) or self.weight_of_value > 0.0
+        return bool(self.hyperparameters) or self.weight_of_value > 0.0 or self.W > self.F
 
     @property
     def hyperparameters(self):
-        """tuple of str: the prior's, then shares that are resampled: distorted ones of all cells, slips of these."""
+        """tuple of str: the prior's, then shares that are resampled: distorted ones of all cells, slips of these,
+        entities with an original of those with several records."""
         return (*self.prior.hyperparameters, *(("distortion",) if self.theta_a > 0.0 else ()),
-                *(("similar",) if self.lam_a > 0.0 else ()))
+                *(("similar",) if self.lam_a > 0.0 else ()), *(("original",) if self.original_a > 0.0 else ()))
 
     cdef Py_ssize_t write_hyperparameters(self, double *out) noexcept nogil:
         cdef Py_ssize_t f, t = Model.write_hyperparameters(self, out)
@@ -694,6 +945,9 @@ cdef class Records(Model):
         if self.lam_a > 0.0:
             out[t] = slips / distorted
             t += 1
+        if self.original_a > 0.0:
+            out[t] = self.original
+            t += 1
         return t
 
     cdef double log_extra(self) noexcept nogil:
@@ -701,12 +955,15 @@ cdef class Records(Model):
         cdef double total = Model.log_extra(self)
         for f in range(self.F):
             total += log_beta(self.theta_a, self.theta_b, self.theta[f]) + log_beta(self.lam_a, self.lam_b, self.lam[f])
+        if self.W > self.F:
+            # uniform shares of fields
+            total += log_beta(self.original_a, self.original_b, self.original) + lgamma(self.F)
         return total
 
     @property
     def parameters(self):
-        """ndarray of float64, shape (2 F + U, 1): theta of each field, lambda of each, and phi of each value where it
-        is resampled; None where all are fixed."""
+        """ndarray of float64, shape (P + U, 1): the ``recorded_parameters``, and phi of each value where it is
+        resampled; None where all are fixed."""
         of_fields, U = self.recorded_parameters, self.begin[self.F]
         if self.weight_of_value == 0.0:
             return of_fields
@@ -714,29 +971,38 @@ cdef class Records(Model):
 
     @property
     def recorded_parameters(self):
-        """ndarray of float64, shape (2 F, 1): without phi, which may be as long as the records."""
+        """ndarray of float64, shape (P, 1): theta of each field, lambda of each; where entities may have originals,
+        alpha of each, kappa and omega. Without phi, which may be as long as the records."""
         cdef Py_ssize_t f
-        if self.theta_a == 0.0 and self.lam_a == 0.0 and self.weight_of_value == 0.0:
+        if self.theta_a == 0.0 and self.lam_a == 0.0 and self.weight_of_value == 0.0 and self.W == self.F:
             return None
-        return np.array([[self.theta[f]] for f in range(self.F)] + [[self.lam[f]] for f in range(self.F)])
+        shares = [*(self.theta[f] for f in range(self.F)), *(self.lam[f] for f in range(self.F))]
+        if self.W > self.F:
+            shares += [*(self.fault[f] for f in range(self.F)), self.copied_wrong, self.original]
+        return np.array(shares)[:, None]
 
     def set_parameters(self, values):
-        """Set theta and lambda, and phi where it is given, as ``parameters`` gives them. A ValueError for another
-        number of values, one that is not between 0 and 1, or where all are fixed."""
-        cdef Py_ssize_t f, u
+        """Set all shares, and phi where it is given, as ``parameters`` gives them. A ValueError for another number of
+        values, one that is not between 0 and 1, or where all are fixed."""
+        cdef Py_ssize_t f, u, P
         held = self.parameters
         if held is None:
             raise ValueError("model Records keeps no parameters: distortion, similar and frequencies are fixed")
-        size = 2 * self.F if np.size(values) == 2 * self.F else held.size
+        P = len(self.recorded_parameters)
+        size = P if np.size(values) == P else held.size
         given = as_numbers("parameters", values, size).reshape(-1)
         # a field of one value has that value
-        if not ((given > 0.0) & (given <= 1.0)).all() or not (given[:2 * self.F] < 1.0).all():
+        if not ((given > 0.0) & (given <= 1.0)).all() or not (np.append(given[:2 * self.F], given[P - 2:P]) < 1.0).all():
             raise ValueError(f"parameters: expected numbers between 0 and 1, got {given}")
         for f in range(self.F):
             self.theta[f], self.lam[f] = given[f], given[self.F + f]
-            if size > 2 * self.F:
+            if self.W > self.F:
+                self.fault[f] = given[2 * self.F + f]
+            if size > P:
                 for u in range(self.begin[f], self.begin[f + 1]):
-                    self.phi[u] = given[2 * self.F + u]
+                    self.phi[u] = given[P + u]
+        if self.W > self.F:
+            self.copied_wrong, self.original = given[P - 2], given[P - 1]
         self.parameters_changed()
 
     def statistics(self):
@@ -746,14 +1012,14 @@ cdef class Records(Model):
         counts = np.zeros((self.K, self.begin[self.F]))
         for k in range(self.K):
             for f in range(self.F):
-                c = self.head[k * self.F + f]
+                c = self.head[k * self.W + f]
                 while c >= 0:
                     counts[k, self.cell[c].value] = self.cell[c].count
                     c = self.cell[c].after
         return {"counts": counts}
 
     def true_values(self):
-        """The most probable true value of every cluster in each field, given its records, theta and lambda.
+        """The most probable true value of every cluster in each field, given its records and all shares.
 
         Only values that a record has or is near to are compared: any other has no cell that speaks for it. Returns its
         codes as in the data, int32 of shape (K, F), -1 where all cells are missing, and its probability, float64 of
@@ -761,21 +1027,40 @@ cdef class Records(Model):
         """
         cdef int32_t[:, ::1] values = np.full((self.K, self.F), -1, dtype=np.int32)
         cdef double[:, ::1] probability = np.full((self.K, self.F), np.nan)
-        cdef Py_ssize_t k, f, m, t, best, count
-        cdef double total, scale
+        cdef Py_ssize_t k, f, m, t, best, count, n, s
+        cdef double total, scale, left, share = 0.0
+        cdef int32_t y
         for k in range(self.K):
+            self.lik(k)
+            n = self.gather_records(k, -1, -1)
+            if n:
+                total, share = self.log_lik_of_copies(n), 0.0
+                n = n if total > -INFINITY else 0
+                for s in range(n):
+                    share += self.as_original[s]
+                share = self.original * exp(total - self.of_field[k * self.W + self.F]) / share if n else 0.0
             for f in range(self.F):
                 m = self.gather(f, k, -1, -1)
                 if not m:
                     continue
                 count = self.weigh_truths(f, m, &scale)
-                best, total = 0, 0.0
+                best, total, left = 0, 0.0, 1.0
                 for t in range(count):
                     total += self.weight[t]
+                # the value of the original, where it has one
+                for s in range(n):
+                    y = self.value[self.member[s] * self.F + f]
+                    if y >= 0:
+                        left -= share * self.as_original[s]
+                for t in range(count):
+                    self.weight[t] *= left / total
+                    for s in range(n):
+                        if self.value[self.member[s] * self.F + f] == self.truth[t] >= 0:
+                            self.weight[t] += share * self.as_original[s]
                     if self.truth[t] >= 0 and self.weight[t] > self.weight[best]:
                         best = t
                 values[k, f] = self.truth[best] - self.begin[f]
-                probability[k, f] = self.weight[best] / total
+                probability[k, f] = self.weight[best]
         return np.asarray(values), np.asarray(probability)
 
 

@@ -111,17 +111,7 @@ class ColumnAnswers(Answers):
 
     @staticmethod
     def further_lines(summary: Mapping[str, Any], first: int, most_clusters: int | None = None) -> Iterator[str]:
-        """Describe the noise, clusters that differ in zeros alone, and the outcome in each cluster of a run, a line for
-        each."""
-        is_noise = rows_apart(summary.get("point_estimate", {}).get("labels", []), summary)
-        if is_noise is not None and is_noise.any():
-            mean, low, high = (f"{100 * value:.0f}" for value in summary[APART]["share"])
-            numbers = 1 + np.flatnonzero(is_noise)
-            more = f" and {len(numbers) - MOST_NAMED:,} more" * (len(numbers) > MOST_NAMED)
-            yield (
-                f"noise, {mean} % of the rows (95 %: {low} to {high} %), spread evenly over the box of the data: rows "
-                f"{', '.join(map(str, numbers[:MOST_NAMED]))}{more}"
-            )
+        """Describe clusters that differ in zeros alone, and the outcome in each cluster of a run, a line for each."""
         if (like := find_like(summary)) is not None:
             yield (
                 f"{like['like']} of {like['clusters']} clusters are like a larger one in the means of their counts "
@@ -149,7 +139,14 @@ class ColumnAnswers(Answers):
 
     @staticmethod
     def far_lines(run: "Run") -> Iterator[str]:
-        """A line that names the rows of little weight."""
+        """A line that names the rows of noise, and one for those of little weight."""
+        is_noise = rows_apart(run.summary.get("point_estimate", {}).get("labels", []), run.summary)
+        if is_noise is not None and is_noise.any():
+            mean, low, high = (f"{100 * value:.0f}" for value in run.summary[APART]["share"])
+            named = name_items(run, np.flatnonzero(is_noise).tolist())
+            yield (
+                f"noise, {mean} % of the rows (95 %: {low} to {high} %), spread evenly over the box of the data: {named}"
+            )
         if items := run.summary.get("far"):
             rows = "1 row lies" if len(items) == 1 else f"{len(items):,} rows lie"
             named = name_items(run, [row - 1 for row in items])

@@ -4,8 +4,9 @@
 bends their places rather than their shapes. So each column whose marginal is clearly skewed is described by small
 mixtures of normal distributions, as it is, on a log scale if all its values are positive, and on scales of Yeo and
 Johnson: powers of a grid, and the one of largest likelihood for one distribution. It gets the scale whose best mixture
-has the least BIC, in the units of the data. This proposes scales, no more: whether they predict rows better than the
-columns as they are is asked of the model itself (`splitmerge_cli.fits.candidates.compare_scales`).
+has the least BIC, in the units of the data, if that is clearly less than of the column as it is. Rows that hold the one
+number that a fifth of them hold are left out of it. This proposes scales, no more: whether they predict rows better
+than the columns as they are is asked of the model itself (`splitmerge_cli.fits.candidates.compare_scales`).
 
 ``model.tails=auto``: whether clusters have normal tails or heavier ones, by the leave-one-out density of rows.
 ``model.zeros=apart``, zeros of counts with a probability of their own, is one of the readings that are compared so.
@@ -36,6 +37,7 @@ from splitmerge_cli.analysis.predictive import log_jacobian
 from splitmerge_cli.config import Component, ConfigError
 from splitmerge_cli.core.capabilities import Noise
 from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.data.tables.inference import SPIKE
 from splitmerge_cli.data.tables.repeats import draw_rows, keep_together
 from splitmerge_cli.data.tables.scaled import fit_power, has_digits
 from splitmerge_cli.data.values import LEAST_POWER, LOG, MOST_POWER, YEO_JOHNSON, Scale, is_sparse
@@ -59,6 +61,9 @@ from splitmerge_cli.runs.draws import FIRST_STATES
 SKEWED = 4.0
 """Standard errors of the skewness, under a normal distribution, beyond which a column is clearly skewed."""
 LEAST_SKEWNESS = 0.5
+SURELY = 6.0
+"""By how much less the BIC of a scale has to be than that of the column as it is: strong evidence for it (Kass and
+Raftery 1995)."""
 MOST_COLUMNS = 200
 """Most real columns whose scales are tried. Each takes about 0.01 seconds."""
 FEWEST = 20
@@ -127,6 +132,10 @@ def format_scales(scales: Mapping[str | int, str | float]) -> str:
 
 
 def _find_scale(cells: NDArray[np.float64], ends: NDArray[np.float64]) -> Scale | None:
+    # the density at a number that many rows hold is as high as a scale makes it narrow, and says nothing of the others
+    numbers, rows = np.unique(cells, return_counts=True)
+    if len(numbers) > 1 and rows.max() >= SPIKE * len(cells):
+        cells = cells[cells != numbers[rows.argmax()]]
     if len(cells) < FEWEST or np.ptp(cells) == 0.0 or not is_skewed(cells):
         return None
     scales = list(_candidates(cells, ends))
@@ -135,7 +144,7 @@ def _find_scale(cells: NDArray[np.float64], ends: NDArray[np.float64]) -> Scale 
     # a power is a parameter
     powers = np.array([0.0, *(scale.name == YEO_JOHNSON for scale in scales)])
     bic = _least_bic(np.array(read)) - 2.0 * np.array(jacobian) + powers * np.log(len(cells))
-    return (None, *scales)[int(bic.argmin())]
+    return (None, *scales)[int(bic.argmin())] if bic[0] - bic.min() > SURELY else None
 
 
 def is_skewed(cells: NDArray[np.float64]) -> bool:

@@ -28,6 +28,9 @@ ANSWERS = 5
 """Ordinal columns from which a table starts as categories, unless the user names an initial state."""
 SCANS = 200
 """Iterations of the chain of categories."""
+FAR, FAR_AFTER = 5.0, 1_500
+"""Classical R-hat from which chains are so far apart that they end after so many iterations: no stored run of a table
+that had it then converged later (docs/decisions/0038-enough.md)."""
 
 
 class TableStart(RowStart):
@@ -65,11 +68,13 @@ class TableStart(RowStart):
             return True
         return data.name == "given" and _count_ordinal(load_dataset(data, self.model.kind, {})) >= ANSWERS
 
-    def apart_after(self, dataset: Dataset, iterations: int) -> int | None:
-        """Fewer where most columns are ordinal, as each iteration takes longer."""
-        after = super().apart_after(dataset, iterations)
+    def apart_after(self, dataset: Dataset, iterations: int, distance: float) -> int | None:
+        """Fewer where most columns are ordinal, as each iteration takes longer, and where the modes are far apart."""
+        after = super().apart_after(dataset, iterations, distance)
         is_of_answers = 0 < len(dataset.types or ()) <= 2 * _count_ordinal(dataset)
-        return starts.APART_AFTER // ANSWER if after is not None and is_of_answers else after
+        if after is not None and is_of_answers:
+            after = starts.APART_AFTER // ANSWER
+        return min(after, FAR_AFTER) if after is not None and distance >= FAR else after
 
     def start_as_categories(self, model: Model, dataset: Dataset, rng: Rng) -> None:
         """Put rows into the clusters of a short chain, from random ones, that reads ordinal columns as categories."""

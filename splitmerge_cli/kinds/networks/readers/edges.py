@@ -20,7 +20,14 @@ from splitmerge_cli.data.tables.text import Text
 from splitmerge_cli.data.values import MAGNITUDE, require, require_number, require_size
 from splitmerge_cli.kinds.networks.readers.adjacency import check_kept, keep
 from splitmerge_cli.kinds.networks.readers.edge_rows import Columns, Rows
-from splitmerge_cli.kinds.networks.readers.graph_files import FOREIGN, FORMATS, GRAPHS, MATRICES, read_graph
+from splitmerge_cli.kinds.networks.readers.graph_files import (
+    FOREIGN,
+    FORMATS,
+    GRAPHS,
+    MATRICES,
+    graph_suffix,
+    read_graph,
+)
 from splitmerge_cli.kinds.networks.readers.listed import Listed, Use, relational, simple
 from splitmerge_cli.kinds.networks.readers.nodes import chosen_nodes, listed_rows, read_table, unknown_pairs
 from splitmerge_cli.kinds.networks.readers.tie_matrices import matrix_of_text, read_matrix
@@ -62,9 +69,9 @@ def edges(
 
     It is simple and undirected unless an option from `directed` to `unknown` asks for more.
 
-    Options: ``conf/data/edges.yaml``. A graph is in .graphml, .gml, .gexf, .net (Pajek), .dot or .gv (Graphviz), a
-    matrix in .npy, .npz (scipy.sparse) or .mtx (Matrix Market); columns of edges are attributes of a graph's edges,
-    columns of nodes those of its nodes.
+    Options: ``conf/data/edges.yaml``. A graph is in .graphml, .gml, .gexf, .net (Pajek), .dot or .gv (Graphviz), or
+    .json (nodes and links), a matrix in .npy, .npz (scipy.sparse) or .mtx (Matrix Market); columns of edges are
+    attributes of a graph's edges, columns of nodes those of its nodes.
 
     ``weights=auto`` is the column named weight; in a file without names of columns the third, if it holds numbers; with
     `values` also a column with another common name (value, sign, rating, ...), or the only one left. Without weights
@@ -110,7 +117,7 @@ def edges(
     use = Use(directed, values, loops, layer, bipartite, unknown, columns, types)
     check_kept(scale, N)
     path = require_file(path, f"a list of edges ({FORMATS})")
-    suffix = suffix_of(path)
+    suffix = graph_suffix(path, suffix_of(path))
     if suffix in FOREIGN:
         raise DataError(f"{path}: unknown format '{suffix}'; expected one of {FORMATS}")
     if suffix in (*GRAPHS, *MATRICES):

@@ -1,5 +1,6 @@
 """Files of graphs, by their endings: GraphML, GML, GEXF; Pajek (.net): arcs, edges, lists and matrices of them, two
-modes, several relations; and Graphviz (.dot, .gv): nodes, edges and their attributes, subgraphs flattened.
+modes, several relations; Graphviz (.dot, .gv): nodes, edges and their attributes, subgraphs flattened; and node-link
+JSON, as networkx writes it and D3 reads it.
 """
 
 import re
@@ -11,12 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from splitmerge_cli.data.opening import check_rows, content
+from splitmerge_cli.data.opening import check_rows, content, readable, unpack
 from splitmerge_cli.data.tables.separators import read_text
 from splitmerge_cli.data.tables.table import quote
 from splitmerge_cli.kinds.networks.readers.attributed import Attributed, as_number, rows_of_graph
 from splitmerge_cli.kinds.networks.readers.listed import Listed, Use
-from splitmerge_cli.received import DataError, reject_machine_error
+from splitmerge_cli.received import DataError, parse_json, reject_machine_error
 
 NODE_BYTES = 300
 LAYER = "relation"
@@ -245,7 +246,75 @@ def parse_dot(path: Path, text: str) -> Attributed:
     )
 
 
-WRITTEN = {".net": parse_pajek, ".pajek": parse_pajek, ".dot": parse_dot, ".gv": parse_dot}
+NODE_LINK = "node-link .json"
+_LINKS = ("links", "edges")
+"""Keys of the list of edges: D3 and older versions of networkx write the first."""
+_IS_NODE_LINK = re.compile(rb'\s*\{.*?"(?:nodes|links|edges)"\s*:\s*\[', re.DOTALL)
+HEAD = 1 << 16
+"""Bytes of a .json file by which it is told what it holds."""
+
+
+def parse_node_link(path: Path, text: str) -> Attributed:
+    """Read an object of JSON with a list of nodes and one of links; raises a `DataError` that names the node or link.
+
+    The ends of a link are ids of nodes, else their names, else their positions from 0, as D3 counts them.
+    """
+    try:
+        graph = parse_json(text)
+    except ValueError as error:
+        raise DataError(f"{path}: {error}; expected one object of JSON with nodes and links") from error
+    found = [key for key in _LINKS if key in graph]
+    if "nodes" not in graph or not found:
+        raise DataError(f"{path}: no key '{'links' if 'nodes' in graph else 'nodes'}'; expected a list")
+    nodes, links = _objects(path, graph, "nodes"), _objects(path, graph, found[0])
+    key = next((key for key in ("id", "name") if all(key in node for node in nodes)), None)
+    named = [node[key] for node in nodes] if key is not None else list(range(len(nodes)))
+    number = {name: k for k, name in enumerate(named)}
+    if not any(link.get(end) in number for link in links for end in ("source", "target")):
+        number = {k: k for k in range(len(nodes))}
+    ends = []
+    for k, link in enumerate(links, 1):
+        for end in ("source", "target"):
+            if link.get(end) not in number:
+                shown = quote(str(link[end])) if end in link else "none"
+                raise DataError(f"{path}: {found[0]}: {k}: '{end}': {shown}; expected a node")
+        ends.append((number[link["source"]], number[link["target"]]))
+    edges = [{name: value for name, value in link.items() if name not in ("source", "target")} for link in links]
+    directed = graph.get("directed")
+    return Attributed(
+        list(map(str, named)), nodes, np.array(ends, dtype=np.int64).reshape(-1, 2), edges,
+        directed if isinstance(directed, bool) else None,
+    )  # fmt: skip
+
+
+def _objects(path: Path, graph: dict[str, Any], key: str) -> list[dict[str, Any]]:
+    """The objects of a list, without what they hold in lists and objects of their own."""
+    rows = graph[key]
+    if not isinstance(rows, list):
+        raise DataError(f"{path}: '{key}': no list; expected a list of objects")
+    check_rows(path, len(rows), NODE_BYTES, key)
+    for k, row in enumerate(rows, 1):
+        if not isinstance(row, dict):
+            raise DataError(f'{path}: {key}: {k}: {quote(str(row))}; expected an object, such as {{"id": "a"}}')
+    return [{name: value for name, value in row.items() if not isinstance(value, dict | list)} for row in rows]
+
+
+def graph_suffix(path: Path, suffix: str) -> str:
+    """The ending by which a file is read: a .json file with nodes and links has one of its own.
+
+    Examples
+    --------
+    >>> _ = Path("friends.json").write_text('{"nodes": [{"id": 1}, {"id": 2}], "links": [{"source": 1, "target": 2}]}')
+    >>> graph_suffix(Path("friends.json"), ".json"), graph_suffix(Path("friends.csv"), ".csv")
+    ('node-link .json', '.csv')
+    """
+    if suffix != ".json":
+        return suffix
+    with readable(path) as file:
+        return NODE_LINK if _IS_NODE_LINK.match(unpack(path, file).read(HEAD)) else suffix
+
+
+WRITTEN = {".net": parse_pajek, ".pajek": parse_pajek, ".dot": parse_dot, ".gv": parse_dot, NODE_LINK: parse_node_link}
 """Readers of texts."""
 GRAPHS = (".graphml", ".gml", ".gexf", *WRITTEN)
 MATRICES = (".npy", ".npz", ".mtx")

@@ -130,7 +130,7 @@ def add_to_table(make, values, types, known, options):
 cdef class Background(Scaled):
     """Mixture of normal clusters and a uniform background.
 
-    `inner`: the model without noise, of dense points or of real cells some of which are missing; `values`: the rows,
+    `inner`: the model without noise, of dense points; `values`: the rows,
     float of shape (N, D), NaN where a cell is missing; `box`: float of shape (2, D); `rho`: the option ``noise``.
 
     Cost: as of the model without noise, and a logarithm and an exponential for each cluster that a row is scored
@@ -143,7 +143,7 @@ cdef class Background(Scaled):
 
     cdef Scaled inner
     cdef DenseGaussian points           # `inner`, where it has dense points
-    cdef Mixed cells                    # `inner`, where cells may be missing
+    cdef Mixed cells                    # `inner`, where it has columns of several types
     cdef double zeta
     cdef double log_normal, log_noise   # log prior probabilities of the kinds
     cdef object values
@@ -227,11 +227,7 @@ cdef class Background(Scaled):
     # -- probabilities
     cdef double log_rest(self, Py_ssize_t i) noexcept nogil:
         """What the model without noise leaves out of the log predictive of row i in its scores."""
-        if self.points is not None:
-            return -self.zeta * self.points.log_units
-        if self.cells.joint is not None:
-            return self.cells.constant[i] * self.cells.constant_unit - self.zeta * self.cells.joint.log_units_of(i)
-        return self.cells.constant[i] * self.cells.constant_unit
+        return self.cells.log_rest(i) if self.points is None else -self.zeta * self.points.log_units_of(i)
 
     cdef void score(self, Py_ssize_t i, Py_ssize_t block, Py_ssize_t own) noexcept nogil:
         cdef double area = ldexp(<double> self.area[i], -FRACTION), normal, odds

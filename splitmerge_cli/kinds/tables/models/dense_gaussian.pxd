@@ -19,15 +19,18 @@ cdef extern from "weighted_sums.h":
 
 
 cdef class DenseGaussian(Normal):
-    cdef const double *x                # [N, D] points less their column's middle, multiples of their unit
+    cdef Py_ssize_t stride              # columns of `x`: D, and behind these those that are scored cell by cell
+    cdef Py_ssize_t gapped              # diag: how many these are
+    cdef const int32_t *order           # [stride] number of a column of `x` among the columns that were given
+    cdef const double *x                # [N, stride] points less their column's middle, multiples of their unit
     cdef const int32_t *gap_of          # [N] number of a row among those with missing cells, or -1
     cdef const double *filled           # [rows with gaps, D] these rows as they are now; NULL: no cell is missing
     cdef object given                   # the points as they were given
-    cdef const double *middle           # [D] of the columns, in the data's units
-    cdef const double *units            # [D]
-    cdef const double *m0               # [D] in units, from the middle
-    cdef const double *b0               # [D] in units^2; iso: one
-    cdef const double *grain            # [D] what a point adds to the squares, in units^2: a twelfth of r^2
+    cdef const double *middle           # [stride] of the columns, in the data's units
+    cdef const double *units            # [stride]
+    cdef const double *m0               # [stride] in units, from the middle
+    cdef const double *b0               # [stride] in units^2; iso: one
+    cdef const double *grain            # [stride] what a point adds to the squares, in units^2: a twelfth of r^2
     cdef double grains                  # their sum
     cdef bint coarse                    # whether any is not 0
     cdef Py_ssize_t n_squares           # sums of squares or products of a cluster
@@ -58,7 +61,7 @@ cdef class DenseGaussian(Normal):
     cdef double *free_n
     cdef double *own_c                  # [N + 2] with the present ones: log_c, log_n
     cdef double *own_n
-    cdef double *own_b0                 # [D] the present ones over zeta; iso: one
+    cdef double *own_b0                 # [stride] the present ones over zeta; iso: one
 
     # -- of each covariance
     cdef void measure(self) noexcept nogil
@@ -72,9 +75,9 @@ cdef class DenseGaussian(Normal):
     cdef double log_q_counted(self, const double *x, Py_ssize_t k, double turn) noexcept nogil
     cdef object log_q_of(self, off, double shrink)
 
+    cdef void draw_cells(self, Rng rng, Py_ssize_t k, double *theta) noexcept nogil
+
     # -- of all
-    cdef int64_t *sums_of(self, Py_ssize_t k) noexcept nogil
-    cdef whole *squares_of(self, Py_ssize_t k) noexcept nogil
     cdef double posterior(self, const int64_t *sum, const whole *square, Py_ssize_t n, double *mean,
                           double *scatter) noexcept nogil
     cdef double gather(self, const int64_t *sum, const whole *square, Py_ssize_t n, double *mean,
@@ -97,11 +100,19 @@ cdef class DenseGaussian(Normal):
     cdef object density_of(self, points, Py_ssize_t n, double constant, double shrink, double log_det, double log_next)
 
     @cython.final
+    cdef inline int64_t *sums_of(self, Py_ssize_t k) noexcept nogil:
+        return self.sum + self.D * k
+
+    @cython.final
+    cdef inline whole *squares_of(self, Py_ssize_t k) noexcept nogil:
+        return self.square + self.width * k
+
+    @cython.final
     cdef inline const double *point(self, Py_ssize_t i) noexcept nogil:
         """The coordinates of a point, in units."""
         if self.filled != NULL and self.gap_of[i] >= 0:
             return self.filled + self.gap_of[i] * self.D
-        return self.x + i * self.D
+        return self.x + i * self.stride
 
 
 cdef object numbers_at(const double *p, Py_ssize_t n)

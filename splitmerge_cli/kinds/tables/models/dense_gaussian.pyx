@@ -49,7 +49,7 @@ from libc.string cimport memcpy
 import numpy as np
 
 from splitmerge_cli.core.capabilities cimport TILE_ITEMS, DrawnParameters
-from splitmerge_cli.core.memory cimport doubles_of
+from splitmerge_cli.core.memory cimport doubles_of, ints_of
 from splitmerge_cli.core.sums cimport BY_COLUMN, COPIED, LONGS, ROOM, STALE, WHOLES
 from splitmerge_cli.kinds.tables.models.normal cimport (
     FRACTION, ISO, LOG_FRACTION, Normal, RowWeights, Scaled, ScalePrior,
@@ -110,8 +110,6 @@ cdef class DenseGaussian(Normal):
     """Its word of the option `covariance`."""
     READS_GAPS = False
     """Whether cells may be missing."""
-    WEIGHS_STEPS = False
-    """Whether rows with weights may be recorded to a resolution."""
     OPTIONS = (*Normal.OPTIONS, POWER, TAILS, SELECT, *NOISE)
 
     def __init__(self, x, known=None, **options):
@@ -126,35 +124,36 @@ cdef class DenseGaussian(Normal):
             data = share(prepare, points, *how, known)
         if data.points is not None:
             points = data.points
-        cdef Py_ssize_t N = points.shape[0], D = points.shape[1]
+        cdef Py_ssize_t N = points.shape[0], n = 1 if self.SHAPE == "iso" else points.shape[1]
+        self.stride = points.shape[1]
         if zeta != 1.0 and data.gaps:
             raise ValueError(f"model.power={zeta:g}: a real cell is missing; expected 1 or model.covariance=diag, or a "
                              "table without missing cells")
         if given["tails"] == "t":
             for problem, expected in (
                     (zeta != 1.0 and f"model.power={zeta:g}", "model.power=1"),
-                    (data.coarse and not self.WEIGHS_STEPS and f"model.covariance={self.SHAPE} and a column has a "
+                    (data.coarse and f"model.covariance={self.SHAPE} and a column has a "
                      "resolution", "model.resolution=none"),
                     (data.gaps and f"model.covariance={self.SHAPE} and a real cell is missing",
                      "model.covariance=diag, a table without missing cells"),
                     (isinstance(x, Rows) and "the rows are in shards", "rows in one place")):
                 if problem:
                     raise ValueError(f"model.tails=t: {problem}; expected {expected}, or model.tails=normal")
-            self.weights = RowWeights(N, N if known is None else known, D)
+            self.weights = RowWeights(N, N if known is None else known, self.stride)
         if isinstance(b0, Gamma) or isinstance(kappa0, Gamma):
-            n = 1 if self.SHAPE == "iso" else D
-            self.scale_prior = ScalePrior(b0, kappa0, zeta * data.b0[:n], data.unit[:n], data.units[:n] ** 2,
-                                          data.log_unit, data.least)
+            self.scale_prior = ScalePrior(b0, kappa0, data.start[:n], data.unit[:n], data.square[:n], data.log_unit,
+                                          data.least)
             kappa0 = self.scale_prior.kappa0
         # half of nu0 has a0 and half of D - 1
-        freedom = 0.5 * (D - 1) if self.SHAPE == "full" else 0.0
+        freedom = 0.5 * (self.stride - 1) if self.SHAPE == "full" else 0.0
         a0 = given["a0"] if zeta == 1.0 else (given["a0"] + freedom) / zeta - freedom
-        self._options(N, D, self.SHAPE, kappa0 / zeta, a0, zeta)
+        self._options(N, data.complete, self.SHAPE, kappa0 / zeta, a0, zeta)
+        self.n_means, self.gapped = self.stride, self.stride - self.D
         self.given = None if isinstance(x, Rows) else points
-        self.vectors = None if data.gaps else self.given
+        self.vectors = None if data.gaps or self.gapped else self.given
         self.measure()
         if not self.width:
-            self.width = self.n_squares if self.weights is None else self.n_squares + D + 2
+            self.width = self.n_squares if self.weights is None else self.n_squares + self.D + 2
         self._hold(data)
         self._take(data)
         self._allocate(N, N)
@@ -186,13 +185,15 @@ cdef class DenseGaussian(Normal):
 
     def _take(self, data):
         """Take what ``prepare`` made, and room for the work with it."""
-        cdef Py_ssize_t D = self.D
+        cdef Py_ssize_t D = self.stride
+        self.order = ints_of(data.order)
         self.x, self.middle, self.units = doubles_of(data.x), doubles_of(data.middle), doubles_of(data.units)
         self.m0, self.b0 = doubles_of(data.m0), doubles_of(data.b0)
         self.grain, self.coarse, self.grains = doubles_of(data.grain), data.coarse, data.grain.sum()
         self.log_units, self.log_b0, self.piece = data.log_units, data.log_b0, data.piece
         self.keep(&self.square, WHOLES, self.width, BY_COLUMN)
-        self.keep(&self.sum, LONGS, D, BY_COLUMN)
+        # no pointer leads into an empty array
+        self.keep(&self.sum, LONGS, max(1, self.D), BY_COLUMN)
         self.keep_blocks(self.rows, COPIED)
         self.keep(&self.gain, COPIED)
         self.keep(&self.weight, COPIED)
@@ -261,18 +262,16 @@ cdef class DenseGaussian(Normal):
         """log q of new points, `off` from the mean, which may be written over, of the posterior in ``scatter``."""
         return None
 
+    cdef void draw_cells(self, Rng rng, Py_ssize_t k, double *theta) noexcept nogil:
+        """Parameters of the columns that are scored cell by cell."""
+        pass
+
     # -- statistics
     cdef void tell(self, Py_ssize_t i, Py_ssize_t k, int sign) noexcept nogil:
         if self.weights is None:
             self.count(k, self.point(i), sign)
         else:
             self.count_row(i, k, sign)
-
-    cdef int64_t *sums_of(self, Py_ssize_t k) noexcept nogil:
-        return self.sum + self.D * k
-
-    cdef whole *squares_of(self, Py_ssize_t k) noexcept nogil:
-        return self.square + self.width * k
 
     cdef void count_row(self, Py_ssize_t i, Py_ssize_t k, int sign) noexcept nogil:
         """Add a row by its weight to the sums of cluster k, or take it out."""
@@ -351,8 +350,8 @@ cdef class DenseGaussian(Normal):
             self.kappa0 = self.scale_prior.kappa0 / self.zeta
             self.log_b0 = 0.0
             for d in range(self.scale_prior.n):
-                self.own_b0[d] = self.scale_prior.b0[d] / self.zeta
-                self.log_b0 += log(self.b0[d])
+                self.own_b0[d] = self.scale_prior.b0[self.order[d]] / self.zeta
+                self.log_b0 += log(self.b0[d]) if d < self.D else 0.0
             self.log_b0 *= self.per
         log_first = log_kappa = log(self.kappa0)
         for n in range(self.total + 2):
@@ -373,7 +372,7 @@ cdef class DenseGaussian(Normal):
         for d in range(self.D):
             if d % self.per == 0:
                 precision = rng.draw_gamma(a) / (self.zeta * self.scatter[d])
-                self.scale_prior.count_precision(d, precision)
+                self.scale_prior.count_precision(self.order[d], precision)
             if self.scale_prior.of_kappa0:
                 # how far the drawn mean is from m0, in standard deviations of a point
                 off = sqrt(precision) * (self.mean[d] - self.m0[d]) + noise * rng.draw_normal()
@@ -512,7 +511,7 @@ cdef class DenseGaussian(Normal):
                 self.integrate_weight(&x[0], &found[0])
                 density[start - first] = np.delete(found[:m + 2], m) - self.log_units_of(start)
             return density
-        step = max(1, COLUMNS // self.D)
+        step = max(1, COLUMNS // self.stride)
         self.begin_scan()
         for start in range(first, self.N, step):
             points = self.given_points(start, start + step)
@@ -565,16 +564,18 @@ cdef class DenseGaussian(Normal):
 
     cdef Py_ssize_t columns_in(self, const double *x) noexcept nogil:
         """Cells of a row that are there."""
-        return self.D
+        return self.stride
 
     cdef double log_units_of(self, Py_ssize_t i) noexcept nogil:
         """The logs of units to subtract from the log density of row i."""
         return self.log_units
 
     cdef object given_points(self, Py_ssize_t first, Py_ssize_t last):
-        """Points as they were given, from the columns' middles, in units."""
-        return ((np.asarray(self.given[first:last], dtype=np.float64) - numbers_at(self.middle, self.D))
-                / numbers_at(self.units, self.D))
+        """Points as they were given, from the columns' middles, in units, their columns in the order of ``x``."""
+        points = np.asarray(self.given[first:last], dtype=np.float64)
+        if self.gapped:
+            points = points[:, [self.order[d] for d in range(self.stride)]]
+        return (points - numbers_at(self.middle, self.stride)) / numbers_at(self.units, self.stride)
 
     cdef object densities_in(self, points, Py_ssize_t k):
         """Log densities of new points in column k."""
@@ -606,5 +607,8 @@ cdef class DenseGaussian(Normal):
 
 cdef object numbers_at(const double *p, Py_ssize_t n):
     """An array of n numbers that are here: a view."""
-    cdef double[:] view = <double[:n]> <double *> p
+    cdef double[:] view
+    if not n:
+        return np.empty(0)
+    view = <double[:n]> <double *> p
     return np.asarray(view)

@@ -1,16 +1,15 @@
 """The mixture of normal distributions that users name: which class reads which points is decided here, and only here.
 
 covariance   dense                 with missing cells    sparse
-diag         DiagonalGaussian      Mixed                 SparseGaussian
+diag         DiagonalGaussian      DiagonalGaussian      SparseGaussian
   select     SelectedColumns       SelectedColumns       --
 iso          IsotropicGaussian     --                    SparseGaussian
 full         FullGaussian          FullGaussian          --
 
-With ``noise`` a `Background` holds one of these: DiagonalGaussian, IsotropicGaussian, FullGaussian without missing
-cells, or Mixed.
+With ``noise`` a `Background` holds one of these: DiagonalGaussian, IsotropicGaussian, or FullGaussian without missing
+cells.
 """
 
-from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -28,7 +27,6 @@ from splitmerge_cli.kinds.tables.models.gaussian_independent import (
     DiagonalGaussian,
     IsotropicGaussian,
 )
-from splitmerge_cli.kinds.tables.models.mixed import of_one_type
 from splitmerge_cli.kinds.tables.models.normal import Normal
 from splitmerge_cli.kinds.tables.models.real_columns import moments_of_columns, settle_resolution, units_of
 from splitmerge_cli.kinds.tables.models.selected_columns import SelectedColumns
@@ -132,7 +130,7 @@ class Gaussian(Normal):
 
     @classmethod
     def from_data(cls, data: Any, **params: Any) -> Any:
-        """The model of a Dataset; independent columns with missing cells use ``Mixed``."""
+        """The model of a Dataset."""
         accepted, reason = cls.accepts(data)
         if not accepted:
             raise ValueError(reason)
@@ -150,9 +148,6 @@ class Gaussian(Normal):
                 f"model.noise={params['noise']:g}, model.covariance=full: {data.first_missing}; expected "
                 "model.covariance=diag, model.noise=0, or a table without missing cells"
             )
-        if covariance == "diag":
-            options = {key: value for key, value in params.items() if key not in ("covariance", "known")}
-            return add_to_points(partial(of_one_type, type="real"), data.values, params.get("known"), options)
         if covariance == "iso":
             raise ValueError(
                 f"model.covariance={covariance}: {data.first_missing}; expected a table without "
@@ -162,9 +157,6 @@ class Gaussian(Normal):
 
     @classmethod
     def with_new(cls, data: Any, whole: Any, **params: Any) -> Any:
-        full = params.get("covariance") == "full"
         if is_sparse(whole.values) or params.get("select"):
             return super().with_new(data, whole, **params)
-        if whole.missing and not full:
-            return cls.from_data(whole, known=data.N, **cls.with_defaults_of(data, **params))
         return super().from_data(whole, known=data.N, **settle_resolution(data, params))

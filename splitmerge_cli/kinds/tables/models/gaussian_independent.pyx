@@ -3,27 +3,35 @@ model.covariance=diag, or one for all, iso; and what they can be asked for: para
 density. The formulas are in ``dense_gaussian.pyx``. Cost: a point against K clusters O(D K); a change of a cluster
 O(D).
 
-``real_cells.pyx`` has the density of diag once more, by another arithmetic. There a column may lack cells: its number
-of cells, level and degree are its own, and tables by a number of cells belong to one column. Here all columns have
-n cells, and tables, level and degree belong to D columns together. One arithmetic for both would change the last
-digits of stored chains of one model or the other.
+A column of diag may lack cells: a missing one, NaN, has no factor. Its number of cells, level and degree are then its
+own, while those of the columns without missing ones belong to all of these together, of which an item has one product.
+Cell by cell are also scored rows that have weights, where a column lacks cells or is recorded to a resolution. With W_d
+the sum of the weights of a column's n_d cells, 1 each where there are none, kappa_n = kappa0 + W_d, a_n = a0 + n_d / 2:
+
+    log p(x_i | .) = sum over its cells of
+                         level_d + log(s_d) / 2 + degree_d log(1 + (s_d (x - m_n)^2 + w_i grain_d) / (2 b_n))
+
+with s_d = w_i kappa_n / (kappa_n + w_i); a cell adds w_i times the column's grain to the squares.
 """
 cimport cython
-from libc.math cimport M_PI, exp, ldexp, lgamma, log, log10, sqrt
+from libc.math cimport INFINITY, M_PI, exp, ldexp, lgamma, log, log10, sqrt
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
 import numpy as np
 
 from splitmerge_cli.core.capabilities cimport TILE_ITEMS, DrawnParameters, PlugIn, Shards
+from splitmerge_cli.core.memory cimport doubles_of
 from splitmerge_cli.core.rng cimport Rng
 from splitmerge_cli.kinds.tables.models.dense_gaussian cimport (
-    DenseGaussian, count_weighted, moments_weighted, whole, whole_double,
+    DenseGaussian, count_weighted, moments_weighted, numbers_at, whole, whole_double,
 )
-from splitmerge_cli.kinds.tables.models.normal cimport DIAG, LOG_FRACTION
+from splitmerge_cli.kinds.tables.models.normal cimport DIAG, LOG_FRACTION, Normal
+
+from splitmerge_cli.core.shared import share
 
 cdef extern from "product_family.h":
-    pass
+    void score_power(const double *level, const double *degree, const double *log_q, double *power) noexcept nogil
 
 cdef extern from *:
     """
@@ -114,21 +122,44 @@ cdef extern from *:
     void moments_iso(const int64_t *sum, const whole *square, Py_ssize_t D, int64_t n, double inverse, double *mean,
                      double *scatter) noexcept nogil
 
+cdef extern from "tiles.h":
+    void tile_diag(const double *theta, Py_ssize_t D, const double *x, double log_weight, const double *floor,
+                   double *out) noexcept nogil
+
 cdef enum:
-    # of a column in a cluster: square, sum, weight and its logarithm as of weighted points, and the number of cells
-    LOG = 3, CELLS, KEPT
-    # rows of a block for each column
-    MEAN = 0, GAIN, LEVEL, DEGREE, WEIGHT, ROWS
+    # of a column in a cluster that is scored cell by cell: square, sum, with weights the weight and its logarithm as of
+    # weighted points, and last the number of cells
+    SQUARE = 0, SUM, WEIGHT_SUM, LOG_SUM
+    # rows of a block for each such column: its term is level + degree log(BASE + GAIN (x - mean)^2); with weights, of
+    # which a row's own decides, BASE is W_d, GAIN 1 / (2 b_n)
+    MEAN = 0, GAIN, LEVEL, DEGREE, BASE, ROWS
 
 cdef extern from *:
     """
-    static inline void score_cells(const double *block, const double *x, const double *grain, ptrdiff_t D,
-                                   double kappa0, double w, double *power)
+    /* Adds the log predictive of an item's cells. */
+    static inline void add_cells(const double *block, const double *x, ptrdiff_t n, double *power)
     {
         EACH_LANE(h) {
             const double *row = block + h;
-            lanes total = {0}, product = (lanes){0} + 1.0;
-            for (ptrdiff_t d = 0; d < D; d++, row += 40) {
+            lanes total = LANES_AT(power + h);
+            for (ptrdiff_t d = 0; d < n; d++, row += 40)
+                if (x[d] == x[d]) {
+                    const lanes e = x[d] - LANES_AT(row);
+                    total += LANES_AT(row + 16)
+                             + LANES_AT(row + 24) * lanes_log(LANES_AT(row + 32) + LANES_AT(row + 8) * e * e);
+                }
+            LANES_TO(power + h) = total;
+        }
+    }
+
+    /* The same of a row of weight w. */
+    static inline void add_weighted(const double *block, const double *x, const double *grain, ptrdiff_t n,
+                                    double kappa0, double w, double *power)
+    {
+        EACH_LANE(h) {
+            const double *row = block + h;
+            lanes total = LANES_AT(power + h), product = (lanes){0} + 1.0;
+            for (ptrdiff_t d = 0; d < n; d++, row += 40) {
                 if (x[d] != x[d])
                     continue;
                 const lanes kappa = kappa0 + LANES_AT(row + 32), s = w * kappa / (kappa + w), e = x[d] - LANES_AT(row);
@@ -142,13 +173,33 @@ cdef extern from *:
             LANES_TO(power + h) = total + 0.5 * lanes_log(product);
         }
     }
-    """
-    void score_cells(const double *block, const double *x, const double *grain, Py_ssize_t D, double kappa0, double w,
-                     double *power) noexcept nogil
 
-cdef extern from "tiles.h":
-    void tile_diag(const double *theta, Py_ssize_t D, const double *x, double log_weight, const double *floor,
-                   double *out) noexcept nogil
+    static inline void count_cells(whole *square, const double *x, ptrdiff_t n, int sign)
+    {
+        for (ptrdiff_t d = 0; d < n; d++, square += 3)
+            if (x[d] == x[d]) {
+                const int64_t v = (int64_t)x[d];
+                square[0] += (whole)v * (sign * v);
+                square[1] += sign * v;
+                square[2] += sign;
+            }
+    }
+
+    /* Adds the log densities of the cells of a tile; theta: mean, root and log root of the precision of each column. */
+    static inline void tile_cells(const double *theta, ptrdiff_t n, const double *x, double *out)
+    {
+        for (ptrdiff_t d = 0; d < n; d++, x += TILE, theta += 3)
+            for (ptrdiff_t t = 0; t < TILE; t++) {
+                const double e = (x[t] - theta[0]) * theta[1];
+                out[t] += e == e ? theta[2] - 0.5 * e * e : 0.0;
+            }
+    }
+    """
+    void add_cells(const double *block, const double *x, Py_ssize_t n, double *power) noexcept nogil
+    void add_weighted(const double *block, const double *x, const double *grain, Py_ssize_t n, double kappa0, double w,
+                      double *power) noexcept nogil
+    void count_cells(whole *square, const double *x, Py_ssize_t n, int sign) noexcept nogil
+    void tile_cells(const double *theta, Py_ssize_t n, const double *x, double *out) noexcept nogil
 
 cdef extern from *:
     void __builtin_prefetch(const void *p) noexcept nogil
@@ -156,6 +207,11 @@ cdef extern from *:
 # points before the one that is read
 cdef enum:
     AHEAD = 8
+
+
+cdef double[TILE_ITEMS] NO_FLOOR
+for _t in range(TILE_ITEMS):
+    NO_FLOOR[_t] = -INFINITY
 
 
 cdef inline double middle_of(double shape) noexcept nogil:
@@ -168,8 +224,10 @@ cdef class DenseParameters(DrawnParameters):
 
     def __init__(self, DenseGaussian model not None):
         self.model = model
-        self.size, self.tile_rows, self.work_size = 1 + 2 * model.D, model.D, 3 * model.n_squares + 5 * model.D
-        self.posterior_size, self.dimension = 2 + model.D + model.n_squares, model.D + model.n_squares
+        self.size, self.tile_rows = 1 + 2 * model.D + 3 * model.gapped, model.stride
+        self.work_size = 3 * model.n_squares + 5 * model.stride
+        if not model.gapped:
+            self.posterior_size, self.dimension = 2 + model.D + model.n_squares, model.D + model.n_squares
 
     cdef void draw_posterior(self, Rng rng, Py_ssize_t k, double *theta, double *work) noexcept nogil:
         """The precision of a column, then its mean, as ``tile_diag`` reads them."""
@@ -189,6 +247,8 @@ cdef class DenseParameters(DrawnParameters):
             theta[2 + 2 * d] = sqrt(precision)
             if rng is not None:
                 theta[1 + 2 * d] += rng.draw_normal() / sqrt(self.model.kappa_of(k) * precision)
+        if self.model.gapped:
+            self.model.draw_cells(rng, k, theta + 1 + 2 * self.model.D)
 
     cdef void write_posterior(self, Py_ssize_t k, double *posterior, double *work) noexcept nogil:
         """Shape of the precisions; precision of a mean over the precision of its column; means; rates."""
@@ -234,7 +294,7 @@ cdef class DenseParameters(DrawnParameters):
         return total
 
     cdef void load_tile(self, const int32_t *items, Py_ssize_t n, double *tile) noexcept nogil:
-        cdef Py_ssize_t t, d, D = self.model.D
+        cdef Py_ssize_t t, d, D = self.model.stride
         cdef const double *x
         for t in range(min(n, AHEAD)):
             self.fetch(items[t])
@@ -248,12 +308,21 @@ cdef class DenseParameters(DrawnParameters):
     cdef inline void fetch(self, Py_ssize_t i) noexcept nogil:
         """Ask for the coordinates of point i before they are read: points of a cluster are far from each other."""
         cdef Py_ssize_t d
-        for d in range(0, self.model.D, 8):
-            __builtin_prefetch(self.model.x + i * self.model.D + d)
+        for d in range(0, self.model.stride, 8):
+            __builtin_prefetch(self.model.x + i * self.model.stride + d)
 
     cdef void score_tile(self, const double *tile, const double *theta, double log_weight, const double *floor,
                          double *out) noexcept nogil:
-        tile_diag(theta, self.model.D, tile, log_weight, floor, out)
+        cdef Py_ssize_t t, D = self.model.D
+        if not self.model.gapped:
+            tile_diag(theta, D, tile, log_weight, floor, out)
+            return
+        for t in range(TILE_ITEMS):
+            out[t] = log_weight
+        if D:
+            # what the other columns add may be above 0
+            tile_diag(theta, D, tile, log_weight, NO_FLOOR, out)
+        tile_cells(theta + 1 + 2 * D, self.model.gapped, tile + TILE_ITEMS * D, out)
 
     cdef void count_items(self, const int32_t *items, Py_ssize_t n, Py_ssize_t k, double *work) noexcept nogil:
         cdef Py_ssize_t t
@@ -277,6 +346,11 @@ cdef class DensePlugIn(PlugIn):
     def __init__(self, DenseGaussian model not None):
         self.model = model
 
+    @classmethod
+    def suits(cls, model):
+        """Whether no cell is missing: bool."""
+        return not (<DenseGaussian> model).gapped
+
     cdef void locate(self, Py_ssize_t k, double *mean) noexcept nogil:
         cdef Py_ssize_t d, step = self.model.step
         cdef double *block = self.model.block_of(k)
@@ -293,7 +367,7 @@ cdef class DensePlugIn(PlugIn):
         if self.model.stale[k]:
             self.model.settle(k)
         for d in range(self.model.D):
-            e = self.model.x[i * self.model.D + d] - block[step * d]
+            e = self.model.point(i)[d] - block[step * d]
             # 1 / (2 b_n) times shrink
             gain = block[step * d + 8] if self.model.shape_of == DIAG else self.model.gain[k]
             if self.model.coarse:
@@ -306,17 +380,121 @@ cdef class DensePlugIn(PlugIn):
                                   - a / shrink * total - self.model.log_units)
 
 
+def _cell_tables(Py_ssize_t N, kappa0, double a0, double zeta):
+    """The factors of one column that depend on its number of cells, 0 to N + 1, alone; kappa0, a0 and b_n over zeta.
+    kappa0 None: but for those of kappa_n."""
+    cdef Py_ssize_t n
+    cdef double a, constant = 0.5 * zeta * log(2.0 * M_PI * zeta)
+    cdef double[::1] log_c = np.empty(N + 2), log_n = np.empty(N + 2)
+    for n in range(N + 2):
+        a = zeta * (a0 + 0.5 * n)
+        log_c[n] = lgamma(a + 0.5 * zeta) - lgamma(a) - constant
+        log_n[n] = lgamma(a) - lgamma(zeta * a0) - n * constant
+        if kappa0 is not None:
+            log_c[n] += 0.5 * log((kappa0 + n) / (kappa0 + n + 1.0))
+    return {"log_c": np.asarray(log_c), "log_n": np.asarray(log_n)}
+
+
+@cython.final
 cdef class DiagonalGaussian(DenseGaussian):
-    """Mixture of normal distributions of points, a variance per dimension."""
+    """Mixture of normal distributions of points, a variance per dimension; NaN where a cell is missing.
+
+    Cost: a row against K clusters O(D K), a logarithm for each cell of a column that lacks some; a change of a cluster
+    O(D).
+    """
 
     SHAPE = "diag"
+    READS_GAPS = True
     CAPABILITIES = (DenseParameters, DenseShards, DensePlugIn)
 
+    cdef Py_ssize_t kept                # numbers of a column that is scored cell by cell, in a cluster
+    cdef const double *free_cell_c      # [total + 2] the next without what depends on kappa0, where that is resampled
+    cdef const double *cell_c           # [total + 2] of one column: the part of a predictive that its number of cells
+    cdef const double *cell_n           # [total + 2] alone says, and of a likelihood
+    cdef double *own_cell_c
+    cdef double[::1] log_unit           # [stride] logs of the columns' units
+
+    def _constants(self):
+        DenseGaussian._constants(self)
+        if self.gapped:
+            is_free = self.weights is not None or self.scale_prior is not None
+            by_cells = share(_cell_tables, self.total, None if is_free else self.kappa0, self.a0, self.zeta)
+            self._hold(by_cells)
+            self.free_cell_c = doubles_of(by_cells.log_c)
+            self.cell_c, self.cell_n = doubles_of(by_cells.log_c), doubles_of(by_cells.log_n)
+            if self.weights is None and self.scale_prior is not None:
+                self.cell_c = self.own_cell_c = self.memory.doubles(self.total + 2)
+            self.log_unit = np.log(numbers_at(self.units, self.stride))
+
+    cdef void scales_changed(self) noexcept nogil:
+        cdef Py_ssize_t n
+        cdef double kappa
+        DenseGaussian.scales_changed(self)
+        if self.gapped and self.weights is None:
+            for n in range(self.total + 2):
+                kappa = self.kappa0 + n
+                self.own_cell_c[n] = self.free_cell_c[n] + 0.5 * log(kappa / (kappa + 1.0))
+
+    def _make_room(self):
+        cdef Py_ssize_t i
+        if not self.gapped:
+            DenseGaussian._make_room(self)
+            return
+        self.theta = self.memory.doubles(3 * self.gapped)
+        self.weights.set_cells([self.columns_in(self.point(i)) for i in range(self.N)])
+
     cdef void measure(self) noexcept nogil:
-        self.n_squares, self.rows, self.step = self.D, 2 * self.D, 16
+        self.n_squares, self.rows, self.step = self.D, 2 * self.D + ROWS * self.gapped, 16
+        self.kept = SUM + 2 if self.weights is None else LOG_SUM + 2
+        if self.gapped:
+            self.width = self.D + self.kept * self.gapped
+
+    # -- statistics
+    cdef void tell(self, Py_ssize_t i, Py_ssize_t k, int sign) noexcept nogil:
+        if self.weights is None:
+            self.count(k, self.point(i), sign)
+        else:
+            self.count_row(i, k, sign)
 
     cdef void count(self, Py_ssize_t k, const double *x, int sign) noexcept nogil:
         count_point(self.sums_of(k), self.squares_of(k), x, self.D, 1, sign)
+        if self.gapped:
+            count_cells(self.column(self.squares_of(k), 0), x + self.D, self.gapped, sign)
+
+    cdef void count_row(self, Py_ssize_t i, Py_ssize_t k, int sign) noexcept nogil:
+        cdef Py_ssize_t d
+        cdef const double *x = self.point(i)
+        cdef whole *column = self.squares_of(k)
+        if not self.gapped:
+            DenseGaussian.count_row(self, i, k, sign)
+        for d in range(self.gapped):
+            if x[d] == x[d]:
+                count_weighted(column, x + d, 1, 1, False, sign * self.weights.parts[i], sign * self.weights.logs[i])
+                column[self.kept - 1] += sign
+            column += self.kept
+
+    cdef inline whole *column(self, const whole *square, Py_ssize_t d) noexcept nogil:
+        """The numbers of the d-th column that is scored cell by cell."""
+        return <whole *> square + self.D + self.kept * d
+
+    cdef inline Py_ssize_t cells(self, const whole *column) noexcept nogil:
+        return <Py_ssize_t> column[self.kept - 1]
+
+    cdef double posterior_of(self, const whole *column, Py_ssize_t d, double *mean, double *scatter) noexcept nogil:
+        """m_n and b_n of a column in a cluster; returns kappa_n."""
+        cdef Py_ssize_t n = self.cells(column)
+        cdef int64_t sum = <int64_t> column[SUM]
+        cdef double[2] work
+        cdef double weight = n, off, kappa
+        if self.weights is None:
+            moments_diag(&sum, column, 1, n, self.inverse[n], mean, scatter)
+        else:
+            weight = moments_weighted(column, 1, 1, False, work, mean, scatter)
+        d += self.D
+        off, kappa = mean[0] - self.m0[d], self.kappa0 + weight
+        scatter[0] = self.b0[d] + 0.5 * (scatter[0] + weight * self.grain[d] + self.kappa0 * weight / kappa * off * off)
+        mean[0] = self.m0[d] + weight * off / kappa
+        return kappa
 
     cdef void moments(self, const int64_t *sum, const whole *square, Py_ssize_t n, double *mean,
                       double *scatter) noexcept nogil:
@@ -325,8 +503,13 @@ cdef class DiagonalGaussian(DenseGaussian):
     cdef double posterior_with(self, const int64_t *sum, const whole *square, Py_ssize_t n, double times, double *mean,
                                double *scatter) noexcept nogil:
         cdef Py_ssize_t d
-        cdef double weight = self.gather(sum, square, n, mean, scatter), kappa = self.kappa0 + weight
-        cdef double pull = self.kappa0 * weight / kappa, total = 0.0, off = 1.0
+        cdef double weight = n, kappa, pull, total = 0.0, off = 1.0
+        if self.weights is None:
+            self.moments(sum, square, n, mean, scatter)
+        else:
+            weight = self.gather(sum, square, n, mean, scatter)
+        kappa = self.kappa0 + weight
+        pull = self.kappa0 * weight / kappa
         for d in range(self.D):
             mean[d] -= self.m0[d]
             scatter[d] = self.b0[d] + 0.5 * (scatter[d] + times * self.grain[d] + pull * mean[d] * mean[d])
@@ -343,6 +526,27 @@ cdef class DiagonalGaussian(DenseGaussian):
         for d in range(self.D):
             block[16 * d + 8] = 0.5 * shrink / self.scatter[d]
 
+    cdef void settle(self, Py_ssize_t k) noexcept nogil:
+        cdef Py_ssize_t d, n
+        cdef double kappa
+        cdef double *row = self.block_of(k) + 16 * self.D
+        cdef const whole *column = self.column(self.squares_of(k), 0)
+        self.stale[k] = False
+        if self.D:
+            DenseGaussian.settle(self, k)
+        for d in range(self.gapped):
+            n = self.cells(column)
+            kappa = self.posterior_of(column, d, row, self.scatter)
+            row[8 * GAIN] = 0.5 / self.scatter[0]
+            row[8 * LEVEL] = self.cell_c[n] - 0.5 * self.zeta * log(self.scatter[0])
+            row[8 * DEGREE] = -self.zeta * (self.a_n(n) + 0.5)
+            row[8 * BASE] = kappa - self.kappa0
+            if self.weights is None:
+                row[8 * BASE] = 1.0 + row[8 * GAIN] * self.grain[self.D + d]
+                row[8 * GAIN] *= kappa / (kappa + 1.0)
+            row += 8 * ROWS
+            column += self.kept
+
     cdef void score_block(self, const double *x, Py_ssize_t block, const double *turn, double *log_q) noexcept nogil:
         score_diag(self.at + block * self.rows, x, self.D, self.piece, turn, log_q, self.left + block)
 
@@ -355,7 +559,7 @@ cdef class DiagonalGaussian(DenseGaussian):
         cdef double kappa, shrink, log_det
         # a factor of several points is at most 4 n times the factor of one
         cdef Py_ssize_t piece = max(1, <Py_ssize_t> (1.0 / (1.0 / self.piece + log10(4.0 * of_b) / 280.0)))
-        if self.weights is not None:
+        if self.weights is not None or self.gapped:
             DenseGaussian.log_unions(self, b, first, m, out)
             return
         for k in range(first, first + m):
@@ -395,8 +599,195 @@ cdef class DiagonalGaussian(DenseGaussian):
         return log_q + log(q)
 
     cdef object log_q_of(self, off, double shrink):
-        cdef double[:] scatter = <double[:self.D]> self.scatter
-        return np.log1p(0.5 * shrink / np.asarray(scatter) * off ** 2).sum(axis=1)
+        return np.log1p(0.5 * shrink / numbers_at(self.scatter, self.D) * off ** 2).sum(axis=1)
+
+
+    cdef void score(self, Py_ssize_t i, Py_ssize_t block, Py_ssize_t own) noexcept nogil:
+        """As of any product of factors, without asking a class for its parts; then the columns cell by cell."""
+        cdef double *turn = self.lane
+        cdef double *log_q = self.lane + 32
+        cdef double level = 0.0, degree = 0.0
+        if self.weights is not None:
+            DenseGaussian.score(self, i, block, own)
+            return
+        if self.D:
+            if own >= 0 and not self.coarse:
+                turn = self.lane + 8
+                memcpy(turn, self.lane, 8 * sizeof(double))
+                self.take_out_of(own, turn + own - block, &level, &degree)
+            score_diag(self.at + block * self.rows, self.point(i), self.D, self.piece, turn, log_q, self.left + block)
+            score_power(self.level + block, self.degree + block, log_q, self.power + block)
+            if own >= 0:
+                self.power[own] = (self.score_counted(i, own) if self.coarse
+                                   else level + degree * log_q[own - block])
+        else:
+            self.forget_block(block)
+        if self.gapped:
+            self.score_cells(self.point(i) + self.D, 1.0, block, own)
+        if own >= 0:
+            self.keep_digits(i, block, own)
+
+    # -- columns that are scored cell by cell
+    cdef void score_weighted(self, const double *x, double w, Py_ssize_t block, Py_ssize_t own) noexcept nogil:
+        if not self.gapped:
+            DenseGaussian.score_weighted(self, x, w, block, own)
+            return
+        self.forget_block(block)
+        self.score_cells(x, w, block, own)
+
+    cdef void forget_block(self, Py_ssize_t block) noexcept nogil:
+        """Score nothing, as of no columns."""
+        cdef Py_ssize_t k
+        for k in range(block, block + 8):
+            self.power[k], self.left[k] = 0.0, 1.0
+
+    cdef void score_cells(self, const double *x, double w, Py_ssize_t block, Py_ssize_t own) noexcept nogil:
+        """Add the scores of these cells to ``power``; with weights of a row of weight w."""
+        cdef Py_ssize_t d, n
+        cdef double total = self.power[own] if own >= 0 else 0.0, rest, kappa, q, e, product = 1.0
+        cdef const double *row = self.at + block * self.rows + 16 * self.D
+        if self.weights is None:
+            add_cells(row, x, self.gapped, self.power + block)
+        else:
+            add_weighted(row, x, self.grain, self.gapped, self.kappa0, w, self.power + block)
+        if own < 0:
+            return
+        row += own - block
+        for d in range(self.gapped):
+            if x[d] == x[d]:
+                n = self.cells(self.column(self.squares_of(own), d))
+                e = x[d] - row[0]
+                if self.weights is None:
+                    kappa = self.kappa0 + n
+                    q = 2.0 - row[8 * BASE] - row[8 * GAIN] * (kappa + 1.0) / (kappa - 1.0) * e * e
+                else:
+                    rest = self.kappa0 + (row[8 * BASE] - w)
+                    q = 1.0 - row[8 * GAIN] * w * ((rest + w) / rest * e * e + self.grain[d])
+                    product *= w * rest / (rest + w)
+                    if d % 4 == 3:
+                        total += 0.5 * log(product)
+                        product = 1.0
+                self.left[own] = min(self.left[own], q)
+                total += row[8 * LEVEL] - self.cell_c[n] + self.cell_c[n - 1] + self.zeta * self.a_n(n - 1) * log(q)
+            row += 8 * ROWS
+        self.power[own] = total if self.weights is None else total + 0.5 * log(product)
+
+    cdef double cluster_log_lik(self, Py_ssize_t k) noexcept nogil:
+        cdef double total = DenseGaussian.cluster_log_lik(self, k) if self.D else 0.0
+        return total + self.log_lik_of_cells(self.squares_of(k)) if self.gapped else total
+
+    cdef double log_union(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
+        cdef double total = DenseGaussian.log_union(self, a, b)
+        return total + self.log_lik_of_cells(self.both_square) if self.gapped else total
+
+    cdef double log_weights_of(self, const whole *square) noexcept nogil:
+        return 0.0 if self.gapped else DenseGaussian.log_weights_of(self, square)
+
+    cdef double log_lik_of_cells(self, const whole *square) noexcept nogil:
+        """Log marginal likelihood of the cells with these sums."""
+        cdef Py_ssize_t d, n
+        cdef double kappa, b0, mean, scatter, total = 0.0
+        cdef const whole *column = self.column(square, 0)
+        for d in range(self.gapped):
+            n, b0 = self.cells(column), self.b0[self.D + d]
+            kappa = self.posterior_of(column, d, &mean, &scatter)
+            total += (self.cell_n[n] - self.zeta * (self.a_n(n) * log(scatter / b0)
+                                                    + n * (0.5 * log(b0) + self.log_unit[self.D + d]))
+                      + 0.5 * log(self.kappa0 / kappa))
+            if self.weights is not None:
+                total += 0.5 * ldexp(whole_double(column[LOG_SUM]), -LOG_FRACTION)
+            column += self.kept
+        return total
+
+    cdef object densities_in(self, points, Py_ssize_t k):
+        """As of all columns; a cell that is missing has none."""
+        cdef Py_ssize_t d, n
+        cdef double kappa, mean, b, a, shrink
+        cdef const whole *column
+        found = DenseGaussian.densities_in(self, points[:, :self.D], k)
+        for d in range(self.gapped):
+            column = self.column(self.squares_of(k), d)
+            n = self.cells(column)
+            kappa = self.zeta * self.posterior_of(column, d, &mean, &b)
+            a, b, shrink = self.zeta * self.a_n(n), self.zeta * b, kappa / (kappa + 1.0)
+            off = points[:, self.D + d] - mean
+            found = found + np.where(np.isnan(off), 0.0, (
+                lgamma(a + 0.5) - lgamma(a) + 0.5 * log(shrink / (2.0 * M_PI * b)) - self.log_unit[self.D + d]
+                - (a + 0.5) * np.log1p(0.5 * (self.grain[self.D + d] + shrink * off ** 2) / b)))
+        return found
+
+    cdef double log_units_of(self, Py_ssize_t i) noexcept nogil:
+        cdef Py_ssize_t d
+        cdef double total = self.log_units
+        for d in range(self.D, self.stride):
+            if self.point(i)[d] == self.point(i)[d]:
+                total += self.log_unit[d]
+        return total
+
+    cdef Py_ssize_t columns_in(self, const double *x) noexcept nogil:
+        cdef Py_ssize_t d, n = self.D
+        for d in range(self.D, self.stride):
+            n += x[d] == x[d]
+        return n
+
+    cdef void draw_cells(self, Rng rng, Py_ssize_t k, double *theta) noexcept nogil:
+        """Mean, root and log root of the precision of each column, as ``tile_cells`` reads them; without a generator
+        what to expect."""
+        cdef Py_ssize_t d
+        cdef double kappa, shape, precision, scatter
+        cdef const whole *column = self.column(self.squares_of(k), 0)
+        for d in range(self.gapped):
+            kappa = self.posterior_of(column, d, theta, &scatter)
+            # zeta times the precision, as b_n is over zeta
+            shape = self.zeta * self.a_n(self.cells(column))
+            precision = (shape if rng is None else rng.draw_gamma(shape)) / scatter
+            if rng is not None:
+                theta[0] += rng.draw_normal() / sqrt(kappa * precision)
+            theta[1] = sqrt(precision)
+            theta[2] = 0.5 * (self.zeta * log(precision / self.zeta) - self.grain[self.D + d] * precision)
+            theta += 3
+            column += self.kept
+
+    cdef void draw_cluster(self, Rng rng, Py_ssize_t k) noexcept nogil:
+        cdef Py_ssize_t d
+        cdef double kappa, precision, mean, scatter
+        cdef const whole *column = self.column(self.squares_of(k), 0)
+        DenseGaussian.draw_cluster(self, rng, k)
+        for d in range(self.gapped):
+            kappa = self.posterior_of(column, d, &mean, &scatter)
+            precision = rng.draw_gamma(self.zeta * self.a_n(self.cells(column))) / (self.zeta * scatter)
+            self.scale_prior.count_precision(self.order[self.D + d], precision)
+            if self.scale_prior.of_kappa0:
+                # how far the drawn mean is from m0, in standard deviations of a cell
+                self.scale_prior.count_distance(sqrt(precision) * (mean - self.m0[self.D + d])
+                                                + rng.draw_normal() / sqrt(self.zeta * kappa))
+            column += self.kept
+
+    cdef void measure_distances(self, Rng rng, Py_ssize_t k) noexcept nogil:
+        cdef Py_ssize_t d
+        cdef double total, off
+        cdef const double *x
+        cdef int32_t i = self.head[k]
+        if not self.gapped:
+            DenseGaussian.measure_distances(self, rng, k)
+            return
+        self.draw_cells(rng, k, self.theta)
+        while i >= 0:
+            x, total = self.point(i), 0.0
+            for d in range(self.gapped):
+                if x[d] == x[d]:
+                    off = x[d] - self.theta[3 * d]
+                    total += self.theta[3 * d + 1] * self.theta[3 * d + 1] * (off * off + self.grain[d])
+            self.weights.distance[i] = total
+            i = self.after[i]
+
+    def statistics(self):
+        """As of all dense points; behind these, of each column that is scored cell by cell the square, the sum and the
+        number of its cells, with weights those of the weights, too."""
+        cdef Py_ssize_t k, d
+        found = DenseGaussian.statistics(self)["counts"]
+        cells = [[<double> (self.squares_of(k)[d]) for d in range(self.D, self.width)] for k in range(self.K)]
+        return {"counts": np.hstack([found, np.array(cells)]) if self.gapped else found}
 
 
 @cython.final
@@ -446,200 +837,3 @@ cdef class IsotropicGaussian(DenseGaussian):
 
     cdef object log_q_of(self, off, double shrink):
         return np.log1p(0.5 * shrink / self.scatter[0] * (off ** 2).sum(axis=1))
-
-
-@cython.final
-cdef class GappedGaussian(DenseGaussian):
-    """Rows of independent normal columns with weights, any of whose cells may be missing, or recorded to a resolution:
-    ``model.tails=t`` with covariance=diag. The formulas are in ``dense_gaussian.pyx`` and ``normal.pyx``.
-
-    A missing cell, NaN, has no factor. A cell that is recorded to a resolution adds w times the column's grain to the
-    squares. Column d of a cluster has n_d cells, of rows whose weights have the sum W_d, and thus kappa_n = kappa0 +
-    W_d, a_n = a0 + n_d / 2 and m_n, b_n of its own. A row that has D_i cells has one weight for these:
-
-        log p(x_i | .) = sum over its cells of
-                             level_d + log(s_d) / 2 + degree_d log(1 + (s_d (x - m_n)^2 + w_i grain_d) / (2 b_n))
-
-    Cost: a row against K clusters O(D K), a logarithm a cell; a change of a cluster O(D).
-    """
-
-    SHAPE = "diag"
-    READS_GAPS = True
-    WEIGHS_STEPS = True
-
-    cdef double[::1] log_unit           # [D] logs of the columns' units
-
-    def _make_room(self):
-        cdef Py_ssize_t i
-        self.theta = self.memory.doubles(2 * self.D)
-        self.log_unit = np.array([log(self.units[d]) for d in range(self.D)])
-        self.weights.set_cells([self.columns_in(self.point(i)) for i in range(self.N)])
-
-    # -- statistics
-    cdef void measure(self) noexcept nogil:
-        self.n_squares, self.rows, self.step, self.width = self.D, ROWS * self.D, 8 * ROWS, KEPT * self.D
-
-    cdef inline whole *column(self, const whole *square, Py_ssize_t d) noexcept nogil:
-        return <whole *> square + KEPT * d
-
-    cdef inline Py_ssize_t cells(self, const whole *column) noexcept nogil:
-        return <Py_ssize_t> column[CELLS]
-
-    cdef void count_row(self, Py_ssize_t i, Py_ssize_t k, int sign) noexcept nogil:
-        cdef Py_ssize_t d
-        cdef const double *x = self.point(i)
-        cdef int64_t parts = sign * self.weights.parts[i], logs = sign * self.weights.logs[i]
-        for d in range(self.D):
-            if x[d] == x[d]:
-                count_weighted(self.column(self.squares_of(k), d), x + d, 1, 1, False, parts, logs)
-                self.column(self.squares_of(k), d)[CELLS] += sign
-
-    cdef double gather(self, const int64_t *sum, const whole *square, Py_ssize_t n, double *mean,
-                       double *scatter) noexcept nogil:
-        cdef Py_ssize_t d
-        for d in range(self.D):
-            moments_weighted(self.column(square, d), 1, 1, False, self.work, mean + d, scatter + d)
-        return n
-
-    cdef double posterior_of(self, const whole *column, Py_ssize_t d, double *mean, double *scatter) noexcept nogil:
-        """m_n and b_n of a column in a cluster; returns kappa_n."""
-        cdef double weight = moments_weighted(column, 1, 1, False, self.work, mean, scatter)
-        cdef double kappa = self.kappa0 + weight, off = mean[0] - self.m0[d]
-        scatter[0] = self.b0[d] + 0.5 * (scatter[0] + weight * self.grain[d] + self.kappa0 * weight / kappa * off * off)
-        mean[0] = self.m0[d] + weight * off / kappa
-        return kappa
-
-    cdef void settle(self, Py_ssize_t k) noexcept nogil:
-        cdef Py_ssize_t d, n
-        cdef double *row = self.block_of(k)
-        cdef const whole *column
-        self.stale[k] = False
-        for d in range(self.D):
-            column = self.column(self.squares_of(k), d)
-            n = self.cells(column)
-            row[8 * WEIGHT] = self.posterior_of(column, d, row, self.scatter) - self.kappa0
-            row[8 * GAIN] = 0.5 / self.scatter[0]
-            row[8 * LEVEL] = self.log_c[n] - 0.5 * log(self.scatter[0])
-            row[8 * DEGREE] = -self.a_n(n) - 0.5
-            row += 8 * ROWS
-
-    # -- tables of one column
-    def _own_tables(self):
-        cdef Py_ssize_t n, room = self.total + 2
-        self.own_c, self.own_n = self.memory.doubles(room), self.memory.doubles(room)
-        for n in range(room):
-            self.own_c[n] = lgamma(self.a_n(n) + 0.5) - lgamma(self.a_n(n)) - 0.5 * log(2.0 * M_PI)
-            self.own_n[n] = lgamma(self.a_n(n)) - lgamma(self.a_n(0)) - 0.5 * n * log(2.0 * M_PI)
-        self.log_c, self.log_n = self.own_c, self.own_n
-        if self.scale_prior is not None:
-            self.b0 = self.own_b0 = self.memory.doubles(self.scale_prior.n)
-            self.scales_changed()
-
-    cdef void scales_changed(self) noexcept nogil:
-        cdef Py_ssize_t d, k
-        self.kappa0 = self.scale_prior.kappa0
-        for d in range(self.D):
-            self.own_b0[d] = self.scale_prior.b0[d]
-        for k in range(self.cap):
-            self.stale[k] = True
-            self.is_valid[k] = False
-
-    cdef void draw_cluster(self, Rng rng, Py_ssize_t k) noexcept nogil:
-        cdef Py_ssize_t d
-        cdef double kappa, precision
-        cdef const whole *column
-        for d in range(self.D):
-            column = self.column(self.squares_of(k), d)
-            kappa = self.posterior_of(column, d, self.mean, self.scatter)
-            precision = rng.draw_gamma(self.a_n(self.cells(column))) / self.scatter[0]
-            self.scale_prior.count_precision(d, precision)
-            if self.scale_prior.of_kappa0:
-                # how far the drawn mean is from m0, in standard deviations of a cell
-                self.scale_prior.count_distance(sqrt(precision) * (self.mean[0] - self.m0[d])
-                                                + rng.draw_normal() / sqrt(kappa))
-
-    # -- weights of rows
-    cdef void measure_distances(self, Rng rng, Py_ssize_t k) noexcept nogil:
-        cdef Py_ssize_t d
-        cdef double kappa, total, off
-        cdef double *mean = self.theta
-        cdef double *precision = self.theta + self.D
-        cdef const whole *column
-        cdef const double *x
-        cdef int32_t i = self.head[k]
-        for d in range(self.D):
-            column = self.column(self.squares_of(k), d)
-            kappa = self.posterior_of(column, d, mean + d, self.scatter)
-            precision[d] = rng.draw_gamma(self.a_n(self.cells(column))) / self.scatter[0]
-            mean[d] += rng.draw_normal() / sqrt(kappa * precision[d])
-        while i >= 0:
-            x, total = self.point(i), 0.0
-            for d in range(self.D):
-                if x[d] == x[d]:
-                    off = x[d] - mean[d]
-                    total += precision[d] * (off * off + self.grain[d])
-            self.weights.distance[i] = total
-            i = self.after[i]
-
-    cdef Py_ssize_t columns_in(self, const double *x) noexcept nogil:
-        cdef Py_ssize_t d, n = 0
-        for d in range(self.D):
-            n += x[d] == x[d]
-        return n
-
-    cdef double log_units_of(self, Py_ssize_t i) noexcept nogil:
-        cdef Py_ssize_t d
-        cdef const double *x = self.point(i)
-        cdef double total = 0.0
-        for d in range(self.D):
-            if x[d] == x[d]:
-                total += self.log_unit[d]
-        return total
-
-    # -- probabilities
-    cdef void score_weighted(self, const double *x, double w, Py_ssize_t block, Py_ssize_t own) noexcept nogil:
-        cdef Py_ssize_t d, n
-        cdef double rest, q, e, product = 1.0
-        cdef const double *row
-        score_cells(self.at + block * self.rows, x, self.grain, self.D, self.kappa0, w, self.power + block)
-        if own < 0:
-            return
-        self.power[own], self.left[own] = 0.0, 1.0
-        row = self.block_of(own)
-        for d in range(self.D):
-            if x[d] == x[d]:
-                n = self.cells(self.column(self.squares_of(own), d))
-                rest = self.kappa0 + (row[8 * WEIGHT] - w)
-                e = x[d] - row[0]
-                q = 1.0 - row[8 * GAIN] * w * ((rest + w) / rest * e * e + self.grain[d])
-                self.left[own] = min(self.left[own], q)
-                product *= w * rest / (rest + w)
-                if d % 4 == 3:
-                    self.power[own] += 0.5 * log(product)
-                    product = 1.0
-                self.power[own] += row[8 * LEVEL] - self.log_c[n] + self.log_c[n - 1] + self.a_n(n - 1) * log(q)
-            row += 8 * ROWS
-        self.power[own] += 0.5 * log(product)
-
-    cdef double cluster_log_lik(self, Py_ssize_t k) noexcept nogil:
-        return self.log_lik_of_columns(self.squares_of(k))
-
-    cdef double log_union(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
-        cdef Py_ssize_t t
-        for t in range(self.width):
-            self.both_square[t] = self.squares_of(a)[t] + self.squares_of(b)[t]
-        return self.log_lik_of_columns(self.both_square)
-
-    cdef double log_lik_of_columns(self, const whole *square) noexcept nogil:
-        """Log marginal likelihood of the cells with these sums."""
-        cdef Py_ssize_t d, n
-        cdef double kappa, total = 0.0
-        cdef const whole *column
-        for d in range(self.D):
-            column = self.column(square, d)
-            n = self.cells(column)
-            kappa = self.posterior_of(column, d, self.mean, self.scatter)
-            total += (self.log_n[n] - self.a_n(n) * log(self.scatter[0] / self.b0[d])
-                      - n * (0.5 * log(self.b0[d]) + self.log_unit[d])
-                      + 0.5 * (ldexp(whole_double(column[LOG]), -LOG_FRACTION) + log(self.kappa0 / kappa)))
-        return total

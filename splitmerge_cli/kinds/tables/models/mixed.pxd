@@ -6,7 +6,6 @@ from splitmerge_cli.core.rng cimport Rng
 from splitmerge_cli.kinds.tables.models.dense_gaussian cimport DenseGaussian
 from splitmerge_cli.kinds.tables.models.gaussian_full cimport FullGaussian
 from splitmerge_cli.kinds.tables.models.ordered_levels cimport OrderedLevels
-from splitmerge_cli.kinds.tables.models.real_cells cimport RealCells
 from splitmerge_cli.kinds.tables.models.regression cimport Regression
 from splitmerge_cli.kinds.tables.models.normal cimport Scaled
 
@@ -19,15 +18,14 @@ cdef class Mixed(Scaled):
     cdef readonly tuple types           # [D] words of TYPES
     cdef readonly str covariance        # of the real columns
     cdef readonly str zeros             # of the columns of counts
-    cdef RealCells reals                # independent real columns; None: there are none
-    cdef DenseGaussian joint            # real columns that are jointly normal, or whose rows have weights: its sizes
-    # are the clusters' here, its labels stale except in ``refresh``; None: there are none
+    cdef DenseGaussian joint            # the real columns: its sizes are the clusters' here, its labels stale except in
+    # ``refresh``; None: there are none
     cdef FullGaussian imputed           # `joint` where its missing cells are a part of the state, else None
     cdef readonly Regression regression  # an outcome that has effects, or is real; None: there is none
     cdef bint apart                     # the likelihood is asked for without them
     cdef readonly double beta1, beta0, alpha, shape
     cdef OrderedLevels ordered          # ordinal columns, the last of the discrete ones; None: there are none
-    cdef Py_ssize_t C, P, R             # discrete, count and independent real columns
+    cdef Py_ssize_t C, P                # discrete and count columns
     cdef Py_ssize_t nominal             # discrete columns without an order
     cdef Py_ssize_t S                   # columns with missing cells
     cdef Py_ssize_t levels              # 1 + levels of all discrete columns
@@ -62,12 +60,9 @@ cdef class Mixed(Scaled):
 
     cdef void settle_own(self, Py_ssize_t k) noexcept nogil
     cdef double pseudo_count(self, Py_ssize_t r) noexcept nogil
-    cdef double score_own(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil
+    cdef bint score_own(self, Py_ssize_t i, Py_ssize_t k, double *out) noexcept nogil
+    cdef double log_rest(self, Py_ssize_t i) noexcept nogil
     cdef double log_density_of(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil
-
-    cdef inline const int32_t *cell_counts(self, Py_ssize_t k) noexcept nogil:
-        """Observed cells of each column with missing ones in cluster k."""
-        return self.seen + k * self.S
 
     cdef inline Py_ssize_t cells(self, Py_ssize_t k, int32_t slot) noexcept nogil:
         """Observed cells of a column in cluster k."""

@@ -12,7 +12,6 @@ from splitmerge_cli.kinds.tables.models.normal import Scaled
 from splitmerge_cli.kinds.tables.models.regression import Regression
 
 LONGEST_TABLE: int
-JOINT: str
 HIERARCHICAL: Gamma
 
 def of_one_type(values: NDArray[Any], type: str, known: int | None = None, **options: Any) -> Mixed: ...

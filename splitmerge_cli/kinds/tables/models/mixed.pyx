@@ -16,12 +16,12 @@ at level v, and s their sum, the predictive of one more cell is
 
 (docs/derivations.md). A likelihood to the power zeta (``model.power``) has zeta times the counts and sums ("A power of
 the likelihood" there): what was a logarithm of n + a is that of Gamma(a + zeta (n + 1)) over Gamma(a + zeta n), and
-rates are held over zeta. Real columns: ``real_cells.pyx``; a `FullGaussian` where they are jointly normal; with
-``model.tails=t`` a `DenseGaussian` whose rows have weights.
+rates are held over zeta. Real columns are a `DenseGaussian` of their own: diag, or full where they are jointly normal.
 Source: Gelman et al. 2013, *Bayesian Data Analysis*, sections 2.4, 2.6, 3.3, 3.4.
 """
 cimport cython
 from libc.math cimport INFINITY, exp, log, log1p
+from libc.string cimport memcpy
 
 from pkgutil import resolve_name
 
@@ -41,9 +41,9 @@ from splitmerge_cli.core.options import (
 from splitmerge_cli.core.checks import Rows
 from splitmerge_cli.core.shared import Prepared, as_array, freeze, share
 from splitmerge_cli.kinds.tables.models.count_vectors import rising_of, tables_of
-from splitmerge_cli.kinds.tables.models.gaussian_independent import DiagonalGaussian, GappedGaussian
+from splitmerge_cli.kinds.tables.models.gaussian_independent import DiagonalGaussian
 from splitmerge_cli.kinds.tables.models.mixed_cells import (
-    APART, JOINT, ZEROS, defaults_of, part_zeros, prepare, real_columns, types_of,
+    APART, ZEROS, defaults_of, part_zeros, prepare, real_columns, types_of,
 )
 from splitmerge_cli.kinds.tables.models.ordered_levels import tables_of_levels
 from splitmerge_cli.kinds.tables.models.normal import HIERARCHICAL, NOISE, POWER, RESOLUTION, SELECT, TAILS
@@ -51,7 +51,7 @@ from splitmerge_cli.kinds.tables.models.outcome_cells import (
     OPTIONS as OF_OUTCOME, OUTCOME, outcome_kinds, place_columns, prepare as prepare_outcome, require_effects,
     split_reals,
 )
-from splitmerge_cli.kinds.tables.models.real_columns import settle_resolution
+from splitmerge_cli.kinds.tables.models.real_columns import per_column, settle_resolution
 from splitmerge_cli.kinds.tables.simulated import simulate_table_with_noise
 
 SHARDS = "splitmerge_cli.kinds.tables.models.mixed_shards:MixedShards"
@@ -68,7 +68,7 @@ cdef extern from "mixed_lanes.h":
     void score_mixed(const double *block, const int32_t *code, Py_ssize_t C, Py_ssize_t levels, const int32_t *tally,
                      Py_ssize_t P, const double *rise, int64_t length, double zeta, double shape,
                      double *power) noexcept nogil
-    void tile_mixed(const double *theta, Py_ssize_t C, Py_ssize_t levels, Py_ssize_t P, Py_ssize_t R, const double *x,
+    void tile_mixed(const double *theta, Py_ssize_t C, Py_ssize_t levels, Py_ssize_t P, const double *x,
                     double log_weight, double *out) noexcept nogil
 
 # what a tile of real columns is scored above: anything
@@ -166,17 +166,16 @@ cdef class Mixed(Scaled):
         kinds = outcome_kinds(kinds, given)
         of_clusters, of_outcome = split_reals(of_table, kinds, given)
         given |= of_clusters
-        of_reals = [given[key] for key in ("m0", "b0", "resolution")]
         self.zeta = given["power"]
         self.log_zeta = log(self.zeta)
         # of one column both are one model, which needs no missing cells drawn
         is_full, is_tailed = self.covariance == "full" and kinds.count("real") > 1, given["tails"] == "t"
+        if is_tailed and "real" not in kinds:
+            raise ValueError("model.tails=t: the table has no real column; expected model.tails=normal")
         if is_full or is_tailed:
             if columns is not None:
                 key, expected = ("covariance=full", "diag") if is_full else ("tails=t", "normal")
                 raise ValueError(f"model.{key}: expected {expected} of rows in shards")
-            self._join_reals(share(real_columns, values, kinds), known, is_full, given)
-            kinds, of_reals = tuple(JOINT if kind == "real" else kind for kind in kinds), [None, None, "none"]
         self.zeros = given["zeros"]
         cells = values
         if self.zeros == APART:
@@ -187,13 +186,20 @@ cdef class Mixed(Scaled):
             parted = share(part_zeros, values, kinds, levels)
             self._hold(parted)
             cells, kinds, levels = parted.values, parted.kinds, parted.levels
-        prepared = cells, kinds, levels, given["shape"], given["rate"], *of_reals, self.zeta, given["cuts"]
+        prepared = cells, kinds, levels, given["shape"], given["rate"], self.zeta, given["cuts"]
         data = share(prepare, *prepared) if columns is None else Prepared(prepare(*prepared, columns))
+        if "real" in kinds:
+            self._take_reals(x if columns is not None else values, kinds, known, is_full, given)
+        else:
+            for key in ("b0", "kappa0"):
+                if isinstance(given[key], Gamma):
+                    raise ValueError(f"model.{key}={given[key]}: expected a number: the table has no real column")
+            self.kappa0 = given["kappa0"] / self.zeta
         cdef Py_ssize_t N = values.shape[0] if columns is None else x.total
         self.beta1, self.beta0, self.alpha = given["beta1"], given["beta0"], given["alpha"]
         self.shape, self.a0 = given["shape"], given["a0"] / self.zeta
         self._hold(data)
-        self.C, self.P, self.R, self.S = data.C, data.P, data.R, data.S
+        self.C, self.P, self.S = data.C, data.P, data.S
         self.nominal = self.C - len(data.cuts)
         self.levels, self.constant_unit = data.levels, self.zeta * data.constant_unit
         self.sums, self.rows = self.P + 1, self.levels + 5 * self.P
@@ -210,7 +216,6 @@ cdef class Mixed(Scaled):
         self.slot_count, self.rate = ints_of(data.slot_count), doubles_of(data.rate)
         self.first, self.table_of, self.total_of = ints_of(data.first), ints_of(data.table_of), ints_of(data.total_of)
         self.total = N
-        self._take_reals(data, given["b0"], given["kappa0"], given["a0"])
         if OUTCOME in kinds:
             standard = (N if known is None else min(known, N)) if standard is None else standard
             self._regress(values, of_table, levels, standard, given, of_outcome)
@@ -230,20 +235,26 @@ cdef class Mixed(Scaled):
         self.rise = doubles_of(by_sum.rise)
         self._start()
 
-    def _join_reals(self, reals, known, bint is_full, given):
-        """Make the real columns a part of their own, as they are jointly normal or their rows have weights."""
+    def _take_reals(self, values, kinds, known, bint is_full, given):
+        """Make the real columns a part of their own."""
         cdef DenseGaussian joint
-        if not reals.values.shape[1]:
-            raise ValueError("model.tails=t: the table has no real column; expected model.tails=normal")
-        shape = FullGaussian
-        if not is_full:
-            by_cell = np.isnan(reals.values).any() or given["resolution"] != "none" and np.any(given["resolution"])
-            shape = GappedGaussian if by_cell else DiagonalGaussian
-        joint = shape(reals.values, known, **{
+        shape, R = FullGaussian if is_full else DiagonalGaussian, kinds.count("real")
+        for key in ("m0", "b0", "resolution"):
+            if not isinstance(given[key], str):
+                per_column(f"model.{key}", given[key], R, "real columns")
+        if isinstance(values, Rows):
+            reals = [kind == "real" for kind in kinds]
+            rows = Rows(np.ascontiguousarray(values.values[:, reals]), values.total, values.summary.part(reals))
+        else:
+            apart = share(real_columns, values, kinds)
+            self._hold(apart)
+            rows = apart.values
+        joint = shape(rows, known, **{
             key: given[key] for key in ("m0", "kappa0", "a0", "b0", "resolution", "power", "tails")})
-        self._hold(reals)
         self.joint, self.weights = joint, joint.weights
         self.imputed = joint if is_full and joint.n_imputed else None
+        self.scale_prior, self.kappa0 = joint.scale_prior, joint.kappa0
+        self.shape0, self.n_means = joint.shape0, joint.n_means
 
     def _regress(self, values, kinds, levels, known, given, of_outcome):
         """Make the outcome a part of its own."""
@@ -257,21 +268,6 @@ cdef class Mixed(Scaled):
         data = share(prepare_outcome, values, kinds, levels, outcome, tuple(j - 1 for j in given["effects"]), known,
                      self.total, weight, *(of_outcome[key] for key in ("m0", "b0", "resolution")))
         self.regression = Regression(data, len(values), known, self.total, kappa0, given["a0"], self.zeta)
-
-    def _take_reals(self, data, b0, kappa0, double a0):
-        """Take the real columns, b0 and kappa0, or the priors of those that are resampled."""
-        self.shape0, self.n_means = self.zeta * self.a0, self.R
-        if self.joint is not None:
-            self.scale_prior, self.kappa0 = self.joint.scale_prior, self.joint.kappa0
-            self.shape0, self.n_means = self.joint.shape0, self.joint.n_means
-        elif self.R:
-            self.reals = RealCells(data, self.total, b0, kappa0, a0, self.zeta)
-            self.scale_prior, self.kappa0 = self.reals.scale_prior, self.reals.kappa0
-        else:
-            for key, value in (("b0", b0), ("kappa0", kappa0)):
-                if isinstance(value, Gamma):
-                    raise ValueError(f"model.{key}={value}: expected a number: the table has no real column")
-            self.kappa0 = kappa0 / self.zeta
 
     @classmethod
     def from_data(cls, data, **params):
@@ -323,8 +319,6 @@ cdef class Mixed(Scaled):
 
     # -- statistics
     cdef int grow(self, Py_ssize_t cap) except -1:
-        if self.reals is not None:
-            self.reals.widen(cap)
         if self.joint is not None:
             self.joint._reserve(cap - 3)
         if self.ordered is not None:
@@ -335,8 +329,6 @@ cdef class Mixed(Scaled):
 
     cdef void clear(self, Py_ssize_t k) noexcept nogil:
         Scaled.clear(self, k)
-        if self.reals is not None:
-            self.reals.clear(k)
         if self.joint is not None:
             self.joint.scratch(k)
         if self.regression is not None:
@@ -358,8 +350,6 @@ cdef class Mixed(Scaled):
             if tally[c] > 0:
                 sum[c] += sign * <int64_t> tally[c]
         sum[self.P] += sign * self.constant[i]
-        if self.reals is not None:
-            self.reals.tell(i, k, sign)
         if self.joint is not None:
             if sign > 0:
                 self.joint.join(i, k)
@@ -370,8 +360,6 @@ cdef class Mixed(Scaled):
 
     cdef void copy(self, Py_ssize_t src, Py_ssize_t dst) noexcept nogil:
         Scaled.copy(self, src, dst)
-        if self.reals is not None:
-            self.reals.copy(src, dst)
         if self.joint is not None:
             self.joint.copy_column(src, dst)
         if self.regression is not None:
@@ -379,8 +367,6 @@ cdef class Mixed(Scaled):
 
     cdef void absorb(self, Py_ssize_t dst, Py_ssize_t src, int sign) noexcept nogil:
         Scaled.absorb(self, dst, src, sign)
-        if self.reals is not None:
-            self.reals.absorb(dst, src, sign)
         if self.joint is not None:
             self.joint.absorb_column(dst, src, sign)
         if self.regression is not None:
@@ -397,6 +383,8 @@ cdef class Mixed(Scaled):
         self.stale[k] = False
         self.stale_own[k] = True
         if self.joint is not None and self.joint.stale[k]:
+            # of a cluster whose rows are in shards nobody else says it
+            self.joint.size[k] = self.size[k]
             self.joint.settle(k)
         for c in range(self.nominal):
             log_all = self.log_all + self.total_of[c] * M + self.cells(k, self.slot_discrete[c])
@@ -413,17 +401,12 @@ cdef class Mixed(Scaled):
             row[8] = -self.zeta * (log(rate + 1.0) + self.log_zeta)
             (<int64_t *> row)[16] = sum[c]
             row += 40
-        if self.reals is not None:
-            self.reals.settle(k, self.size[k], self.cell_counts(k))
         if self.regression is not None:
             self.regression.settle(k)
 
     # -- b0 and kappa0 resampled
     cdef void scales_changed(self) noexcept nogil:
-        if self.joint is not None:
-            self.joint.scales_changed()
-        else:
-            self.reals.scales_changed()
+        self.joint.scales_changed()
         self.kappa0 = self.scale_prior.kappa0 / self.zeta
         self.forget_scores()
 
@@ -505,10 +488,8 @@ cdef class Mixed(Scaled):
         self.forget_scores()
 
     cdef void draw_cluster(self, Rng rng, Py_ssize_t k) noexcept nogil:
-        if self.joint is not None:
-            self.joint.draw_cluster(rng, k)
-        else:
-            self.reals.draw_precisions(rng, k, self.size[k], self.cell_counts(k))
+        self.joint.size[k] = self.size[k]
+        self.joint.draw_cluster(rng, k)
 
     def capability(self, kind):
         """As of every model; none where rows have weights, or an outcome effects, which the parameters of a cluster do
@@ -523,18 +504,24 @@ cdef class Mixed(Scaled):
     # -- probabilities
     cdef void score(self, Py_ssize_t i, Py_ssize_t block, Py_ssize_t own) noexcept nogil:
         cdef Py_ssize_t lane
+        cdef double mine = 0.0
+        if self.joint is not None and not self.C and not self.P and self.regression is None:
+            self.joint.score(i, block, own)
+            memcpy(self.power + block, self.joint.power + block, 8 * sizeof(double))
+            return
         score_mixed(self.at + block * self.rows, self.code + i * self.C, self.C, self.levels, self.tally + i * self.P,
                     self.P, self.rise, self.length, self.zeta, self.shape, self.power + block)
-        if self.reals is not None:
-            self.reals.add_scores(i, block, self.power + block)
-        if self.joint is not None:
-            self.joint.score(i, block, -1)
-            for lane in range(8):
-                self.power[block + lane] += self.joint.power[block + lane]
         if self.regression is not None:
             self.regression.add_scores(i, block, self.power + block)
         if own >= 0:
-            self.power[own] = self.score_own(i, own)
+            if not self.score_own(i, own, &mine):
+                self.count_out(i, block, own)
+                return
+            self.power[own] = mine
+        if self.joint is not None:
+            self.joint.score(i, block, own)
+            for lane in range(8):
+                self.power[block + lane] += self.joint.power[block + lane]
 
     cdef void settle_own(self, Py_ssize_t k) noexcept nogil:
         """Bring the rows that score an item which cluster k counts up to date; ``settle`` has been called."""
@@ -551,9 +538,9 @@ cdef class Mixed(Scaled):
             row[32] = self.zeta * (log(rate + 1.0) + self.log_zeta) if rate > -1.0 else 0.0
             row += 40
 
-    cdef double score_own(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        """Log predictive of item i in cluster k, which counts it, given the others there, on the scale of ``power``: in
-        closed form from the rows of ``score_mixed``; where that would lose digits, by taking the item out."""
+    cdef bint score_own(self, Py_ssize_t i, Py_ssize_t k, double *out) noexcept nogil:
+        """Log predictive of item i but for its real cells in cluster k, which counts it, given the others there, on the
+        scale of ``power``: in closed form from the rows of ``score_mixed``; False where that would lose digits."""
         cdef Py_ssize_t c, M = self.total + 2
         cdef const int32_t *count = self.count + k * self.levels
         cdef const int32_t *code = self.code + i * self.C
@@ -576,18 +563,16 @@ cdef class Mixed(Scaled):
                 total += (log_rise(self.rise, self.length, self.zeta, self.shape, s, v)
                           - (self.shape + self.zeta * s) * row[24] - v * row[32])
             row += 40
-        if (self.reals is not None and not self.reals.add_own_score(i, k, self.size[k], self.cell_counts(k), &total)
-                or self.regression is not None and not self.regression.add_own_score(i, k, &total)):
-            self.count_out(i, k & ~7, k)
-            return self.power[k]
-        if self.joint is not None:
-            self.joint.score(i, k & ~7, k)
-            total += self.joint.power[k]
-        return total
+        out[0] = total
+        return self.regression is None or self.regression.add_own_score(i, k, out)
+
+    cdef double log_rest(self, Py_ssize_t i) noexcept nogil:
+        """What ``power`` leaves out of the log predictive of item i."""
+        cdef double units = 0.0 if self.joint is None else self.zeta * self.joint.log_units_of(i)
+        return self.constant[i] * self.constant_unit - units
 
     cdef double log_pred(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
-        cdef double units = 0.0 if self.joint is None else self.zeta * self.joint.log_units_of(i)
-        return Scaled.log_pred(self, i, k) + self.constant[i] * self.constant_unit - units
+        return Scaled.log_pred(self, i, k) + self.log_rest(i)
 
     cdef double log_of(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
         cdef Py_ssize_t c, r, n, M = self.total + 2
@@ -614,10 +599,8 @@ cdef class Mixed(Scaled):
             # (rate / (rate + n))^shape / (rate + n)^s
             total += (log_rise(self.rise, self.length, self.zeta, self.shape, 0, s) - self.shape * log1p(n / rate)
                       - s * self.zeta * (log(rate + n) + self.log_zeta))
-        if self.reals is not None:
-            total = self.reals.log_lik(a, self.size[a], self.cell_counts(a), b, self.size[e], self.cell_counts(e),
-                                       total)
         if self.joint is not None and not self.apart:
+            self.joint.size[a], self.joint.size[e] = self.size[a], self.size[e]
             total += self.joint.log_union(a, e) if both else self.joint.cluster_log_lik(a)
         return total if self.regression is None else total + self.regression.log_lik(a, b)
 
@@ -694,26 +677,19 @@ cdef class Mixed(Scaled):
                 a = self.shape + self.zeta * sum[c]
                 b = self.zeta * (self.rate[c] + self.cells(k, self.slot_count[c]))
                 total += log_rise_far(a, n) - a * log1p(1.0 / b) - n * log(b + 1.0)
-        if self.reals is not None:
-            total = self.reals.log_density(i, k, self.size[k], self.cell_counts(k), total)
         return total if self.regression is None else total + self.regression.log_density(i, k)
 
     def statistics(self):
         """dict of ndarray of int, one row a cluster, copies: counts (K, levels), of all discrete columns one after
-        another; seen (K, D), observed cells; sums (K, P + R + 1), of counts, of real cells in units, those of columns
-        without missing cells first, and of the logs that an item has in every cluster; squares (K, R, 2), of real cells
-        in units^2, low and high 64 bits; joint, of jointly normal columns, as a ``FullGaussian`` gives them."""
+        another; seen (K, D), observed cells; sums (K, P + 1), of counts and of the logs that an item has in every
+        cluster; joint, of real columns, as a ``DenseGaussian`` gives them."""
         cdef Py_ssize_t k, c, K = self.K
         if self.joint is not None:
             self.joint.K = K
         return ({} if self.joint is None else {"joint": self.joint.statistics()["counts"]}) | {
             "counts": np.array([[self.count[k * self.levels + c] for c in range(1, self.levels)] for k in range(K)]),
             "seen": np.array([[self.cells(k, self.slot[c]) for c in range(self.D)] for k in range(K)]),
-            "sums": np.array([[*(self.sum[k * self.sums + c] for c in range(self.P)),
-                               *(self.reals.sums_of(k)[c] for c in range(self.R)),
-                               self.sum[k * self.sums + self.P]] for k in range(K)]),
-            "squares": np.array([[[(<int64_t *> self.reals.squares_of(k))[2 * c + h] for h in range(2)]
-                                  for c in range(self.R)] for k in range(K)], dtype=np.int64),
+            "sums": np.array([[self.sum[k * self.sums + c] for c in range(self.sums)] for k in range(K)]),
         }
 
 
@@ -722,12 +698,12 @@ cdef class MixedParameters(DrawnParameters):
     """Parameters of a cluster that are drawn given its items, and forgotten."""
 
     cdef Mixed model
-    cdef DrawnParameters joint          # of the jointly normal columns, or None
+    cdef DrawnParameters joint          # of the real columns, or None
 
     def __init__(self, Mixed model not None):
         self.model = model
-        self.size = model.levels + 2 * model.P + 3 * model.R
-        self.tile_rows = model.C + model.P + model.R
+        self.size = model.levels + 2 * model.P
+        self.tile_rows = model.C + model.P
         if model.joint is not None:
             self.joint = model.joint.capability(DrawnParameters)
             self.size += self.joint.size
@@ -735,8 +711,8 @@ cdef class MixedParameters(DrawnParameters):
             self.work_size = self.joint.work_size
 
     cdef void draw_posterior(self, Rng rng, Py_ssize_t k, double *theta, double *work) noexcept nogil:
-        """theta: what ``tile_mixed`` reads, Dirichlet probabilities, gamma rates, normal means and precisions; of a
-        power such that a cell's density has it."""
+        """theta: what ``tile_mixed`` reads, Dirichlet probabilities and gamma rates, and what the real columns have; of
+        a power such that a cell's density has it."""
         cdef Py_ssize_t c, r
         cdef double zeta = self.model.zeta, pseudo
         cdef const int32_t *count = self.model.count + k * self.model.levels
@@ -764,21 +740,18 @@ cdef class MixedParameters(DrawnParameters):
             theta[1] = zeta * exp(theta[0])
             theta[0] *= zeta
             theta += 2
-        if self.model.reals is not None:
-            self.model.reals.draw_parameters(rng, k, self.model.size[k], self.model.cell_counts(k), theta)
         if self.joint is not None:
+            self.model.joint.size[k] = self.model.size[k]
             self.joint.draw_posterior(rng, k, theta, work)
 
     cdef void load_tile(self, const int32_t *items, Py_ssize_t n, double *tile) noexcept nogil:
-        cdef Py_ssize_t t, c, i, C = self.model.C, P = self.model.P, R = self.model.R
+        cdef Py_ssize_t t, c, i, C = self.model.C, P = self.model.P
         for t in range(TILE_ITEMS):
             i = items[min(t, n - 1)]
             for c in range(C):
                 tile[TILE_ITEMS * c + t] = self.model.code[i * C + c]
             for c in range(P):
                 tile[TILE_ITEMS * (C + c) + t] = self.model.tally[i * P + c]
-            for c in range(R):
-                tile[TILE_ITEMS * (C + P + c) + t] = self.model.reals.x[i * R + c]
         if self.joint is not None:
             self.joint.load_tile(items, n, tile + TILE_ITEMS * (C + P))
 
@@ -786,9 +759,8 @@ cdef class MixedParameters(DrawnParameters):
                          double *out) noexcept nogil:
         cdef Py_ssize_t t
         cdef double[TILE_ITEMS] more
-        tile_mixed(theta, self.model.C, self.model.levels, self.model.P, self.model.R, tile, log_weight, out)
+        tile_mixed(theta, self.model.C, self.model.levels, self.model.P, tile, log_weight, out)
         if self.joint is not None:
-            # R is 0
             self.joint.score_tile(tile + TILE_ITEMS * (self.model.C + self.model.P),
                                   theta + self.model.levels + 2 * self.model.P, 0.0, NO_FLOOR, more)
             for t in range(TILE_ITEMS):

@@ -8,27 +8,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splitmerge_cli.core.checks import Columns, resolution
-from splitmerge_cli.core.options import Choice, Gamma, read_options
+from splitmerge_cli.core.options import Choice, read_options
 from splitmerge_cli.kinds.tables.models.count_vectors import log_factorials
 from splitmerge_cli.kinds.tables.models.outcome_cells import EFFECT, OUTCOME, outcome_kinds, place_columns
 from splitmerge_cli.kinds.tables.models.real_columns import (
-    LEAST_SCALE,
     Numbers,
     box_of,
-    factor_piece,
-    moments_of,
     per_column,
-    prior_of,
     prior_options,
     resolutions_of,
     settle_resolution,
-    unit_of,
 )
 
 TYPES = ("binary", "categorical", "ordinal", "count", "real")
 MOST_COUNT = 2**31 - 1
-JOINT = "joint"
-"""Type of a real column where the real columns are jointly normal: it is not among the others."""
 APART = "apart"
 ZEROS = Choice(
     "zeros",
@@ -62,15 +55,13 @@ def types_of(
     return tuple(kinds), tuple(levels)
 
 
-def by_kind(kinds: Sequence[str], with_missing: NDArray[np.bool_]) -> tuple[list[int], list[int], list[int], list[int]]:
-    """Numbers of the discrete columns, ordinal ones last, of counts, of reals, and the order in which reals
-    stand: those without missing cells first, since they share what depends on the number of cells."""
-    nominal, ordinal, counts, reals = (
+def by_kind(kinds: Sequence[str]) -> tuple[list[int], list[int]]:
+    """Numbers of the discrete columns, ordinal ones last, and of counts."""
+    nominal, ordinal, counts = (
         [j for j, kind in enumerate(kinds) if kind in of]
-        for of in (("binary", "categorical"), ("ordinal",), ("count",), ("real",))
+        for of in (("binary", "categorical"), ("ordinal",), ("count",))
     )
-    discrete = nominal + ordinal
-    return discrete, counts, reals, sorted(range(len(reals)), key=lambda d: bool(with_missing[reals[d]]))
+    return nominal + ordinal, counts
 
 
 def part_zeros(values: Numbers, kinds: tuple[str, ...], levels: tuple[int, ...]) -> dict[str, Any]:
@@ -97,79 +88,45 @@ def prepare(
     levels: Sequence[int],
     shape: float,
     rate: Any,
-    m0: Any,
-    b0: Any,
-    steps: Any,
     zeta: float,
     cuts: Any = None,
     columns: Columns | None = None,
 ) -> dict[str, Any]:
-    """The cells by type, reals in units from their column's middle, and the prior, over zeta, with them; a ValueError
-    for a cell that its column cannot hold, or a prior out of range. `columns`: a `Columns` of all rows, of which these
-    are a part."""
+    """The cells by type, but for reals, and the prior, over zeta, with them; a ValueError for a cell that its column
+    cannot hold, or a prior out of range. `columns`: a `Columns` of all rows, of which these are a part."""
     total = len(values) if columns is None else columns.rows
     there = ~np.isnan(values)
     _check_cells(values, there, kinds, levels)
     with_missing = np.asarray(~there.all(axis=0) if columns is None else columns.observed < total)
     slot = np.where(with_missing, np.cumsum(with_missing) - 1, -1)
-    discrete, counts, reals, order = by_kind(kinds, with_missing)
-    R = len(reals)
-    tally, means, largest, logs_of_counts = _count(values, there, counts, columns)
+    discrete, counts = by_kind(kinds)
+    tally, means, largest, constant = _count(values, there, counts, columns)
     rates = per_column("model.rate", rate, len(counts), "count columns")
     if rates is None:
         rates = shape / np.where(means > 0.0, means, 1.0)
 
-    moments = [moments_of(values[there[:, j], j]) if columns is None else columns.moments(j) for j in reals]
-    centre, mean, variance, span, widest = np.array(moments).reshape(R, 5).T
-    units, location, scale, unit = np.ones(R), np.zeros(R), np.ones(R), np.ones(R)
-    steps = resolutions_of(steps, R, None if columns is not None else (values[:, j] for j in reals), "real columns")
-    if R:
-        units = resolution(widest, total)
-        m0, b0 = (per_column(f"model.{key}", value, R, "real columns") for key, value in (("m0", m0), ("b0", b0)))
-        location, scale = prior_of("diag", m0, b0, mean, variance, span, centre)
-        unit = unit_of("diag", b0, variance)
-    x = np.full((len(values), R), np.nan)
-    constant = logs_of_counts
-    for d, j in enumerate(reals):
-        x[:, d] = np.rint((values[:, j] - centre[d]) / units[d])
-        constant[there[:, j]] -= np.log(units[d])
     if columns is None:
         largest_constant = np.abs(constant).max()
     else:
         # no less than any row's
         highest = [int(columns.high[j]) for j in counts if columns.observed[j]]
-        largest_constant = sum(log_factorials(np.array(highest, dtype=np.int64)).tolist()) + np.abs(np.log(units)).sum()
+        largest_constant = sum(log_factorials(np.array(highest, dtype=np.int64)).tolist())
     constant_unit = float(resolution(largest_constant, total))
     return {
         **_levels(values, there, kinds, levels, discrete),
         "cuts": cuts_of(values, kinds, levels, cuts),
         "tally": _flat(tally, np.int32),
-        "x": _flat(x[:, order], np.float64),
         "there": _flat(there[:, with_missing], np.uint8),
         "constant": _flat(np.rint(constant / constant_unit), np.int64),
         "constant_unit": constant_unit,
         "C": len(discrete),
         "P": len(counts),
-        "R": R,
-        "complete": int(sum(not with_missing[j] for j in reals)),
         "S": int(with_missing.sum()),
         "slot": _flat(slot, np.int32),
         "slot_discrete": _flat(slot[discrete], np.int32),
         "slot_count": _flat(slot[counts], np.int32),
-        "slot_real": _flat(slot[[reals[d] for d in order]], np.int32),
         "rate": _flat(rates / zeta, np.float64),
         "largest": largest,
-        "m0": _flat((location / units)[order], np.float64),
-        "b0": _flat((scale / zeta / units**2)[order], np.float64),
-        "grain": _flat(((steps / units) ** 2 / 12.0)[order], np.float64),
-        "coarse": bool(steps.any()),
-        "log_b0": _flat(np.log(scale / zeta / units**2)[order], np.float64),
-        "real": _flat(order, np.int32),
-        "start": scale / units**2,
-        "unit": unit / units**2,
-        "square": units**2,
-        "log_unit": float(np.log(unit).sum()),
-        "piece": factor_piece(widest, location, (LEAST_SCALE * unit if isinstance(b0, Gamma) else scale) / zeta, units),
     }
 
 
@@ -252,7 +209,7 @@ def _check_cells(values: Numbers, there: NDArray[np.bool_], kinds: Sequence[str]
     for j in range(values.shape[1]):
         # a copy of one column, at a time
         cells = values[there[:, j], j]
-        if kinds[j] in ("real", JOINT, OUTCOME, EFFECT):
+        if kinds[j] in ("real", OUTCOME, EFFECT):
             good = np.abs(cells) <= 1e30
         else:
             good = (cells >= 0) & (cells <= (MOST_COUNT if kinds[j] == "count" else levels[j] - 1))
@@ -304,16 +261,21 @@ def _count(
 
 
 def with_moments(columns: Columns, packed: bytes) -> Columns:
-    """The columns with means and variances of reals, from the sums of all rows as shards send them."""
-    _, _, reals, order = by_kind(columns.types, columns.observed < columns.rows)
-    # 128 bits of each column's squares, then 64 of its sum
-    words = np.frombuffer(packed[: 24 * len(reals)], dtype=np.int64).tolist()
+    """The columns with means and variances of reals, from the sums of all rows as shards of a ``DiagonalGaussian`` send
+    them."""
+    reals = [j for j, kind in enumerate(columns.types) if kind == "real"]
+    complete, gapped = ([j for j in reals if (columns.observed[j] < columns.rows) == is_gapped] for is_gapped in (0, 1))
+    # 128 bits of squares; square, sum and number of the cells of a column that lacks some; then 64 bits of sums
+    wholes = len(complete) + 3 * len(gapped)
+    words = np.frombuffer(packed[: 16 * wholes + 8 * len(complete)], dtype=np.int64).tolist()
+    at = [(c, 2 * wholes + c) for c in range(len(complete))]
+    at += [(w, 2 * w + 2) for w in range(len(complete), wholes, 3)]
     mean, variance = np.zeros(len(columns.types)), np.zeros(len(columns.types))
-    for at, d in enumerate(order):
+    for j, (of_square, of_sum) in zip(complete + gapped, at, strict=True):
         # whole numbers until the division, so that it does not depend on what the shards are
-        j, n = reals[d], max(1, int(columns.observed[reals[d]]))
-        square = (words[2 * at + 1] << 64) + (words[2 * at] & 0xFFFFFFFFFFFFFFFF)
-        v = words[2 * len(reals) + at]
+        n = max(1, int(columns.observed[j]))
+        square = (words[2 * of_square + 1] << 64) + (words[2 * of_square] & 0xFFFFFFFFFFFFFFFF)
+        v = words[of_sum]
         unit = float(resolution(columns.widest(j), columns.rows))
         mean[j], variance[j] = v / n * unit, (n * square - v * v) / n**2 * unit**2
     return columns.with_moments(mean, variance)

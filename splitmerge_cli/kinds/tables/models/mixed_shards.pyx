@@ -23,8 +23,8 @@ cdef class MixedShards(Shards):
     def __init__(self, Mixed model not None):
         super().__init__(model)
         self.mixed = model
-        if model.reals is not None:
-            self.column_bytes += model.reals.packed_bytes()
+        if model.joint is not None:
+            self.column_bytes += model.joint.packed_bytes()
 
     @classmethod
     def build_shard(cls, values, columns, **params):
@@ -37,13 +37,13 @@ cdef class MixedShards(Shards):
         return Mixed(rows, columns.types, **params)
 
     cdef void write_column(self, Py_ssize_t k, char *to) noexcept nogil:
-        if self.mixed.reals is not None:
-            self.mixed.reals.pack(k, to)
-            to += self.mixed.reals.packed_bytes()
+        if self.mixed.joint is not None:
+            self.mixed.joint.pack(k, to)
+            to += self.mixed.joint.packed_bytes()
         self.model.pack(k, to)
 
     cdef void add_column(self, Py_ssize_t k, const char *packed) noexcept nogil:
-        if self.mixed.reals is not None:
-            self.mixed.reals.add_packed(k, packed)
-            packed += self.mixed.reals.packed_bytes()
+        if self.mixed.joint is not None:
+            self.mixed.joint.add_packed(k, packed)
+            packed += self.mixed.joint.packed_bytes()
         self.model.add_packed(k, packed)

@@ -287,17 +287,33 @@ def prepare(
     if known is not None:
         np.clip(x[known:], -widest / units, widest / units, out=x[known:])
     narrowest = least * unit / zeta if isinstance(b0, Gamma) else scale
+    order, complete = np.arange(D), D
+    if covariance == "diag":
+        # columns without missing cells first: they share what depends on the number of cells
+        gapped = np.zeros(D, dtype=bool) if absent is None else absent.any(axis=0)
+        gapped = gapped if columns is None else columns.observed < columns.rows
+        if tails == "t" and (gapped.any() or resolutions.any()):
+            # a row's weight makes of its grain another one for each
+            gapped[:] = True
+        order, complete = np.argsort(gapped, kind="stable"), D - int(gapped.sum())
+    if complete < D:
+        x = np.ascontiguousarray(x[:, order])
+    together = order[:complete]
     return {
         "x": x,
-        "middle": centre,
-        "units": units,
-        "m0": location / units,
-        "b0": scale / units**2,
-        "grain": (resolutions / units) ** 2 / 12.0,
-        "coarse": bool(resolutions.any()),
-        "log_units": float(np.log(units).sum()),
-        "log_b0": float(np.log(scale / units**2).sum()),
+        "order": order.astype(np.int32),
+        "complete": complete,
+        "middle": centre[order],
+        "units": units[order],
+        "m0": (location / units)[order],
+        "b0": (scale / units**2)[order],
+        "grain": ((resolutions / units) ** 2 / 12.0)[order],
+        "coarse": bool(resolutions[together].any()),
+        "log_units": float(np.log(units[together]).sum()),
+        "log_b0": float(np.log((scale / units**2)[together]).sum()),
         "piece": factor_piece(widest, location, narrowest, units),
+        "start": zeta * (scale / units**2),
+        "square": units**2,
         "unit": unit / units**2,
         "log_unit": float(np.log(unit[: 1 if covariance == "iso" else D]).sum()),
         "least": float(least),

@@ -278,18 +278,23 @@ cdef class SelectedColumns(Scaled):
     def log_densities(self, Py_ssize_t first):
         """The density itself under a power, with the parameters' posterior under the power; of a column that is out
         given all known rows."""
-        cdef Py_ssize_t i, k, d
-        cdef double[:, ::1] density = np.zeros((self.N - first, self.K))
+        cdef Py_ssize_t i, k, d, of
+        cdef Mixed column
+        found = np.zeros((self.N - first, self.K))
+        cdef double[:, ::1] density = found
         self.begin_scan()
         for d in range(self.D):
+            column = self.columns[d]
             self.place(d, self.z, self.K, first)
-            for i in range(first, self.N):
-                for k in range(self.K):
-                    # the last of the clusters are the new items; behind it stands an empty column
-                    density[i - first, k] += (<Mixed> self.column[d]).log_density_of(
-                        i, k + (k == self.K - 1) if self.inside[d] else 0)
+            for k in range(self.K):
+                # the last of the clusters are the new items; behind it stands an empty column
+                of = k + (k == self.K - 1) if self.inside[d] else 0
+                for i in range(first, self.N):
+                    density[i - first, k] += column.log_density_of(i, of)
+                if column.joint is not None:
+                    found[:, k] += column.joint.densities_in(column.joint.given_points(first, self.N), of)
             self.place(d, self.z, self.K, self.N)
-        return np.asarray(density)
+        return found
 
     def left_out_densities(self):
         """As of any model, and the columns that are out, given all other items."""
@@ -301,5 +306,6 @@ cdef class SelectedColumns(Scaled):
             self.place(d, self.z, self.K, self.N)
             column.settle(0)
             for i in range(0 if self.inside[d] else self.N):
-                found[i] += column.score_own(i, 0) + column.constant[i] * column.constant_unit
+                column.score(i, 0, 0)
+                found[i] += column.power[0] + column.log_rest(i)
         return found
