@@ -143,10 +143,9 @@ class ColumnAnswers(Answers):
         is_noise = rows_apart(run.summary.get("point_estimate", {}).get("labels", []), run.summary)
         if is_noise is not None and is_noise.any():
             mean, low, high = (f"{100 * value:.0f}" for value in run.summary[APART]["share"])
+            share = f"{mean} % of the rows (95 %: {low} to {high} %)"
             named = name_items(run, np.flatnonzero(is_noise).tolist())
-            yield (
-                f"noise, {mean} % of the rows (95 %: {low} to {high} %), spread evenly over the box of the data: {named}"
-            )
+            yield f"noise, {share}, spread evenly over the box of the data: {named}"
         if items := run.summary.get("far"):
             rows = "1 row lies" if len(items) == 1 else f"{len(items):,} rows lie"
             named = name_items(run, [row - 1 for row in items])
