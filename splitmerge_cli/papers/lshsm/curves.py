@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
+from matplotlib.figure import Figure, SubFigure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from splitmerge_cli.analysis.plots.style import (
@@ -77,11 +77,7 @@ def _draw_synthetic(numbers: pd.DataFrame, sizes: Mapping[str, int] | None = Non
     """The paper's panels, one for each data set, and below them one for each start and data set, with their `sizes`."""
     on, (axis,) = list(dict.fromkeys(numbers["data"])), set(numbers["axis"])
     figure, paper, added = in_parts(2.1, 4.8)
-    printed = _printed(numbers)
-    for ax, data in zip(paper.subplots(1, len(on), squeeze=False)[0], on, strict=True):
-        draw(ax, printed[printed["data"] == data], logs=False)
-        ax.set(xlabel=AXES[axis], title=data)
-    paper.axes[0].set_ylabel("log likelihood − best")
+    _draw_printed(paper, numbers, "{}", bands=True)
     axes = added.subplots(len(STARTS), len(on), sharex="col", sharey="col", squeeze=False)
     for row, start in zip(axes, STARTS, strict=True):
         for ax, data in zip(row, on, strict=True):
@@ -293,11 +289,8 @@ def picture_fig3(numbers: pd.DataFrame, standing: Mapping[str, str] | None = Non
     on = list(dict.fromkeys(numbers["data"]))
     panels = list(product(STARTS, AXES))
     figure, paper, added = in_parts(2.1, 2.1 * len(on) + 0.5)
-    printed = _printed(numbers)
-    for ax, (data, axis) in zip(paper.subplots(1, 2 * len(on)), product(on, AXES), strict=True):
-        _fig3_panel(ax, printed[(printed["data"] == data) & (printed["axis"] == axis)], axis, logs=False)
-        ax.set_title(f"for {data}", fontsize=7.5)
-    paper.axes[0].set_ylabel("log likelihood − best")
+    # data sets differ in level by more than samplers do
+    _draw_printed(paper, numbers, "for {}", bands=False)
     axes = added.subplots(len(on), len(panels), squeeze=False)
     for row, data in zip(axes, on, strict=True):
         for ax, (start, axis) in zip(row, panels, strict=True):
@@ -306,7 +299,9 @@ def picture_fig3(numbers: pd.DataFrame, standing: Mapping[str, str] | None = Non
             if chosen.empty:
                 ax.axis("off")
                 continue
-            _fig3_panel(ax, chosen, axis)
+            draw(ax, chosen, bands=False)
+            ax.tick_params(labelsize=6.5)
+            ax.set_xlabel(AXES[axis], fontsize=7)
             ax.set_title(STARTS[start], fontsize=7.5)
             ax.set_ylim(here["median"].min() - 0.06 * np.ptp(here["median"]), None)
             ax.tick_params(labelleft=axis == "iteration")
@@ -317,16 +312,16 @@ def picture_fig3(numbers: pd.DataFrame, standing: Mapping[str, str] | None = Non
     return figure
 
 
-def _printed(numbers: pd.DataFrame) -> pd.DataFrame:
-    """What the paper's panels have: three samplers from the start that counts."""
-    return numbers[(numbers["start"] == "singletons") & numbers["method"].isin(PRINTED)]
-
-
-def _fig3_panel(ax: Axes, numbers: pd.DataFrame, axis: str, logs: bool = True) -> None:
-    # data sets differ in level by more than samplers do
-    draw(ax, numbers, bands=False, logs=logs)
-    ax.tick_params(labelsize=6.5)
-    ax.set_xlabel(AXES[axis], fontsize=7)
+def _draw_printed(part: SubFigure, numbers: pd.DataFrame, title: str, bands: bool) -> None:
+    """The paper's panels: three samplers from the start that counts, a panel for each data set and axis."""
+    printed = numbers[(numbers["start"] == "singletons") & numbers["method"].isin(PRINTED)]
+    panels = list(printed.groupby(["data", "axis"], sort=False))
+    for ax, ((data, axis), rows) in zip(part.subplots(1, len(panels), squeeze=False)[0], panels, strict=True):
+        draw(ax, rows, bands, logs=False)
+        ax.tick_params(labelsize=6.5)
+        ax.set_xlabel(AXES[axis], fontsize=7)
+        ax.set_title(title.format(data), fontsize=7.5)
+    part.axes[0].set_ylabel("log likelihood − best")
 
 
 def _standing(runs: Sequence[Run], data: str) -> str:
