@@ -4,17 +4,17 @@
 #include "log_rise.h"
 #include "tiles.h"
 
-/* Log predictive of an item's cells in the eight clusters of a block, but for what is the same in all of them. The
-   rows of a block, eight lanes each: one of zeros, which a missing discrete cell reads; one for each level of each
-   discrete column; for each column of counts a constant, a slope, the sum (a whole number) and two logs that score
-   an item which the cluster counts. */
+/* Adds the log predictive of an item's cells in the eight clusters of a block, but for what is the same in all of them.
+   The rows of a block, eight lanes each: one of zeros, which a missing discrete cell reads; one for each level of each
+   discrete column; for each column of counts a constant, a slope, the sum (a whole number) and two logs that score an
+   item which the cluster counts. */
 static inline void score_mixed(const double *block, const int32_t *code, ptrdiff_t C, ptrdiff_t levels,
                                const int32_t *tally, ptrdiff_t P, const double *rise, int64_t length, double zeta,
                                double shape, double *power)
 {
     EACH_LANE(h) {
         const double *row = block + h;
-        lanes total = {0}, more = {0};
+        lanes total = LANES_AT(power + h), more = {0};
         ptrdiff_t c = 0;
         #define ROW(r) LANES_AT(row + 8 * (r))
         for (; c + 2 <= C; c += 2) {

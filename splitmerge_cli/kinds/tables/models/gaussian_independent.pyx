@@ -31,13 +31,26 @@ from splitmerge_cli.kinds.tables.models.normal cimport DIAG, LOG_FRACTION, Norma
 from splitmerge_cli.core.shared import share
 
 cdef extern from "product_family.h":
-    void score_power(const double *level, const double *degree, const double *log_q, double *power) noexcept nogil
+    pass
 
 cdef extern from *:
     """
+    #include <string.h>
     /* diag: a block holds mean and gain by dimension, eight lanes each. */
     #define MEAN_AND_GAIN(b, x, t) ({ const lanes e = x - LANES_AT(b); 1.0 + t * LANES_AT((b) + 8) * e * e; })
     PRODUCT_FAMILY(score_diag, 2, MEAN_AND_GAIN)
+
+    /* power = level + degree log q, what a next step waits for, from registers */
+    static inline void score_points(const double *block, const double *x, ptrdiff_t D, ptrdiff_t piece,
+                                    const double *turn, const double *level, const double *degree, double *log_q,
+                                    double *left, double *power)
+    {
+        double q[8] __attribute__((aligned(64))), log_of[8] __attribute__((aligned(64)));
+        score_diag(block, x, D, piece, turn, log_of, q);
+        score_power(level, degree, log_of, power);
+        memcpy(log_q, log_of, sizeof q);
+        memcpy(left, q, sizeof q);
+    }
 
     /* log of b_n of a cluster and n points together over b_n of the cluster, summed over dimensions; of the points the
        mean and the scatter. turn: kappa n / (kappa + n), rest: 1, each over shrink. */
@@ -111,6 +124,9 @@ cdef extern from *:
     """
     void score_diag(const double *block, const double *x, Py_ssize_t D, Py_ssize_t piece, const double *turn,
                     double *log_q, double *left) noexcept nogil
+    void score_points(const double *block, const double *x, Py_ssize_t D, Py_ssize_t piece, const double *turn,
+                      const double *level, const double *degree, double *log_q, double *left,
+                      double *power) noexcept nogil
     void unite_diag(const double *block, const double *mean, const double *scatter, Py_ssize_t D, Py_ssize_t piece,
                     const double *turn, const double *rest, double *log_q) noexcept nogil
     void count_point(int64_t *sum, whole *square, const double *x, Py_ssize_t D, Py_ssize_t step,
@@ -485,15 +501,16 @@ cdef class DiagonalGaussian(DenseGaussian):
         cdef Py_ssize_t n = self.cells(column)
         cdef int64_t sum = <int64_t> column[SUM]
         cdef double[2] work
-        cdef double weight = n, off, kappa
+        cdef double weight = n, off, kappa, share
         if self.weights is None:
             moments_diag(&sum, column, 1, n, self.inverse[n], mean, scatter)
         else:
             weight = moments_weighted(column, 1, 1, False, work, mean, scatter)
         d += self.D
         off, kappa = mean[0] - self.m0[d], self.kappa0 + weight
-        scatter[0] = self.b0[d] + 0.5 * (scatter[0] + weight * self.grain[d] + self.kappa0 * weight / kappa * off * off)
-        mean[0] = self.m0[d] + weight * off / kappa
+        share = weight / kappa
+        scatter[0] = self.b0[d] + 0.5 * (scatter[0] + weight * self.grain[d] + self.kappa0 * share * off * off)
+        mean[0] = self.m0[d] + share * off
         return kappa
 
     cdef void moments(self, const int64_t *sum, const whole *square, Py_ssize_t n, double *mean,
@@ -615,8 +632,8 @@ cdef class DiagonalGaussian(DenseGaussian):
                 turn = self.lane + 8
                 memcpy(turn, self.lane, 8 * sizeof(double))
                 self.take_out_of(own, turn + own - block, &level, &degree)
-            score_diag(self.at + block * self.rows, self.point(i), self.D, self.piece, turn, log_q, self.left + block)
-            score_power(self.level + block, self.degree + block, log_q, self.power + block)
+            score_points(self.at + block * self.rows, self.point(i), self.D, self.piece, turn, self.level + block,
+                         self.degree + block, log_q, self.left + block, self.power + block)
             if own >= 0:
                 self.power[own] = (self.score_counted(i, own) if self.coarse
                                    else level + degree * log_q[own - block])

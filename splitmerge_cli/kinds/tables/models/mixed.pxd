@@ -60,6 +60,7 @@ cdef class Mixed(Scaled):
 
     cdef void settle_own(self, Py_ssize_t k) noexcept nogil
     cdef double pseudo_count(self, Py_ssize_t r) noexcept nogil
+    cdef void score_reals(self, Py_ssize_t i, Py_ssize_t block, Py_ssize_t own) noexcept nogil
     cdef bint score_own(self, Py_ssize_t i, Py_ssize_t k, double *out) noexcept nogil
     cdef double log_rest(self, Py_ssize_t i) noexcept nogil
     cdef double log_density_of(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil

@@ -21,7 +21,7 @@ Source: Gelman et al. 2013, *Bayesian Data Analysis*, sections 2.4, 2.6, 3.3, 3.
 """
 cimport cython
 from libc.math cimport INFINITY, exp, log, log1p
-from libc.string cimport memcpy
+from libc.string cimport memset
 
 from pkgutil import resolve_name
 
@@ -503,25 +503,32 @@ cdef class Mixed(Scaled):
 
     # -- probabilities
     cdef void score(self, Py_ssize_t i, Py_ssize_t block, Py_ssize_t own) noexcept nogil:
-        cdef Py_ssize_t lane
-        cdef double mine = 0.0
-        if self.joint is not None and not self.C and not self.P and self.regression is None:
-            self.joint.score(i, block, own)
-            memcpy(self.power + block, self.joint.power + block, 8 * sizeof(double))
-            return
-        score_mixed(self.at + block * self.rows, self.code + i * self.C, self.C, self.levels, self.tally + i * self.P,
-                    self.P, self.rise, self.length, self.zeta, self.shape, self.power + block)
-        if self.regression is not None:
-            self.regression.add_scores(i, block, self.power + block)
-        if own >= 0:
-            if not self.score_own(i, own, &mine):
-                self.count_out(i, block, own)
+        cdef double mine = 0.0, of_reals = 0.0
+        cdef double *power = self.power + block
+        if self.joint is None:
+            memset(power, 0, 8 * sizeof(double))
+        else:
+            self.score_reals(i, block, own)
+            if not self.C and not self.P and self.regression is None:
                 return
-            self.power[own] = mine
-        if self.joint is not None:
-            self.joint.score(i, block, own)
-            for lane in range(8):
-                self.power[block + lane] += self.joint.power[block + lane]
+            if own >= 0:
+                of_reals = self.power[own]
+        score_mixed(self.at + block * self.rows, self.code + i * self.C, self.C, self.levels, self.tally + i * self.P,
+                    self.P, self.rise, self.length, self.zeta, self.shape, power)
+        if self.regression is not None:
+            self.regression.add_scores(i, block, power)
+        if own >= 0:
+            if self.score_own(i, own, &mine):
+                self.power[own] = of_reals + mine
+            else:
+                self.count_out(i, block, own)
+
+    cdef void score_reals(self, Py_ssize_t i, Py_ssize_t block, Py_ssize_t own) noexcept nogil:
+        """``score`` of the real columns, which write to ``power`` here."""
+        cdef double *theirs = self.joint.power
+        self.joint.power = self.power
+        self.joint.score(i, block, own)
+        self.joint.power = theirs
 
     cdef void settle_own(self, Py_ssize_t k) noexcept nogil:
         """Bring the rows that score an item which cluster k counts up to date; ``settle`` has been called."""
