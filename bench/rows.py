@@ -419,7 +419,8 @@ def start(row: Row) -> tuple[Dataset, Any, Rng, Baseline]:
         kind = OfBundles
     elif row.model == "records" and row.data is not None:
         data = row.data()
-        model = Records.from_data(data, prior="crp", concentration=100.0)
+        # the plain C has no entities of an original and its copies
+        model = Records.from_data(data, prior="crp", concentration=100.0, original=0.0)
         kind = OfRecords
     elif row.model.startswith("mixed") and row.data is not None:
         data = row.data()

@@ -131,7 +131,8 @@ class Columns:
     def part(self, where: Sequence[bool]) -> "Columns":
         """Some of the columns, without types."""
         kept = {name: getattr(self, name) for name in ("low", "high", "observed", "whole", "sums", "mean", "variance")}
-        return replace(self, types=(), **{name: of if of is None else of[where] for name, of in kept.items()})
+        chosen: dict[str, Any] = {name: of if of is None else of[where] for name, of in kept.items()}
+        return replace(self, types=(), **chosen)
 
     def with_moments(self, mean: NDArray[np.float64], variance: NDArray[np.float64]) -> "Columns":
         return replace(self, mean=mean, variance=variance)

@@ -260,7 +260,7 @@ def _draw_paths(ax: Axes, upper: pd.DataFrame, lower: pd.DataFrame, names: Seque
 
 def _state(ax: Axes, x: float, y: float, labels: Labels, names: Sequence[str]) -> None:
     """Blocks of a state, two in a row."""
-    blocks = ["".join(names[n] for n in np.flatnonzero(labels == k)) for k in dict.fromkeys(labels.tolist())]
+    blocks = ["".join(names[n] for n in np.flatnonzero(labels == k).tolist()) for k in dict.fromkeys(labels.tolist())]
     rows = [blocks[k : k + 2] for k in range(0, len(blocks), 2)] if len(blocks) > 2 else [blocks]
     for r, row in enumerate(rows):
         races.state(ax, x, y + (0.98 if len(rows) > 1 else 0) - 1.96 * r, row)
