@@ -290,12 +290,12 @@ def prepare(
     order, complete = np.arange(D), D
     if covariance == "diag":
         # columns without missing cells first: they share what depends on the number of cells
-        gapped = np.zeros(D, dtype=bool) if absent is None else absent.any(axis=0)
-        gapped = gapped if columns is None else columns.observed < columns.rows
-        if tails == "t" and (gapped.any() or resolutions.any()):
+        lacking: NDArray[np.bool_] = np.zeros(D, dtype=bool) if absent is None else absent.any(axis=0)
+        lacking = lacking if columns is None else columns.observed < columns.rows
+        if tails == "t" and (lacking.any() or resolutions.any()):
             # a row's weight makes of its grain another one for each
-            gapped[:] = True
-        order, complete = np.argsort(gapped, kind="stable"), D - int(gapped.sum())
+            lacking = np.ones(D, dtype=bool)
+        order, complete = np.argsort(lacking, kind="stable"), D - int(lacking.sum())
     if complete < D:
         x = np.ascontiguousarray(x[:, order])
     together = order[:complete]
