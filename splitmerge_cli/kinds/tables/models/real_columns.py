@@ -290,7 +290,7 @@ def prepare(
     order, complete = np.arange(D), D
     if covariance == "diag":
         # columns without missing cells first: they share what depends on the number of cells
-        lacking: NDArray[np.bool_] = np.zeros(D, dtype=bool) if absent is None else absent.any(axis=0)
+        lacking = np.zeros(D, dtype=bool) if absent is None else np.asarray(absent.any(axis=0))
         lacking = lacking if columns is None else columns.observed < columns.rows
         if tails == "t" and (lacking.any() or resolutions.any()):
             # a row's weight makes of its grain another one for each
