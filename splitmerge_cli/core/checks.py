@@ -130,9 +130,9 @@ class Columns:
 
     def part(self, where: Sequence[bool]) -> "Columns":
         """Some of the columns, without types."""
-        kept = {name: getattr(self, name) for name in ("low", "high", "observed", "whole", "sums", "mean", "variance")}
-        chosen: dict[str, Any] = {name: of if of is None else of[where] for name, of in kept.items()}
-        return replace(self, types=(), **chosen)
+        mean, variance = (None if of is None else of[where] for of in (self.mean, self.variance))
+        low, high, whole = self.low[where], self.high[where], self.whole[where]
+        return Columns(self.rows, low, high, self.observed[where], whole, self.sums[where], (), mean, variance)
 
     def with_moments(self, mean: NDArray[np.float64], variance: NDArray[np.float64]) -> "Columns":
         return replace(self, mean=mean, variance=variance)
