@@ -17,8 +17,7 @@ from splitmerge_cli.kinds.tables.quantities import TIE, ZEROS
 from splitmerge_cli.runs.answers import Answers
 from splitmerge_cli.runs.checks import has_many_copies
 from splitmerge_cli.runs.draws import State
-from splitmerge_cli.runs.grouping import join_apart, listed_clusters, rows_apart
-from splitmerge_cli.runs.judgement import lie_apart
+from splitmerge_cli.runs.grouping import join_apart, rows_apart
 from splitmerge_cli.runs.store.schema import APART, WEIGHT
 from splitmerge_cli.runs.summaries import name_items
 
@@ -183,11 +182,7 @@ class ColumnAnswers(Answers):
         if farthest.get("of_reals") and is_independent and "model.covariance" not in chosen:
             return "a covariance for each cluster describes columns that go together:", {"model.covariance": "full"}
         types = dict(data.get("types") or {})
-        judged = summary.get("convergence") or {"converged": None}
-        are_apart = judged["converged"] is False and lie_apart(judged["rhat"])
-        # a covariance makes chains that lie apart move less, unless it replaces many clusters that stand for ties
-        is_needed = not are_apart or listed_clusters(summary) > list(types.values()).count("ordinal")
-        if is_needed and tied and all(types.get(name) == "ordinal" for name in tied):
+        if tied and all(types.get(name) == "ordinal" for name in tied):
             reals = {name: "real" if one == "ordinal" else one for name, one in types.items()}
             scales = {key: "hierarchical" for key in ("model.b0", "model.kappa0") if key not in named}
             why = "questions that go together within clusters, read as real numbers with a covariance for each cluster:"
