@@ -279,6 +279,14 @@ def test_a_meet_of_more_blocks_than_are_compared_is_merged_first(monkeypatch: py
     assert best[0] > -1e9 and compared[0] <= 9
 
 
+def test_chains_from_crossed_partitions_that_lie_apart_end_sooner() -> None:
+    def after(*words: str) -> int | None:
+        spec = compose(["data=network", "N=200", *words])
+        return start_of(spec).apart_after(plan_of(spec).dataset, 30_000, 2.0)
+
+    assert after("init=best") == 2_000 and after("init=search") == 4_000
+
+
 def test_merged_blocks_are_no_more_than_the_prior_allows() -> None:
     plan = plan_of(compose(["data=network", "N=60", "data.blocks=6", 'model.prior="mfm(components=uniform(4))"']))
     model = build_model(plan.spec.model, plan.dataset)

@@ -64,6 +64,8 @@ CROSSES, UNCHANGED = 80, 24
 """Crosses in all, and without a higher density, at most."""
 SAME = 1e-6
 """Log joint densities that differ by less are those of one partition."""
+STAYING = 2_000
+"""Iterations after which chains that lie in different modes end: crosses have found what moves would find."""
 SEARCHED = 1_000
 """Nodes below which chains that started at random and stay apart are to search."""
 ENTRIES = 100_000
@@ -407,6 +409,9 @@ class NetworkStart(Start):
         if not degrees.problem:
             say(f"model.degrees={degrees}; {EXPLAINED[degrees.taken]}")
         return {"model.degrees": degrees.taken}
+
+    def apart_after(self, dataset: Dataset, iterations: int, distance: float) -> int | None:
+        return STAYING if self.init == BEST else super().apart_after(dataset, iterations, distance)
 
     def may_search(self) -> bool:
         asks = any(self.data.values.get(key) not in (None, False) for key in self.model.kind.asked_for)
