@@ -21,30 +21,30 @@ ROOT = Path(splitmerge_cli.__file__).parent
 SLACK = 150
 LINES = {
     "analysis": 4_420,
-    "api": 2_220,
+    "api": 2_240,
     "cli": 2_020,
     "config": 2_860,
-    "core": 9_140,
-    "data": 8_240,
+    "core": 9_120,
+    "data": 8_260,
     "diagnostics": 4_100,
     "fits": 1_100,
     "kinds": 60,
     "kinds/documents": 7_480,
     "kinds/lines": 1_000,
-    "kinds/networks": 7_780,
-    "kinds/records": 3_600,
-    "kinds/tables": 13_120,
+    "kinds/networks": 8_040,
+    "kinds/records": 3_980,
+    "kinds/tables": 12_920,
     "kinds/tokens": 440,
     "papers": 9_240,
     "priors": 1_120,
-    "runs": 10_100,
+    "runs": 10_120,
     "samplers": 6_920,
     "top": 1_240,
-    "verify": 3_420,
+    "verify": 3_400,
 }
 """Lines of .py, .pyx, .pxd and .h by room, and by slice of `kinds`."""
-ALL_LINES = 99_450
-TEST_LINES = 58_600
+ALL_LINES = 99_950
+TEST_LINES = 58_000
 FILES, IMPORT_SHARE = 281, 6.0
 """Python files, and the share of their lines that are imports, in per cent."""
 NAMED = {"records": 4, "networks": 4, "tables": 7, "documents": 5}
@@ -61,7 +61,7 @@ QUESTIONS = re.compile(
 )
 ENGINE = ("analysis", "config", "core", "diagnostics", "fits", "priors", "runs", "samplers", "_kernels")
 """Without data: it reads files for the slices, by the settings of a kind."""
-SPECIFIED = 24
+SPECIFIED = 22
 """Files that read the specification of a run."""
 
 
