@@ -191,7 +191,7 @@ def _choose(spec: RunSpecification, say: Callable[[str], None], made: Fits | Non
             if model not in having:
                 raise ConfigError(f"{OF_POWER}={AUTO}: model={model} has no power; expected one of {', '.join(having)}")
         readings = [spec] if of_reals is None else [spec, of_reals]
-        decided, chosen = _settle_readings(readings, asks, say, fits)
+        decided, chosen = _settle_readings(readings, asks, say, fits, "model" not in asked)
         by = (_describe_comparison() if chosen else {}) | ({"powers": list(choice.POWERS)} if calibrates else {})
         if calibrates:
             dataset = _read_accepted(decided, OF_POWER)
@@ -236,11 +236,12 @@ def _options_given(spec: RunSpecification) -> dict[str, Any]:
 
 
 def _settle_readings(
-    readings: Sequence[RunSpecification], asks_scales: bool, say: Callable[[str], None], fits: Fits
+    readings: Sequence[RunSpecification], asks_scales: bool, say: Callable[[str], None], fits: Fits, names_tails: bool
 ) -> tuple[RunSpecification, dict[str, Any]]:
     """A run with what predicts rows best: of the `readings`, the second of which reads counts as real numbers, then of
     columns as they are and, where this is asked, on scales of their own, and of the covariances where these are
-    ``auto``, if a power is to be chosen of those that have one; and how that was chosen."""
+    ``auto``, if a power is to be chosen of those that have one; and how that was chosen. Who `names_tails` is told if
+    none but normal ones are possible."""
     names_scale = OF_SCALE in readings[0].to_choose
     readings = [reading.with_({OF_SCALE: None}) for reading in readings] if names_scale else readings
     found, spec = dict[str, Any](), readings[0]
@@ -283,7 +284,7 @@ def _settle_readings(
         spec = spec.with_({OF_COVARIANCE: ranking["covariance"][0]})
     if OF_TAILS in spec.to_choose:
         ranking = choice.compare_tails(spec.model, _read_accepted(spec, OF_TAILS), fits, later)
-        if not ranking.attrs["problem"] or OF_TAILS in spec.given_keys.values:
+        if not ranking.attrs["problem"] or names_tails:
             say(choice.format_tails(ranking))
         found[OF_TAILS] = candidates.as_records(ranking)
         spec = spec.with_({OF_TAILS: ranking["tails"][0]})

@@ -68,7 +68,11 @@ def test_what_does_not_go_together_ends_with_one_message(smcmc, tmp_path: Path) 
         ("words.csv", ["model=mixed", "model.power=0.5"], "model.tails=t: model.power=0.5; expected model.power=1"),
         ("words.csv", ["model=mixed", "model.select=true"], "model.select=true: expected model.tails=normal, got t"),
         ("whole.csv", ["model.power=0.5"], "model.tails=t: model.power=0.5; expected model.power=1"),
-        ("whole.csv", ["model.resolution=0.1"], "model.tails=t: model.covariance=diag and a column has a resolution"),
+        (
+            "whole.csv",
+            ["model.resolution=0.1", "model.covariance=full"],
+            "model.tails=t: model.covariance=full and a column has a resolution",
+        ),
         ("whole.csv", ["sampler=subcluster"], "sampler=subcluster"),
     ):
         result = smcmc("run", "data=csv", f"data.path={path}", *told, *keys)

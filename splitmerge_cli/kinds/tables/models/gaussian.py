@@ -159,4 +159,6 @@ class Gaussian(Normal):
     def with_new(cls, data: Any, whole: Any, **params: Any) -> Any:
         if is_sparse(whole.values) or params.get("select"):
             return super().with_new(data, whole, **params)
+        if whole.missing and params.get("covariance") == "iso":
+            return cls.from_data(whole, **params)  # which says where the cell is
         return super().from_data(whole, known=data.N, **settle_resolution(data, params))
