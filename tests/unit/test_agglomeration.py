@@ -10,22 +10,11 @@ from numpy.typing import NDArray
 from splitmerge_cli.config import compose
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.kinds.networks import start as start_module
-from splitmerge_cli.kinds.networks.agglomeration import Blocks, best_merges, exact_partners, exact_sweep
+from splitmerge_cli.kinds.networks.agglomeration import Blocks, best_merges
 from splitmerge_cli.kinds.networks.data import COUNT, LEVELS, Relation, Relations, network_of
 from splitmerge_cli.kinds.networks.generated import generate
 from splitmerge_cli.kinds.networks.layout import prepare
-from splitmerge_cli.kinds.networks.start import (
-    Entries,
-    NetworkStart,
-    agglomerate,
-    cross,
-    join_best,
-    kind_of_blocks,
-    merge,
-    own_sides,
-    refine,
-)
+from splitmerge_cli.kinds.networks.start import Entries, NetworkStart, agglomerate, join_best, merge
 from splitmerge_cli.runs import prepare as plan_of
 from splitmerge_cli.runs.initial import build_model
 from splitmerge_cli.runs.starts import start_of
@@ -149,7 +138,7 @@ def test_merged_blocks_are_as_probable_as_planted_ones(options: dict[str, Any]) 
         model, entries = build_model(plan.spec.model, plan.dataset), Entries.of(network_of(plan.dataset))
         heights = []
         network = network_of(plan.dataset)
-        (_, merged), _ = merge(entries, model, own_sides(network), "degrees" in options, Rng(seed, 0))
+        merged = merge(entries, model, network.sides, "degrees" in options, Rng(seed, 0))[1]
         for labels in (merged, np.unique(plan.dataset.truth, return_inverse=True)[1].astype(np.int32)):
             model.set_labels(labels)
             heights.append(model.log_joint())
@@ -172,131 +161,18 @@ def test_a_small_simple_network_starts_at_random(monkeypatch: pytest.MonkeyPatch
     assert init("N=201") == "random"
 
 
-FORMS: tuple[dict[str, Any], ...] = (
-    {},
-    {"directed": True},
-    {"bipartite": True},
-    {"degrees": 0.7},
-    {"layers": 2, "values": "levels"},
-    {"values": "count"},
-)
-
-
-def built(options: dict[str, Any], N: int = 60, *more: str) -> tuple[Any, Any]:
-    """The model of a generated network, and its relations."""
-    words = ["data=network", f"N={N}", "data.blocks=5", "data.p_in=0.4", "init=best", *more]
-    words += [f"data.{key}={str(value).lower()}" for key, value in options.items()]
-    words += ["model.degrees=corrected"] if "degrees" in options else []
-    plan = plan_of(compose(words))
-    return build_model(plan.spec.model, plan.dataset), network_of(plan.dataset)
-
-
-@pytest.mark.parametrize("options", FORMS)
-def test_an_exact_merge_is_the_best_of_all_by_the_log_joint_density(options: dict[str, Any]) -> None:
-    model, network = built(options)
-    rng = np.random.default_rng(5)
-    labels = (np.append(np.arange(7), rng.integers(7, size=53)) + 7 * own_sides(network)).astype(np.int32)
-    labels = np.unique(labels, return_inverse=True)[1].astype(np.int32)
-    model.set_labels(labels)
-    kind, before = kind_of_blocks(labels, own_sides(network)), model.log_joint()
-    partner, growth = exact_partners(model, kind)
-    for a in range(len(kind)):
-        after = {}
-        for b in np.flatnonzero(kind == kind[a]).tolist():
-            if a != b:
-                joined = np.where(labels == a, b, labels)
-                model.set_labels(np.unique(joined, return_inverse=True)[1].astype(np.int32))
-                after[b] = model.log_joint()
-        best = max(after, key=lambda b: after[b])
-        assert growth[a] == pytest.approx(after[best] - before, abs=1e-6)
-        assert after[int(partner[a])] == pytest.approx(after[best], abs=1e-6)
-
-
-@pytest.mark.parametrize("options", FORMS)
-def test_after_exact_sweeps_no_node_is_better_elsewhere(options: dict[str, Any]) -> None:
-    model, _ = built(options, 40)
-    model.set_labels(model.keep_apart((np.arange(40) % 6).astype(np.int32)))
-    before = model.log_joint()
-    while exact_sweep(model, Rng(3)):
-        pass
-    labels, found = model.labels, model.log_joint()
-    assert found > before
-    for i in range(40):
-        for k in range(int(labels.max()) + 2):
-            other = labels.copy()
-            other[i] = k
-            model.set_labels(np.unique(other, return_inverse=True)[1].astype(np.int32))
-            assert model.log_joint() < found + 1e-6, (i, k)
-
-
-def test_refining_is_the_best_state_of_its_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    """From twice as many blocks as were planted to these, and what it returns is a state and its density."""
-    model, network = built({}, 200)
-    truth = np.arange(200, dtype=np.int32)
-    height, labels = refine(model, truth % 20, own_sides(network), Rng(1))
-    model.set_labels(labels)
-    assert model.log_joint() == height
-    model.set_labels(truth % 20)
-    assert height > model.log_joint() + 100.0
-    # without patience it ends at the first round that is no better
-    monkeypatch.setattr(start_module, "PATIENCE", -1)
-    model.set_labels(truth % 20)
-    stopped = refine(model, truth % 20, own_sides(network), Rng(1))
-    assert stopped[0] == -np.inf
-
-
-def test_a_cross_takes_the_place_of_the_worse_and_never_of_the_best() -> None:
-    model, network = built({}, 200)
-    entries, sides, rng = Entries.of(network), own_sides(network), Rng(2)
-    found = []
-    for k in (2, 3, 4):
-        labels = (np.arange(200) // (200 // k + 1)).astype(np.int32)
-        model.set_labels(labels)
-        found.append((model.log_joint(), labels))
-    before = sorted(height for height, _ in found)
-    best = cross(found, entries, model, sides, False, rng)
-    after = sorted(height for height, _ in found)
-    assert best[0] == after[-1] > before[-1] and all(np.array(after) >= np.array(before))
-    assert len({round(height, 6) for height in after}) == 3
-    # what has too many blocks for all pairs is merged first
-    alone = [found[0]]
-    assert cross(alone, entries, model, sides, False, rng) == found[0]
-
-
-def test_a_meet_of_more_blocks_than_are_compared_is_merged_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    model, network = built({}, 120)
-    entries, sides, compared = Entries.of(network), own_sides(network), []
-
-    def record(own: Any, kind: Any) -> Any:
-        compared.append(len(kind))
-        return exact_partners(own, kind)
-
-    monkeypatch.setattr(start_module, "MOST_EXACT", 9)
-    monkeypatch.setattr(start_module, "exact_partners", record)
-    rng = np.random.default_rng(1)
-    found = [(-1e9 - k, np.append(np.arange(6), rng.integers(6, size=114)).astype(np.int32)) for k in range(2)]
-    best = cross(found, entries, model, sides, False, Rng(0))
-    assert best[0] > -1e9 and compared[0] <= 9
-
-
-def test_chains_from_crossed_partitions_that_lie_apart_end_sooner() -> None:
-    def after(*words: str) -> int | None:
-        spec = compose(["data=network", "N=200", *words])
-        return start_of(spec).apart_after(plan_of(spec).dataset, 30_000, 2.0)
-
-    assert after("init=best") == 2_000 and after("init=search") == 4_000
-
-
-def test_merged_blocks_are_no_more_than_the_prior_allows() -> None:
+def test_merged_blocks_are_no_more_than_the_prior_allows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(NetworkStart, "trials", (2, 100))
     plan = plan_of(compose(["data=network", "N=60", "data.blocks=6", 'model.prior="mfm(components=uniform(4))"']))
     model = build_model(plan.spec.model, plan.dataset)
     NetworkStart(plan.spec.with_(init="best")).start_best(model, plan.dataset, Rng(0, 0))
     assert model.K <= 4
 
 
-def test_a_network_without_edges_starts() -> None:
+def test_a_network_without_edges_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     from scipy.sparse import csr_array
 
+    monkeypatch.setattr(NetworkStart, "trials", (2, 100))
     plan = plan_of(compose(["data=network", "N=12", "data.blocks=2"]))
     empty = Dataset("empty", plan.dataset.kind, csr_array((12, 12), dtype=np.uint8))
     model = build_model(plan.spec.model, empty)

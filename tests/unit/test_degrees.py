@@ -145,9 +145,9 @@ def test_the_rule_of_the_choice(
     dataset = draw_network(0, is_heavy=False)[0]
     edges = len(network_of(dataset).layers[0].ends)
 
-    def merge(entries: Any, model: Any, sides: Any, is_corrected: bool, rng: Any) -> tuple[Any, Any]:
-        labels = (np.arange(240) % (corrected if is_corrected else plain)).astype(np.int32)
-        return (ahead * edges * is_corrected, labels), labels
+    def merge(entries: Any, model: Any, sides: Any, is_corrected: bool, rng: Any) -> tuple[float, Any]:
+        K = corrected if is_corrected else plain
+        return ahead * edges * is_corrected, (np.arange(240) % K).astype(np.int32)
 
     monkeypatch.setattr(start, "merge", merge)
     monkeypatch.setattr(start, "log_exclusion", lambda *given: 0.0)

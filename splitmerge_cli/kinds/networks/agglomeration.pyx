@@ -1,15 +1,13 @@
 """Steps of a start by agglomeration (Peixoto 2014): blocks that become one, and nodes that move to another block.
 
-All are greedy. From single nodes on they raise the profile log likelihood of Poisson edges (Karrer and Newman 2011),
-which has no prior:
+Both are greedy, and raise the profile log likelihood of Poisson edges (Karrer and Newman 2011), which has no prior:
 
     L = sum_v (1/2 sum_kl e_kl^v log e_kl^v - sum_k d_k^v log m_k^v),    d_k^v = sum_l e_kl^v
 
 where e_kl^v counts the entries of type v from nodes of block k to block l (an undirected edge has two, one from each
 end; a directed one has two as well, of two types), and m_k^v is the number of nodes of block k, or d_k^v where degrees
 are corrected. A step costs the entries of a node or of a block, however many blocks there are. The prior of block
-probabilities, by which the exact model makes many blocks dear, decides later how many there are: from a few dozen
-blocks on, `exact_partners` and `exact_sweep` raise the log joint density of the model itself.
+probabilities, by which the exact model makes many blocks dear, decides later how many there are.
 
 Nothing here is a step of a chain: this only finds where one begins.
 """
@@ -19,7 +17,6 @@ from libc.string cimport memset
 
 import numpy as np
 
-from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.rng cimport Rng
 
 from splitmerge_cli.core.model import draw_permutation
@@ -273,53 +270,3 @@ cdef class Blocks:
                     self.move(i, best)
                     moved += 1
         return moved
-
-
-def exact_partners(Model model not None, sides):
-    """For each block of the model's state the best one to become one with, by the growth of the log joint density.
-
-    `sides`: int32 ``[K]``, the kind of the nodes of a block, which a pair shares. Returns int32 and float64, each
-    ``[K]``: the partner, and the growth, which may be above 0; a block without one has itself, at -inf.
-    """
-    cdef Py_ssize_t K = model.K, a, b
-    cdef int32_t[2] pair
-    cdef int32_t[3] sizes
-    cdef double growth
-    cdef const int32_t[::1] side = sides
-    partner, growths = np.arange(K, dtype=np.int32), np.full(K, -INFINITY)
-    cdef int32_t[::1] best = partner
-    cdef double[::1] most = growths
-    with nogil:
-        for a in range(1, K):
-            for b in range(a):
-                if side[a] != side[b]:
-                    continue
-                pair[0], pair[1] = <int32_t> a, <int32_t> b
-                sizes[0], sizes[1], sizes[2] = model.size[a] + model.size[b], model.size[a], model.size[b]
-                growth = (model.log_union(a, b) - model.log_lik(pair, 2) + model.log_prior(sizes, 1, K - 1)
-                          - model.log_prior(sizes + 1, 2, K))
-                if growth > most[a]:
-                    most[a], best[a] = growth, <int32_t> b
-                if growth > most[b]:
-                    most[b], best[b] = growth, <int32_t> a
-    return partner, growths
-
-
-def exact_sweep(Model model not None, Rng rng not None):
-    """Move each node, in a uniform order, to where the log joint density is highest. Returns how many nodes moved."""
-    cdef int32_t[::1] order = draw_permutation(rng, model.N)
-    cdef Py_ssize_t t, i, k, best, moved = 0
-    with nogil:
-        model.begin_scan()
-        for t in range(len(order)):
-            i = order[t]
-            model.reserve(model.K + 1)
-            model.log_scan(i)
-            best = model.z[i]
-            for k in range(model.options()):
-                if model.w[k] > model.w[best] + 1e-9:
-                    best = k
-            if best != model.z[i]:
-                model.move(i, best)
-                moved += 1
-    return moved

@@ -5,13 +5,9 @@ stand together from the first scan on, and split no more; what is one block too 
 
 **Agglomeration** (Peixoto 2014). At first each node is a block. Blocks that fit each other best become one, a few at a
 time; after each round nodes move to the block that fits them best. Both go by the profile likelihood, whose cost is the
-entries of a node or block (``agglomeration.pyx``). From twice as many blocks as the log joint density of the model
-itself likes best, nodes and blocks go on by that density (`refine`).
-
-**Crossing.** Each chain makes several such agglomerations with its own random numbers. Each finds other blocks. The
-meet of two partitions, nodes together that both have together, has the blocks of both apart; refined, it is better than
-either as a rule, and takes the place of the worse. What is best in the end is the start of the chain (`cross`). On a
-network of 1,461 authors such starts are 294 nats above the best state of a run without them (docs/decisions/0049).
+entries of a node or block (``agglomeration.pyx``). The log joint density of the model itself then decides how many
+blocks the chain starts with. Each chain makes several such trials with its own random numbers, short chains go on from
+them, and the best is its start (`Start.start_best`).
 
 **Degrees.** Merged blocks cost no chain, so both forms of degrees are tried by them (`compare_degrees`), and the run
 takes the one that describes the network better (docs/decisions/0050-degrees.md).
@@ -24,20 +20,19 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.config import Component, ConfigError, RunSpecification
+from splitmerge_cli.config import Component, RunSpecification
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.options import read_options
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.shared import share
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.kinds.networks.agglomeration import Blocks, best_merges, exact_partners, exact_sweep
+from splitmerge_cli.kinds.networks.agglomeration import Blocks, best_merges
 from splitmerge_cli.kinds.networks.data import COUNT as OF_COUNTS
 from splitmerge_cli.kinds.networks.data import Relations, network_of
 from splitmerge_cli.kinds.networks.layout import CORRECTED, COUNT, LEVELS, PLAIN, prepare
-from splitmerge_cli.runs import interrupts
 from splitmerge_cli.runs.identity import file_digests, finished_run
 from splitmerge_cli.runs.initial import build_model
-from splitmerge_cli.runs.starts import BEST, Start, meet
+from splitmerge_cli.runs.starts import BEST, Start
 
 NODES_PER_BLOCK = (6, 3, 2)
 """Nodes per random block where the chains of a search begin, in turn."""
@@ -52,20 +47,6 @@ MOST_CELLS = 4_000_000
 """Counts of two blocks and a type that are kept while nodes move; with more blocks they stay."""
 MOST_BLOCKS = 600
 """Blocks up to which the model is asked how well they describe the network."""
-MOST_EXACT = 200
-"""Blocks up to which all pairs of them are compared by the model."""
-FINER = 2
-"""Times as many blocks as the model likes best from which it goes on itself."""
-PATIENCE = 4
-"""Rounds of exact merges that may pass without a higher density."""
-POPULATION = 8
-"""Partitions that are crossed, at most."""
-CROSSES, UNCHANGED = 80, 24
-"""Crosses in all, and without a higher density, at most."""
-SAME = 1e-6
-"""Log joint densities that differ by less are those of one partition."""
-STAYING = 2_000
-"""Iterations after which chains that lie in different modes end: crosses have found what moves would find."""
 SEARCHED = 1_000
 """Nodes below which chains that started at random and stay apart are to search."""
 ENTRIES = 100_000
@@ -150,23 +131,12 @@ def join_best(partner: NDArray[np.int32], growth: NDArray[np.float64], most: int
     return np.unique(root, return_inverse=True)[1].astype(np.int32), joined
 
 
-def kind_of_blocks(labels: NDArray[np.int32], sides: NDArray[np.int32]) -> NDArray[np.int32]:
-    """The kind of the nodes of each block, int32 ``[K]``, by that of each node."""
-    kind = np.zeros(int(labels.max()) + 1, dtype=np.int32)
-    kind[labels] = sides
-    return kind
-
-
-def agglomerate(
-    entries: Entries, sides: NDArray[np.int32], corrected: bool, rng: Rng, labels: NDArray[np.int32] | None = None
-) -> Iterator[NDArray[np.int32]]:
-    """Yield partitions of the nodes, int32 ``[N]``, of ever fewer blocks than `labels` has, or than nodes; `sides`: the
-    kind of each node."""
-    N = len(sides)
-    labels = np.arange(N, dtype=np.int32) if labels is None else labels
-    K = int(labels.max()) + 1
+def agglomerate(entries: Entries, sides: NDArray[np.int32], corrected: bool, rng: Rng) -> Iterator[NDArray[np.int32]]:
+    """Yield partitions of the nodes, int32 ``[N]``, of ever fewer blocks; `sides`: the kind of each node."""
+    N = K = len(sides)
+    labels = np.arange(N, dtype=np.int32)
     movable = int(np.sqrt(MOST_CELLS / len(entries.mirror)))
-    kind = kind_of_blocks(labels, sides)
+    kind = sides
     while K > 1:
         sizes = np.bincount(labels, minlength=K).astype(np.int32)
         partner, growth = best_merges(entries.between(labels, K), sizes, kind, corrected, rng)
@@ -175,7 +145,8 @@ def agglomerate(
             break
         labels = number[labels]
         K -= joined
-        kind = kind_of_blocks(labels, sides)
+        kind = np.zeros(K, dtype=np.int32)
+        kind[labels] = sides
         if movable >= K:
             blocks = Blocks(entries, labels, kind, corrected)
             for _ in range(SWEEPS):
@@ -185,85 +156,19 @@ def agglomerate(
         yield labels
 
 
-Partition = tuple[float, NDArray[np.int32]]
-"""A log joint density, and the labels that have it, int32 ``[N]``."""
-
-
-def height_of(found: Partition) -> float:
-    return found[0]
-
-
 def merge(
-    entries: Entries, model: Model, sides: NDArray[np.int32], corrected: bool, rng: Rng
-) -> tuple[Partition, NDArray[np.int32]]:
-    """The partition of the highest log joint density of one agglomeration, and one with more blocks, from which the
-    model may go on itself."""
+    entries: Entries, model: Model, sides: NDArray[np.int8] | None, corrected: bool, rng: Rng
+) -> tuple[float, NDArray[np.int32]]:
+    """The highest log joint density among the partitions of one agglomeration, and that partition, int32 ``[N]``."""
+    kind = np.zeros(model.N, dtype=np.int32) if sides is None else sides.astype(np.int32)
     model.set_labels(np.zeros(model.N, dtype=np.int32))
     model.separate()
-    best, finer = (model.log_joint(), model.labels), model.labels
-    limit = min(MOST_BLOCKS, model.largest_K)
-    passed: list[NDArray[np.int32]] = []
-    for labels in agglomerate(entries, sides, corrected, rng):
-        if int(labels.max()) < limit:
+    best = model.log_joint(), model.labels
+    for labels in agglomerate(entries, kind, corrected, rng):
+        if int(labels.max()) < min(MOST_BLOCKS, model.largest_K):
             model.set_labels(labels)
-            passed.append(labels)
-            if (height := model.log_joint()) > best[0]:
-                best = height, labels
-                wanted = min(FINER * (int(labels.max()) + 1), MOST_EXACT)
-                finer = min(passed, key=lambda one: abs(int(one.max()) + 1 - wanted))
-    return best, finer
-
-
-def refine(model: Model, labels: NDArray[np.int32], sides: NDArray[np.int32], rng: Rng) -> Partition:
-    """The highest log joint density on a way to fewer blocks, which that density leads.
-
-    In each round nodes move to where it is highest. Then blocks become one, those first that raise it most, or that
-    lower it least; a few rounds without a higher density end the way.
-    """
-    model.set_labels(labels)
-    best, passed = (-np.inf, labels), 0
-    while passed <= PATIENCE:
-        for _ in range(SWEEPS // 2):
-            if exact_sweep(model, rng) <= STILL * model.N:
-                break
-        if (height := model.log_joint()) > best[0]:
-            best, passed = (height, model.labels), 0
-        else:
-            passed += 1
-        labels = model.labels
-        partner, growth = exact_partners(model, kind_of_blocks(labels, sides))
-        # partners were chosen one by one: half of those that gain become one at a time
-        most = min(int(model.K * (1.0 - 1.0 / SHRINKING)), int((growth > 0).sum()) // 2)
-        number, joined = join_best(partner, growth, max(1, most))
-        if not joined:
-            break
-        model.set_labels(number[labels])
+            best = max(best, (model.log_joint(), labels), key=lambda one: one[0])
     return best
-
-
-def cross(
-    found: list[Partition], entries: Entries, model: Model, sides: NDArray[np.int32], corrected: bool, rng: Rng
-) -> Partition:
-    """The best partition after crosses of two, each of which takes the place of the worse of the two if it is better
-    and no other is the same."""
-    generator, unchanged = np.random.Generator(rng.bit_generator), 0
-    limit = min(MOST_EXACT, model.largest_K)
-    for _ in range(CROSSES if len(found) > 1 else 0):
-        if interrupts.is_interrupted():
-            raise KeyboardInterrupt
-        first, second = generator.permutation(len(found))[:2]
-        labels = meet(found[first][1], found[second][1])
-        if int(labels.max()) >= limit:
-            ways = agglomerate(entries, sides, corrected, rng, labels)
-            labels = next((fewer for fewer in ways if int(fewer.max()) < limit), found[first][1])
-        child, best = refine(model, labels, sides, rng), max(map(height_of, found))
-        worse = min(first, second, key=lambda number: found[number][0])
-        if child[0] > found[worse][0] and all(abs(child[0] - other[0]) > SAME for other in found):
-            found[worse] = child
-        unchanged = 0 if child[0] > best + SAME else unchanged + 1
-        if unchanged == UNCHANGED:
-            break
-    return max(found, key=height_of)
 
 
 @dataclass(frozen=True)
@@ -308,9 +213,8 @@ def compare_degrees(model: Component, dataset: Dataset) -> Degrees:
         options = {**model.options, "degrees": form}
         own = build_model(replace(model, options=options), dataset)
         number = min(MERGINGS, 1 + ENTRIES // len(entries.weight))
-        sides = own_sides(network)
-        tries = [merge(entries, own, sides, form == CORRECTED, Rng(seed, 0))[0] for seed in range(number)]
-        height, labels = max(tries, key=height_of)
+        tries = [merge(entries, own, network.sides, form == CORRECTED, Rng(seed, 0)) for seed in range(number)]
+        height, labels = max(tries, key=lambda one: one[0])
         if form == CORRECTED:
             height += log_exclusion(
                 network, labels, read_options("model", own.OPTIONS, own.with_defaults_of(dataset, **options))
@@ -352,16 +256,15 @@ def degrees_scatter(network: Relations) -> bool:
     return bool((degree.var(axis=0) > SCATTER * degree.mean(axis=0)).any())
 
 
-def own_sides(network: Relations) -> NDArray[np.int32]:
-    """The kind of each node, int32 ``[N]``: 0 for all where there is one."""
-    return np.zeros(network.N, dtype=np.int32) if network.sides is None else network.sides.astype(np.int32)
-
-
 class NetworkStart(Start):
     """The initial state of a run on a network: from merged blocks. A small network starts from random ones, or by
     search if it has relations, whose modes are far apart."""
 
     population = 24, 50
+    entries: Entries | None = None
+    """Where chains begin with merged blocks: what they are merged by."""
+    merged: list[NDArray[np.int32]]
+    """The merged blocks of each trial, int32 ``[N]``."""
     _compared: ClassVar[dict[str, Degrees]] = {}
 
     def begin(self, number: int, model: Model) -> tuple[str, int | None]:
@@ -370,15 +273,16 @@ class NetworkStart(Start):
         return "random", min(-(-model.N // NODES_PER_BLOCK[number % len(NODES_PER_BLOCK)]), model.largest_K)
 
     def start_best(self, model: Model, dataset: Dataset, rng: Rng) -> None:
-        """Put the model in the best of some crossed partitions of merged blocks."""
-        if reason := self.why_no_search:
-            raise ConfigError(f"init={BEST}: {reason}")
-        network, corrected = network_of(dataset), self._is_corrected
-        entries, sides, found = Entries.of(network), own_sides(network), list[Partition]()
-        for _ in range(min(POPULATION, 1 + ENTRIES // max(1, len(entries.weight)))):
-            best, finer = merge(entries, model, sides, corrected, rng)
-            found.append(max(best, refine(model, finer, sides, rng), key=height_of))
-        model.set_labels(cross(found, entries, model, sides, corrected, rng)[1])
+        self.entries, self.merged = Entries.of(network_of(dataset)), []
+        super().start_best(model, dataset, rng)
+
+    def _begin(self, number: int, model: Model, dataset: Dataset, rng: Rng, generator: np.random.Generator) -> None:
+        if self.entries is None:
+            super()._begin(number, model, dataset, rng, generator)
+            return
+        if number * len(self.entries.weight) <= ENTRIES:
+            self.merged.append(merge(self.entries, model, network_of(dataset).sides, self._is_corrected, rng)[1])
+        model.set_labels(self.merged[number % len(self.merged)])
         model.start_parameters(rng)
 
     def choose_by_size(self, say: Callable[[str], None]) -> RunSpecification:
@@ -409,9 +313,6 @@ class NetworkStart(Start):
         if not degrees.problem:
             say(f"model.degrees={degrees}; {EXPLAINED[degrees.taken]}")
         return {"model.degrees": degrees.taken}
-
-    def apart_after(self, dataset: Dataset, iterations: int, distance: float) -> int | None:
-        return STAYING if self.init == BEST else super().apart_after(dataset, iterations, distance)
 
     def may_search(self) -> bool:
         asks = any(self.data.values.get(key) not in (None, False) for key in self.model.kind.asked_for)
