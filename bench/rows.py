@@ -419,8 +419,7 @@ def start(row: Row) -> tuple[Dataset, Any, Rng, Baseline]:
         kind = OfBundles
     elif row.model == "records" and row.data is not None:
         data = row.data()
-        # the plain C has no entities of an original and its copies
-        model = Records.from_data(data, prior="crp", concentration=100.0, original=0.0)
+        model = Records.from_data(data, prior="crp", concentration=100.0)
         kind = OfRecords
     elif row.model.startswith("mixed") and row.data is not None:
         data = row.data()

@@ -237,11 +237,11 @@ def _component(
 ) -> components.Component:
     """A stored model or sampler; parameters and errors as of `read_component`.
 
-    Options that came later than the run (`Option.later`) have the value that it had without them.
+    Options that came later than the run (`Option.later`) have their default.
     """
     component = components.read_component(group, _name(options), options, search_path, prefix)
     later = [option for option in getattr(component.target, "OPTIONS", ()) if option.later]
-    if lacking := {option.name: option.earlier for option in later if option.name not in component.values}:
+    if lacking := {option.name: option.default for option in later if option.name not in component.values}:
         component = components.read_component(group, component.name, {**options, **lacking}, search_path, prefix)
     _check_whole(group, component, search_path)
     return component

@@ -186,8 +186,8 @@ class RunSpecification(schema.Schema):
 
 
 def _leave_out_later(values: Mapping[str, Any], component: components.Component) -> dict[str, Any]:
-    """Leave out the options that came later than runs (`Option.later`), at what these had."""
-    later = {option.name: option.earlier for option in getattr(component.target, "OPTIONS", ()) if option.later}
+    """Leave out the options that came later than runs (`Option.later`), at their defaults."""
+    later = {option.name: option.default for option in getattr(component.target, "OPTIONS", ()) if option.later}
     return {key: value for key, value in values.items() if key not in later or value != later[key]}
 
 

@@ -44,17 +44,10 @@ class Option:
     optional: bool = False
     """Whether ``null`` (None) is a value, too."""
     later: bool = field(default=False, kw_only=True)
-    """Whether runs were stored before there was the option: at what they had it is no part of a run's identity."""
-    before: Any = field(default=None, kw_only=True)
-    """What such runs had, where it is not the default."""
+    """Whether runs were stored before there was the option: at its default it is no part of a run's identity."""
 
     type: ClassVar[str] = "value"
     """The type, in a word."""
-
-    @property
-    def earlier(self) -> Any:
-        """The value of runs that were stored before there was the option."""
-        return self.default if self.before is None else self.before
 
     @property
     def expected(self) -> str:

@@ -1,5 +1,6 @@
 """Records: likelihoods against every true value, shares of distorted cells and joint chains against quadrature."""
 
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -10,6 +11,7 @@ from splitmerge_cli.core.hyperpriors import Beta
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.dataset import ColumnType
 from splitmerge_cli.kinds.records import keep_levels
+from splitmerge_cli.kinds.records.entities import ONE, SEVERAL, Entities
 from splitmerge_cli.kinds.records.generated import (
     probabilities,
     records_log_weight,
@@ -293,3 +295,15 @@ def test_bad_input_is_refused(change, message):
     given = {"values": some_records(24), "fields": FIELDS} | change
     with pytest.raises(ValueError, match=message):
         Records(given.pop("values"), given.pop("fields"), **given)
+
+
+def test_copies_are_advised_where_more_pairs_differ_in_one_field_than_errors_make():
+    one = {"quantity": ONE, "observed": 0.93, "low": 0.3, "high": 0.5}
+    advise = partial(Entities.another_model, summary={}, data={}, named=())
+    why, keys = advise([one], model={"original": 0.0})
+    assert keys == {"model.original": "beta(1,1)"} and why.endswith("with one error or none:")
+    assert Records.OPTIONS[4].name == "original" and Records.OPTIONS[4].convert(keys["model.original"]) == Beta(1, 1)
+    # it is no remedy for fewer such pairs, nor where it was taken
+    assert advise([one | {"observed": 0.1}], model={"original": 0.0}) is None
+    assert advise([one], model={"original": "beta(1,1)"}) is None
+    assert advise([one | {"quantity": SEVERAL}], model={"original": 0.0}) is None

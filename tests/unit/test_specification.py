@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from pprint import pformat
 
 import numpy as np
@@ -25,7 +24,6 @@ from splitmerge_cli.config.groups import LEFT_OUT, compose_choices
 from splitmerge_cli.config.resolution import Composed
 from splitmerge_cli.config.schema import Until
 from splitmerge_cli.config.specification import RunSpecification, command_of, finish, name_beside, override
-from splitmerge_cli.runs.identity import run_id
 from splitmerge_cli.runs.sweeps.job import text_of
 
 TABLE = {"data": "csv", "data.path": "x.csv"}
@@ -274,16 +272,6 @@ def test_runs_that_were_stored_without_monte_carlo_errors_are_what_they_were(unt
     assert command_of(stored) == f"smcmc run data=jain_neal{words}"
     limited = command_of(stored, {"iterations": 70})
     assert limited == "smcmc run data=jain_neal iterations=70" + " until.rhat=1.01 until.ess=400" * stored.is_open
-
-
-def test_a_run_of_records_stored_without_originals_has_none_and_keeps_its_id() -> None:
-    """Entities have originals by default, and had none before there was the option."""
-    spec = specify(["data=records", "model=records"])
-    without = specify(["data=records", "model=records", "model.original=0"])
-    model = {key: value for key, value in spec.values["model"].items() if key != "original"}
-    stored = specify_stored({**spec.values, "model": model}, Path("config.yaml"))
-    assert spec.values["model"]["original"] != 0.0 == stored.values["model"]["original"]
-    assert run_id(stored) == run_id(without) != run_id(spec)
 
 
 def test_options_of_a_model_that_is_left_to_the_data_are_not_lost() -> None:

@@ -54,6 +54,8 @@ WIDE = 64
 APART = 0.5
 """Difference between chains in the probability of a pair that is worth a line."""
 ONE = "share of pairs that differ in one field"
+COPIES = "beta(1,1)"
+"""`model.original` where copies of records are looked for: any share of the entities has them."""
 SEVERAL = "share of pairs that differ in several fields"
 BOTH = "pairs that agree in both, over as many by chance"
 BINS = 10
@@ -124,6 +126,20 @@ class Entities(Answers):
             yield "the probabilities of pairs and the interval suppose that errors do not depend on each other"
         if BOTH in quantities:
             yield "a field that follows from another counts twice: data.drop leaves it out"
+
+    @staticmethod
+    def another_model(
+        unlike: Sequence[Mapping[str, Any]],
+        summary: Mapping[str, Any],
+        model: Mapping[str, Any],
+        data: Mapping[str, Any],
+        named: Collection[str],
+    ) -> tuple[str, dict[str, Any]] | None:
+        """Originals, where more records of one entity differ in one field alone than independent errors make."""
+        alone = any(one["quantity"] == ONE and one["observed"] > one["high"] for one in unlike)
+        if not alone or model["original"] != 0.0:
+            return None
+        return "some records may be copies of others, with one error or none:", {"model.original": COPIES}
 
     @staticmethod
     def so_far(plan: "Plan", run: Run, late: Callable[[], Mapping[int, "Late"]]) -> Iterator[str]:

@@ -134,9 +134,9 @@ cdef class Records(Model):
                     "or beta(a,b): resampled for each field", may_be_zero=False),
         ShareOrBeta("similar", "beta(1,1)", "share of distorted cells that are similar to the true value: a number "
                     "between 0 and 1, or beta(a,b): resampled for each field", may_be_zero=False),
-        ShareOrBeta("original", "beta(1,1)", "share of the entities of several records of which one is right and the "
+        ShareOrBeta("original", 0.0, "share of the entities of several records of which one is right and the "
                     "others are copies with one error or none: a number below 1, or beta(a,b): resampled; 0: none",
-                    later=True, before=0.0),
+                    later=True),
         Choice("similarity", "edit", "how words are compared: edit (letters typed wrong) or jaro_winkler",
                choices=SIMILARITIES),
         Positive("strength", 2.0, "weight of a similar value: exp(-strength x distance), one edit being 1"),
