@@ -408,7 +408,7 @@ def test_replicated_copies_have_one_error_in_the_field_that_has_most() -> None:
     letters = ColumnType("categorical", tuple("abcdefghij"))
     cells = np.repeat(np.arange(20_000, dtype=np.int32)[:, None] % 10, 2, axis=1)
     dataset = Dataset("t", "records", cells, types=(letters,) * 2)
-    model = component("model", "records", distortion=0.4, frequencies=0)
+    model = component("model", "records", distortion=0.4, frequencies=0, original="beta(1,1)")
     labels = np.concatenate([np.repeat(np.arange(8000), 2), np.arange(8000, 12_000)])
     # theta and lambda, alpha, kappa and omega
     given = Given(
