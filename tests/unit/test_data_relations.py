@@ -130,6 +130,17 @@ def test_node_link_json_as_networkx_writes_it(read: Read, key: str) -> None:
     assert edges("g.json.gz", directed=True, values="count").names == found.names == ["Ann B", "Bob", "3"]
 
 
+def test_links_of_json_may_write_a_name_as_a_number(read: Read) -> None:
+    """They are no positions then: the first node is 1."""
+    nodes = [{"id": "1"}, {"id": "2"}, {"id": "3"}]
+    links = [{"source": 1, "target": 2}, {"source": "2", "target": 3}]
+    text = json.dumps({"nodes": nodes, "links": links})
+    assert ties(read(text, "g.json", directed=True)) == {"12": 1, "23": 1}
+    whole = text.replace('"id": "', '"id": ').replace('"}', "}").replace('"2"', "2")
+    with pytest.raises(DataError, match="links: 2: 'target': '4'; expected a node"):
+        read(whole.replace('"target": 3', '"target": 4'), "h.json")
+
+
 def test_links_of_json_name_nodes_or_count_them_from_0(read: Read) -> None:
     by_position = read(NAMED % LINKS, "g.json", directed=True, values="count")
     by_name = LINKS

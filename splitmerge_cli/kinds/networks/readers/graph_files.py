@@ -268,21 +268,24 @@ def parse_node_link(path: Path, text: str) -> Attributed:
         raise DataError(f"{path}: no key '{'links' if 'nodes' in graph else 'nodes'}'; expected a list")
     nodes, links = _objects(path, graph, "nodes"), _objects(path, graph, found[0])
     key = next((key for key in ("id", "name") if all(key in node for node in nodes)), None)
-    named = [node[key] for node in nodes] if key is not None else list(range(len(nodes)))
+    written = [node[key] for node in nodes] if key is not None else list(range(len(nodes)))
+    named = list(map(str, written))
     number = {name: k for k, name in enumerate(named)}
-    if not any(link.get(end) in number for link in links for end in ("source", "target")):
-        number = {k: k for k in range(len(nodes))}
+    joined = [link.get(end) for link in links for end in ("source", "target")]
+    # 1 and "1" are one node where all ends are names then
+    if not all(str(end) in number for end in joined) and set(written).isdisjoint(joined):
+        number = {str(k): k for k in range(len(nodes))}
     ends = []
     for k, link in enumerate(links, 1):
         for end in ("source", "target"):
-            if link.get(end) not in number:
+            if str(link.get(end)) not in number or end not in link:
                 shown = quote(str(link[end])) if end in link else "none"
                 raise DataError(f"{path}: {found[0]}: {k}: '{end}': {shown}; expected a node")
-        ends.append((number[link["source"]], number[link["target"]]))
+        ends.append((number[str(link["source"])], number[str(link["target"])]))
     edges = [{name: value for name, value in link.items() if name not in ("source", "target")} for link in links]
     directed = graph.get("directed")
     return Attributed(
-        list(map(str, named)), nodes, np.array(ends, dtype=np.int64).reshape(-1, 2), edges,
+        named, nodes, np.array(ends, dtype=np.int64).reshape(-1, 2), edges,
         directed if isinstance(directed, bool) else None,
     )  # fmt: skip
 
