@@ -222,20 +222,23 @@ def is_named_matrix(table: Text) -> bool:
 def is_symmetric_matrix(table: Text) -> bool:
     """Whether a text is a symmetric matrix of numbers with nothing on its diagonal, where not all pairs have a tie:
     `SQUARE` rows or more, which need no names."""
-    index, width, values = int(table.heads_index()), table.width, []
+    index, width, values = int(table.heads_index()), table.width, list[list[float]]()
+    N = width - index
     for number, (_, row) in enumerate(table.lines()):
         cells = [cell.strip() for cell in row[index:]]
-        if number > width or len(row) != width:
+        if len(values) == N or len(row) != width:
             return False
         if all(is_numeric(cell) or cell in UNKNOWN for cell in cells):
             values.append([float("nan") if cell in UNKNOWN else float(cell) for cell in cells])
+            # most tables end here, at their first row
+            if values[-1][len(values) - 1] != 0.0:
+                return False
         elif number:
             return False
-    N = width - index
     if len(values) != N or N < SQUARE:
         return False
     ties = np.array(values)
-    return not ties.diagonal().any() and np.array_equal(ties, ties.T, equal_nan=True) and _looks_like_ties(ties)
+    return np.array_equal(ties, ties.T, equal_nan=True) and _looks_like_ties(ties)
 
 
 def _looks_like_ties(values: NDArray[np.float64]) -> bool:
