@@ -29,6 +29,7 @@ CASES = {
     "difference": ((A - 0.5 * B).round(1), "a - 0.5 * b says the same, but for rounding"),
     "complement": (300.0 - A, "300 - a says the same, but for rounding"),
     "logarithm": (np.log(B).round(3), "log(b) says the same, but for rounding"),
+    "single precision": (np.log(B).astype(np.float32), "log(b) says the same, but for rounding"),
     "power": (B**2, "2 * log(b) says the same as its logarithm, but for rounding"),
     "code": (pd.Series(WORDS).map({"low": 1, "middle": 2, "high": 5}), "words says the same in other words"),
 }

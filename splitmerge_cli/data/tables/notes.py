@@ -281,6 +281,8 @@ SLACK = 1.25
 CHANCE = 1e-6
 """Largest probability that the levels of two columns agree by chance."""
 EXACT = 1e-9
+SINGLE = 1e-6
+"""A constant below this share of the cells is none: files that were once of single precision have one."""
 STEPS = 10.0 ** np.arange(6, -13, -1)
 """Steps to which a column may be rounded."""
 SHOWN = 3
@@ -390,7 +392,7 @@ def _of_one(number: _Number, others: Sequence[_Number]) -> str | None:
                 fit = _fit(y[number.known], x[number.known, None], error[number.known], error_of_x[number.known, None])
                 if fit is not None:
                     same = "the same" if form == "{}" else "the same as its logarithm"
-                    return f"{_written(fit, [term.format(other.name)], error[number.known].max())} says {same}"
+                    return f"{_written(fit, [term.format(other.name)], y[number.known], error[number.known].max())} says {same}"
     return None
 
 
@@ -406,7 +408,7 @@ def _of_several(number: _Number, others: Sequence[_Number]) -> str | None:
         if matters.all():
             names = [other.name for other in others]
             more = f"a linear function of {', '.join(names[:SHOWN])} and {len(names) - SHOWN} more"
-            return f"{_written(fit, names, error.max()) if len(names) <= SHOWN else more} says the same"
+            return f"{_written(fit, names, y, error.max()) if len(names) <= SHOWN else more} says the same"
         others = [other for other, is_term in zip(others, matters, strict=True) if is_term]
     return None
 
@@ -439,9 +441,11 @@ def _fit(
     return np.append(slopes, target.mean() - part.mean(axis=0) @ slopes)
 
 
-def _written(fit: NDArray[np.float64], names: Sequence[str], error: float) -> str:
-    """A linear function as text, without a constant that rounding explains."""
-    terms = [(c, name) for c, name in zip(fit, [*names, ""], strict=True) if name or abs(c) > SLACK * error]
+def _written(fit: NDArray[np.float64], names: Sequence[str], y: NDArray[np.float64], error: float) -> str:
+    """A linear function as text, without a constant that rounding explains: of the cells of y, or of single
+    precision."""
+    least = max(SLACK * error, SINGLE * np.abs(y).max())
+    terms = [(c, name) for c, name in zip(fit, [*names, ""], strict=True) if name or abs(c) > least]
     text = ""
     for coefficient, name in sorted(terms, key=lambda term: term[0] < 0):
         size = f"{abs(coefficient):.3g}"
