@@ -112,7 +112,9 @@ def test_the_step_of_a_column_is_one_in_the_units_of_the_data() -> None:
     x = np.round(draw_skewed(200, 1), 1) + 0.1
     data = from_object(x, "points", scale={"a": "log"})
     (step,) = settle_resolution(data, {})["resolution"]
-    assert np.isclose(step, find_resolution(x["a"]) / np.exp(np.log(x["a"]).mean()))
+    # what the likelihood has of all cells, n r^2, is the sum of what each cell has on the scale: its interval's length
+    of_cells = find_resolution(x["a"]) / x["a"]
+    assert np.isclose(len(x) * step**2, (of_cells**2).sum())
 
 
 @pytest.mark.parametrize("scale", ["log", -0.3, 0.5], ids=str)

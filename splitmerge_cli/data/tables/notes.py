@@ -392,7 +392,8 @@ def _of_one(number: _Number, others: Sequence[_Number]) -> str | None:
                 fit = _fit(y[number.known], x[number.known, None], error[number.known], error_of_x[number.known, None])
                 if fit is not None:
                     same = "the same" if form == "{}" else "the same as its logarithm"
-                    return f"{_written(fit, [term.format(other.name)], y[number.known], error[number.known].max())} says {same}"
+                    function = _written(fit, [term.format(other.name)], y[number.known], error[number.known].max())
+                    return f"{function} says {same}"
     return None
 
 

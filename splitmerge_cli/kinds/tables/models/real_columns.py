@@ -105,7 +105,7 @@ def settle_resolution(data: Any, params: dict[str, Any], by_cell: bool = False) 
         return params | {"resolution": "none"}
     if data.scales is None:
         return params | {"resolution": "auto"}
-    # one step in the units of the data, at its mean length on the scale; effects on an outcome have none
+    # one step in the units of the data, at its length on the scale; effects on an outcome have none
     cells, in_units, scales, types = data.values.T, data.values_in_units.T, data.scales, data.kind.types_of(data)
     effects, names = params.get("effects") or (), data.column_names
     columns = [j for j, column in enumerate(types) if column.type == "real" and not {names[j], j + 1} & {*effects}]
@@ -113,8 +113,15 @@ def settle_resolution(data: Any, params: dict[str, Any], by_cell: bool = False) 
 
 
 def _on_scale(cells: Numbers, in_units: Numbers, scale: Any) -> float:
+    """The step of a column on a scale, one number for all cells.
+
+    Each cell has its own step there, r_i. The likelihood subtracts r^2 / 24 v for each cell, so the root mean square of
+    the r_i makes the sum over all rows right (docs/derivations.md, "A resolution of real columns").
+    """
     step = find_resolution(in_units)
-    return step if scale is None or not step else step * float(np.exp(np.nanmean(scale.log_jacobian(cells))))
+    return (
+        step if scale is None or not step else step * float(np.sqrt(np.nanmean(np.exp(2 * scale.log_jacobian(cells)))))
+    )
 
 
 def resolutions_of(resolution: Any, D: int, columns: Iterable[ArrayLike] | None, items: str = "columns") -> Numbers:
