@@ -1,14 +1,21 @@
 """Cases that the quick run leaves to `make test-slow`: most of many like ones, and costly ones."""
 
 NEAR_POSTERIORS = (
-    *("chain", "enumerate", "entities", "hdp", "history", "irm"),
-    *("mfm", "mixed", "models", "priors", "record_pairs"),
+    *("unit/test_chain", "unit/test_enumerate", "unit/test_history", "unit/test_mfm", "unit/test_models"),
+    *("unit/test_priors", "kinds/records/test_entities", "kinds/records/test_record_pairs", "kinds/tables/test_mixed"),
+    *("kinds/documents/test_hdp", "kinds/networks/test_irm"),
 )
-"""Unit tests that would see a wrong posterior."""
+"""Tests that would see a wrong posterior."""
+WHOLE_RUNS = (
+    *("tables/test_density_groups", "tables/test_missing_run", "tables/test_noise_run", "tables/test_outcome_run"),
+    *("tables/test_predict_blocks", "tables/test_ratings", "tables/test_selection", "tables/test_simpler_starts"),
+    "documents/test_api_documents",
+)
+"""Tests of commands and of the library on one kind of data."""
 
 THINNED = {
     # statistics of sparse rows against those of dense ones, and sanitized builds, each over all samplers
-    "tests/unit/test_gaussian_sparse": (8, 4),
+    "tests/kinds/tables/test_gaussian_sparse": (8, 4),
     "tests/unit/test_memory_safety": (8, 4),
     # tables of messages, of which each stands there once: all, but for those of options, which one check makes
     "tests/unit/test_refused_options.py::test_configurations": (40, 3),
@@ -65,7 +72,7 @@ THINNED = {
     "tests/contract/test_options": (8, 4),
     "tests/cli/test_first_tries": (3, 6),
     "tests/cli/test_sweep.py::test_sweeps_that_cannot": (4, 4),
-    "tests/cli/test_topics_run": (1, 3),
+    "tests/kinds/documents/test_topics_run": (1, 3),
     "tests/cli/test_report.py::test_the_command_of_a_run": (1, 3),
     # densities and estimators, which are no kernels; chains of them, and of what learns, against one enumeration
     "tests/exact/test_predictive_exact.py::test_density_with": (2, 3),
@@ -83,16 +90,18 @@ THINNED = {
     "tests/unit/test_specification.py::test_layers": (1, 4),
     "tests/unit/test_specification.py::test_settings_of": (3, 9),
     "tests/unit/test_overrides.py::test_a_command_names": (3, 12),
-    "tests/unit/test_data_edges.py::test_large_lists": (1, 4),
-    "tests/unit/test_data_left_out.py::test_cells_are": (1, 3),
+    "tests/kinds/networks/test_data_edges.py::test_large_lists": (1, 4),
+    "tests/kinds/tables/test_data_left_out.py::test_cells_are": (1, 3),
     "tests/unit/test_misfit": (1, 4),
     "tests/unit/test_certificates.py::test_limit": (1, 4),
     "tests/unit/test_mfm.py::test_the_number": (1, 3),
     "tests/unit/test_estimates.py::test_no_core": (1, 3),
     # statistics and densities of models, and posteriors by enumeration: more of them
-    **{f"tests/unit/test_{name}.py": (6, 3) for name in NEAR_POSTERIORS},
+    **{f"tests/{name}.py": (6, 3) for name in NEAR_POSTERIORS},
     # the rest: some cases of each test
+    **{f"tests/kinds/{name}.py": (1, 5) for name in WHOLE_RUNS},
     "tests/cli/": (1, 5),
+    "tests/kinds/": (2, 6),
     "tests/unit/": (2, 6),
 }
 """How names of tests begin, of which the first that fits counts: how many cases of a test the quick run has, and that
@@ -163,7 +172,7 @@ COSTLY = (
     "exact/test_transition_matrix.py::test_exact_on_random_cases[1]",
     # commands, processes and pictures: what they check is in quicker tests, of the part that does it
     "cli/test_api.py::test_a_generator_draws_the_seed",
-    "cli/test_api_documents.py::test_documents_have_their_names",
+    "kinds/documents/test_api_documents.py::test_documents_have_their_names",
     "cli/test_bad_input.py::test_a_process_ends_with_status_2[args1",
     "cli/test_bad_input.py::test_a_process_ends_with_status_2[args2",
     "cli/test_certify.py::test_another_certificate_in_its_place",
@@ -175,11 +184,11 @@ COSTLY = (
     "cli/test_continuation.py::test_also_when_it_is_broken_off",
     "cli/test_continuation.py::test_of_several_runs_the_longest_goes_on",
     "cli/test_continuation.py::test_what_would_have_ended_before",
-    "cli/test_count_models.py::test_types_of_scattered_rows_are_found[0",
+    "kinds/tables/test_count_models.py::test_types_of_scattered_rows_are_found[0",
     "cli/test_damage.py::test_a_report_of_a_damaged_figure",
     "cli/test_damage.py::test_damage_to_an_unfinished_run[work/chain-0.npz",
     "cli/test_damage.py::test_the_file_that_grows_too_large_is_named[100",
-    "cli/test_density_groups.py::test_the_last_lines_name",
+    "kinds/tables/test_density_groups.py::test_the_last_lines_name",
     "scripts/test_editions.py::test_every_rule_gives_the_same_verdict",
     "cli/test_extras.py::test_the_library_needs_no_extra",
     "cli/test_files.py::test_one_word_is_the_whole_command[typed1]",
@@ -197,22 +206,22 @@ COSTLY = (
     "cli/test_misfit.py::test_words_that_come_in_bursts",
     "cli/test_commands.py::test_full_covariances_of_many_columns_are_said_to_take_long",
     "cli/test_commands.py::test_networks_and_corpora_say_it_too",
-    "cli/test_outcome_run.py::test_an_outcome_that_separates",
+    "kinds/tables/test_outcome_run.py::test_an_outcome_that_separates",
     "cli/test_pictures.py::test_names_of_nodes",
     "cli/test_pictures.py::test_rows_of_zeros_and_ones",
     "cli/test_posteriors.py::test_exact_draws_agree_and_others_do_not[gaussian-full-n5-dynamic-mfm-gamma]",
-    "cli/test_predict_blocks.py::test_blocks_change_no_prediction[full",
-    "cli/test_ratings.py::test_answers_of_classes",
-    "cli/test_repeated.py::test_the_command_that_is_printed",
+    "kinds/tables/test_predict_blocks.py::test_blocks_change_no_prediction[full",
+    "kinds/tables/test_ratings.py::test_answers_of_classes",
+    "kinds/tables/test_repeated.py::test_the_command_that_is_printed",
     "cli/test_run.py::test_threads_change_nothing",
     "cli/test_search.py::test_a_search_finds_the_mode",
-    "cli/test_selection.py::test_skewed_columns_get_scales_of_their_own[frame]",
-    "cli/test_selection.py::test_what_auto_chooses_runs",
-    "cli/test_selection.py::test_who_names_no_scale_gets_none",
+    "kinds/tables/test_selection.py::test_skewed_columns_get_scales_of_their_own[frame]",
+    "kinds/tables/test_selection.py::test_what_auto_chooses_runs",
+    "kinds/tables/test_selection.py::test_who_names_no_scale_gets_none",
     "cli/test_shards.py::test_the_rows_of_a_zarr_array",
     "cli/test_sweep.py::test_a_killed_process_costs_its_own_job",
     "cli/test_sweep.py::test_interrupted_sweep",
-    "cli/test_tails_run.py::test_auto_takes_the_tails",
+    "kinds/tables/test_tails_run.py::test_auto_takes_the_tails",
     "cli/test_uncertainty.py::test_a_budget_ends_with_late",
     "cli/test_uncertainty.py::test_all_commands_show_one_interval_which_is_that_of_all_draws[model=emm]",
     "cli/test_uncertainty.py::test_an_item_is_with_its_own",
@@ -224,9 +233,9 @@ COSTLY = (
     "replay/test_errata_sizes.py::test_equations_3_to_6_with_one_error[none",
     "replay/test_errata_sizes.py::test_mean_number_of_topics_as_printed[box-3",
     "replay/test_reference_smag.py::test_split_merge_of_mixtures_works_on_topics[rgsm-1",
-    "unit/test_data_reduce.py::test_model_auto_asks_for_components_unless_they_are_named[reduce1",
-    "unit/test_data_scale.py::test_densities_are_those_of_the_data_on_the_scale_with_the_jacobian[complete",
-    "unit/test_data_scale.py::test_densities_are_those_of_the_data_on_the_scale_with_the_jacobian[mixed",
+    "kinds/tables/test_data_reduce.py::test_model_auto_asks_for_components_unless_they_are_named[reduce1",
+    "kinds/tables/test_data_scale.py::test_densities_are_those_of_the_data_on_the_scale_with_the_jacobian[complete",
+    "kinds/tables/test_data_scale.py::test_densities_are_those_of_the_data_on_the_scale_with_the_jacobian[mixed",
     "unit/test_diagnostics_point_estimate.py::test_no_block_is_better_elsewhere[binder",
     "unit/test_diagnostics_uncertainty.py::test_never_worse_than_the_best_sampled_and_the_same_again[binder",
     "unit/test_diagnostics_uncertainty.py::test_the_least_of_all_partitions_is_found[7-near-vi",
@@ -240,6 +249,6 @@ COSTLY = (
     "unit/test_figures_lshsm.py::test_speed_compares_in_every_cell",
     "unit/test_predictive_errors.py::test_errors_of_densities_and_of_probabilities_are_their_spread",
     "unit/test_priors.py::test_draws_are_of_the_prior[uniform_count",
-    "unit/test_similar_values.py::test_strings_within_their_limits_of_edits[80-2",
+    "kinds/records/test_similar_values.py::test_strings_within_their_limits_of_edits[80-2",
 )
 """Names, or their beginnings, of slow tests: these take seconds and prove what quicker ones do."""

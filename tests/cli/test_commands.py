@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from command_line import read_rejection
 from typer.main import get_group
 
-from cli.calls import read_rejection
 from splitmerge_cli import __version__, runs
 from splitmerge_cli.cli import app, import_all
 from splitmerge_cli.cli.base import COMMANDS

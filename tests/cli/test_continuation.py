@@ -302,7 +302,7 @@ NO_SUMMARY = {
     "traces",
     "update",
 }
-"""Attributes of a posterior that summarise no draws, or draws of records (`tests/unit/test_entities.py`)."""
+"""Attributes of a posterior that summarise no draws, or draws of records (`tests/kinds/records/test_entities.py`)."""
 NOT_YET = {"plot", "groups", "misfit"}
 """Attributes that only a finished run has, in whole or in part."""
 CALLS: dict[str, Callable[[sm.Posterior], Any]] = {

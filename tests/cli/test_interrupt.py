@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from command_line import wait_for
 
-from cli.calls import wait_for
 from splitmerge_cli import runs
 from splitmerge_cli.config import compose
 from splitmerge_cli.runs import drive, interrupts

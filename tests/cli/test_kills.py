@@ -19,10 +19,10 @@ import openpyxl
 import pandas as pd
 import pyarrow as pa
 import pytest
+from command_line import parquet_bytes
 from refusals import make_numpy_error
 from scipy.sparse import csr_array, save_npz
 
-from cli.calls import parquet_bytes
 from splitmerge_cli import received, runs
 from splitmerge_cli.config import compose
 from splitmerge_cli.data.tables.files import csv

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from command_line import run_path
 
 import splitmerge_cli as sm
-from cli.calls import run_path
 from splitmerge_cli.runs.store.read import Run
 
 pytestmark = pytest.mark.usefixtures("all_replications")

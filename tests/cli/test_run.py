@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
+from command_line import parquet_bytes, run_path, wait_for
 
-from cli.calls import parquet_bytes, run_path, wait_for
 from splitmerge_cli import runs
 from splitmerge_cli.config import compose
 from splitmerge_cli.diagnostics.agreement import SCORES

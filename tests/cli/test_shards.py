@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from broken_runs import BreakingShards
+from command_line import wait_for
 from local_shards import LocalShards
 
-from cli.calls import wait_for
 from cli.test_sweep import free_port, scheduler
 from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.core.rng import Rng

@@ -13,8 +13,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
+from command_line import check_same_as_joblib, children, parquet_bytes, wait_for
 
-from cli.calls import check_same_as_joblib, children, parquet_bytes, wait_for
 from splitmerge_cli import runs
 from splitmerge_cli.config import compose, specify
 from splitmerge_cli.runs.progress import SweepProgress

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from command_line import run_path
 
-from cli.calls import run_path
 from splitmerge_cli.api.posterior import Posterior
 from splitmerge_cli.config import compose
 from splitmerge_cli.diagnostics.agreement import SCORES

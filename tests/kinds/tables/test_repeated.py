@@ -11,6 +11,8 @@ from splitmerge_cli.api.posterior import Posterior
 from splitmerge_cli.config import specify, specify_stored
 from splitmerge_cli.runs.store.read import Run
 
+pytestmark = pytest.mark.usefixtures("commands")
+
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:

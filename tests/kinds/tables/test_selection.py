@@ -24,6 +24,8 @@ from splitmerge_cli.received import DataError
 from splitmerge_cli.runs import prepare
 from splitmerge_cli.runs.store.read import Run
 
+pytestmark = pytest.mark.usefixtures("commands")
+
 FEW: dict[str, Any] = {"iterations": 20, "chains": 2, "progress": "none", "options": {"trace.partitions": 2}}
 
 

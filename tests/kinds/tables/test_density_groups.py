@@ -6,9 +6,9 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
+from command_line import run_path
 
 import smcmc as smcmc_library
-from cli.calls import run_path
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.diagnostics.cluster_table import span
 from splitmerge_cli.diagnostics.point_estimate import counts_larger, interval_of_counts
@@ -18,6 +18,8 @@ from splitmerge_cli.runs.grouping import GAP, WIDE_GAP, are_sure, choose_gap, co
 from splitmerge_cli.runs.store import schema
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.store.summary import Summary
+
+pytestmark = pytest.mark.usefixtures("commands")
 
 OPTIONS = ["model=gaussian", "model.covariance=full", "model.b0=hierarchical", "model.kappa0=hierarchical"]
 SHORT = ["iterations=600", "chains=2", "progress=none"]

@@ -17,6 +17,8 @@ from splitmerge_cli.fits import short_fits
 from splitmerge_cli.fits.candidates import Fits, compare_readings
 from splitmerge_cli.fits.objects import CATEGORIES, ORDERED, REALS, columns_of
 
+pytestmark = pytest.mark.usefixtures("commands")
+
 TYPES = {ORDERED: "ordinal", CATEGORIES: "categorical", REALS: "real"}
 
 

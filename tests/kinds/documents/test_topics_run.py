@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from command_line import run_path
 
-from cli.calls import run_path
 from splitmerge_cli.config import compose
 from splitmerge_cli.diagnostics.agreement import nmi
 from splitmerge_cli.kinds.documents import recorder as topics
@@ -16,6 +16,8 @@ from splitmerge_cli.kinds.documents.plots import FEW_WORDS
 from splitmerge_cli.runs import finish, prepare
 from splitmerge_cli.runs.answers import interval_of_trace
 from splitmerge_cli.runs.store.read import Run
+
+pytestmark = pytest.mark.usefixtures("commands")
 
 DATA = ["data=synthetic_documents", "N=20", "data.length=25", "data.words=40", "data.topics=4", "data.heldout=0.2"]
 SMALL = [*DATA, "sampler=gibbs", "chains=2", "iterations=60", "perplexity.every=20", "progress=none"]
