@@ -114,19 +114,6 @@ def test_co_clustering_of_a_pair_is_the_mean_of_its_estimates(tmp_path: Path) ->
         np.testing.assert_allclose(chains.co_clustering, expected, atol=1e-9)
 
 
-def test_co_clustering_that_was_changed_is_not_believed(tmp_path: Path) -> None:
-    asked = [*SMALL, f"out={tmp_path}", "--pairs", "5", "--lag", "3"]
-    path = Path(ran(*asked).strip().splitlines()[-1])
-    whole = pd.read_parquet(path / "co_clustering.parquet")
-    assert len(whole) == 66 and (whole["low"] <= whole["probability"]).all()
-    np.save(path / "co_clustering" / "3.npy", np.ones(66, dtype=np.float32))
-    assert "3.npy: damaged" in ran(*asked, status=1)
-    ran(*asked, "resume=false")
-    pd.testing.assert_frame_equal(pd.read_parquet(path / "co_clustering.parquet"), whole)
-    (path / "co_clustering" / "0.npy").unlink()
-    assert "0.npy: missing" in ran(*asked, status=1)
-
-
 def test_more_pairs_continue_and_workers_change_nothing(tmp_path: Path) -> None:
     one = [*SMALL, "timing=false", f"out={tmp_path / 'a'}", "workers=1"]
     path = Path(ran(*one, "--pairs", "6", "--lag", "3").strip().splitlines()[-1])
@@ -336,14 +323,6 @@ def test_disk_is_asked_for_what_a_certificate_writes(tmp_path: Path, monkeypatch
     assert written <= 100_000 < 8 * written
     monkeypatch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=200))
     assert "or another out=" in ran(*SMALL, f"out={tmp_path / 'other'}", status=2)
-
-
-def test_another_certificate_in_its_place_is_not_believed(tmp_path: Path) -> None:
-    asked = [*SMALL, f"out={tmp_path}", "--pairs", "3", "--lag", "4"]
-    path, other = (Path(ran(*asked, *more).strip().splitlines()[-1]) for more in ([], ["init=singletons"]))
-    shutil.copy(other / "pairs.json", path)
-    assert "pairs.json: damaged; resume=false starts the certificate again" in ran(*asked, status=1)
-    ran(*asked, "resume=false")
 
 
 def test_what_no_sampler_moves_is_not_sampled() -> None:

@@ -356,27 +356,6 @@ def test_a_prior_whose_clusters_grow_is_noted_for_records(smcmc) -> None:
     assert said not in smcmc(*args).stderr
 
 
-def test_networks_and_corpora_say_it_too(smcmc) -> None:
-    Path("e.csv").write_text(",from,to\n0,a,b\n1,b,c\n")
-    result = smcmc("run", "data=edges", "data.path=e.csv", *RUN)
-    assert result.exit_code == 0 and "smcmc: note: e.csv: column 1 ('') has no name" in result.stderr
-    summary = summary_of(result.stdout)
-    assert "notes" not in summary["graph"] and summary["graph"]["nodes"] == 3 and len(summary["notes"]) == 3
-    # a command reads what is left out
-    command = "smcmc run data=edges data.path=e.csv data.directed=true"
-    assert f"e.csv: left out: directions; this uses them: {command}" in summary["notes"]
-    again = smcmc(*command.split()[1:], *RUN)
-    assert "read as a network of 3 nodes and 2 edges, directed" in again.stderr and again.exit_code == 0
-    # a key that networks alone have says what a table is
-    Path("f.csv").write_text("x,y\na,b\nb,c\na,c\n")
-    assert (
-        "f.csv: read as a network (the key data.directed)" in smcmc("run", "f.csv", "data.directed=true", *RUN).stderr
-    )
-    Path("t.csv").write_text(",doc,word\n0,a,x\n1,b,y\n")
-    result = smcmc("run", "data=corpus", "data.path=t.csv", *RUN)
-    assert result.exit_code == 0 and result.stderr.startswith(f"smcmc: note: {NOTE}\n")
-
-
 def test_the_name_of_a_column_that_is_a_number_is_given_in_quotes() -> None:
     Path("t.csv").write_text("0,1,2\n7.5,.5,1.5\n8.5,2.5,3.5\n")
     for args, first in ("data.columns=['1']", 0.5), ("data.columns=[-3]", 7.5), ("data.drop='0'", 0.5):

@@ -264,18 +264,6 @@ def test_a_finished_run_is_skipped(smcmc) -> None:
     assert (path / "trace.parquet").stat().st_mtime_ns > before
 
 
-def test_threads_change_nothing(smcmc, monkeypatch: pytest.MonkeyPatch) -> None:
-    args = ["N=50", "chains=3", "iterations=3000", "timing=false", "trace.partitions=100", "progress=none"]
-    one = run_path(smcmc("run", *args, "workers=1", "out=one"))
-    # batches of another length, too
-    monkeypatch.setattr(drive, "FIRST_BATCH", 0.002)
-    monkeypatch.setattr(drive, "BATCH", 0.003)
-    two = run_path(smcmc("run", *args, "workers=2", "out=two"))
-    assert one.name == two.name
-    assert parquet_bytes(one) == parquet_bytes(two)
-    assert (one / "summary.json").read_bytes() == (two / "summary.json").read_bytes()
-
-
 def test_chains_do_not_depend_on_their_number(smcmc) -> None:
     args = ["N=40", "iterations=100", "timing=false", "progress=none"]
     few = Run(run_path(smcmc("run", *args, "chains=1"))).trace()

@@ -206,18 +206,6 @@ def test_which_partitions_are_recorded(keys, every, doubled) -> None:
     assert (spacing.every, spacing.doubled_after) == (every, doubled)
 
 
-def test_a_budget_ends_with_late_partitions_evenly_spaced(smcmc) -> None:
-    budget = ["N=20", "schedule=move_only", "budget=0.5", "chains=1", "progress=none", "thin=100"]
-    run = Run(run_path(smcmc("run", *budget)))
-    iterations = run.partitions(["iteration"])["iteration"].to_numpy()
-    last = run.summary["iterations"][0]
-    assert len(iterations) <= 250 * (1 + max(1, last // 1000).bit_length())
-    # the first 250 and every second, fourth, ... of those that follow
-    assert (np.diff(iterations)[:200] == 4).all() and (np.diff(np.diff(iterations)) >= 0).all()
-    pooled = second_half_partitions(run.path, 20, [last])
-    assert 60 <= len(pooled[0]) <= 251
-
-
 def test_an_item_is_with_its_own_cluster_or_with_the_second_instead(smcmc) -> None:
     """Draws join clusters of nearby points: mean co-clustering with both adds up to more than 1."""
     made = smcmc("run", *MIXED, "data.separation=1.5", "model.concentration=2.0", "iterations=400")

@@ -262,13 +262,6 @@ def test_posterior(params, company):
     assert distance < 3 * noise < 0.2
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("params", [FIXED, UNEVEN, RANDOM], ids=["fixed", "uneven", "random"])
-def test_posterior_of_seven_tokens(params):
-    distance, noise = collapsed_posterior_distance(params, "default", 7, 1_000_000)
-    assert distance < 3 * noise < 0.1
-
-
 def corpus(N: int, V: int, J: int, topics: int, seed: int = 3):
     """Words of documents that have a few topics each."""
     generator = np.random.default_rng(seed)
