@@ -18,10 +18,13 @@ THINNED = {
     "tests/kinds/tables/test_gaussian_sparse": (8, 4),
     "tests/unit/test_memory_safety": (8, 4),
     # tables of messages, of which each stands there once: all, but for those of options, which one check makes
+    "tests/unit/test_refused_options.py::test_configurations": (40, 3),
     "tests/unit/test_refused": (1000, 1000),
     # what is read of a file, a case in a line
     "tests/unit/test_reading": (1000, 1000),
+    "tests/cli/test_bad_input.py::test_commands": (1000, 1000),
     # one message each, of the same few checks
+    "tests/cli/test_bad_input.py::test_odd_points": (3, 5),
     "tests/cli/test_bad_input": (3, 8),
     "tests/cli/test_damage": (2, 8),
     "tests/cli/test_interrupt": (1, 4),
@@ -37,22 +40,62 @@ THINNED = {
     "tests/unit/test_figures_print": (2, 8),
     "tests/contract/test_configs": (8, 3),
     # options, schedules, couplings and pairs of partitions of kernels that other tests prove each
+    "tests/exact/test_coupled.py::test_other_couplings": (6, 6),
+    "tests/exact/test_arm.py::test_some_phis": (40, 10),
+    "tests/exact/test_schedules.py::test_a_list_samples": (6, 4),
+    "tests/exact/test_schedules.py::test_samplers_reach": (1, 3),
     # joint kernels of couplings, priors on models and chains with resampled values, whose parts are each proved
+    "tests/exact/test_coupled.py::test_joint_kernel": (40, 6),
+    "tests/exact/test_coupled.py::test_continuous": (2, 4),
+    "tests/exact/test_priors_exact.py::test_other_models": (30, 8),
+    "tests/exact/test_priors_exact.py::test_every_sampler_at": (26, 4),
+    "tests/exact/test_priors_exact.py::test_learners": (20, 4),
+    "tests/exact/test_priors_exact.py::test_chains_with": (1, 4),
+    "tests/exact/test_scale_prior.py::test_joint_chain": (1, 5),
+    "tests/exact/test_tails.py::test_draws_given": (1, 4),
+    "tests/exact/test_resolution.py::test_joint_chain": (1, 3),
+    "tests/exact/test_heldout_exact.py::test_left_to_right_drawn": (1, 8),
+    "tests/exact/test_transition_matrix.py::test_continuous": (3, 5),
     # moves of topics with refreshes and scans, each of which is proved alone, with two sets of parameters
+    "tests/exact/test_smag.py::test_moves": (18, 3),
     # whether a test would see a level of an option; cases of random sizes
+    "tests/exact/test_feature_pairs.py::test_every_level": (20, 4),
+    "tests/exact/test_transition_matrix.py::test_exact_on_random": (6, 4),
+    "tests/exact/test_transition_matrix.py::test_exact_on_more": (6, 4),
+    "tests/exact/test_shards.py::test_shards_change": (1, 3),
+    "tests/exact/test_smag.py::test_token_by": (1, 4),
+    "tests/exact/test_smag.py::test_threads": (1, 4),
     "tests/exact/test_sequential_start.py": (3, 4),
     # one thing of each model, sampler, figure or message
     "tests/unit/test_shared": (4, 4),
+    "tests/unit/test_figures.py::test_experiments_compose": (2, 8),
     "tests/contract/test_options": (8, 4),
     "tests/cli/test_first_tries": (3, 6),
+    "tests/cli/test_sweep.py::test_sweeps_that_cannot": (4, 4),
     "tests/kinds/documents/test_topics_run": (1, 3),
+    "tests/cli/test_report.py::test_the_command_of_a_run": (1, 3),
     # densities and estimators, which are no kernels; chains of them, and of what learns, against one enumeration
+    "tests/exact/test_predictive_exact.py::test_density_with": (2, 3),
+    "tests/exact/test_new_documents_exact.py::test_given_one_state": (2, 4),
+    "tests/exact/test_missing.py::test_chain_has": (1, 6),
+    "tests/exact/test_missing.py::test_chain_where": (1, 6),
+    "tests/exact/test_checks.py::test_a_replicated_point": (5, 4),
     "tests/exact/test_checks.py": (1, 3),
+    "tests/exact/test_power.py::test_reported_density_is": (1, 3),
+    "tests/exact/test_arm.py::test_learning_chains": (1, 7),
     # one stream, compiled and in plain Python: every sampler, and every model, but few of their pairs
     "tests/replay/test_kept_state": (12, 5),
     "tests/replay/test_replay": (8, 3),
     # what Hydra composes: a quarter of the choices of each group
+    "tests/unit/test_specification.py::test_layers": (1, 4),
+    "tests/unit/test_specification.py::test_settings_of": (3, 9),
+    "tests/unit/test_overrides.py::test_a_command_names": (3, 12),
+    "tests/kinds/networks/test_data_edges.py::test_large_lists": (1, 4),
+    "tests/kinds/tables/test_data_left_out.py::test_cells_are": (1, 3),
     "tests/unit/test_misfit": (1, 4),
+    "tests/unit/test_certificates.py::test_limit": (1, 4),
+    "tests/unit/test_mfm.py::test_the_number": (1, 3),
+    "tests/unit/test_estimates.py::test_no_core": (1, 3),
     # statistics and densities of models, and posteriors by enumeration: more of them
     **{f"tests/{name}.py": (6, 3) for name in NEAR_POSTERIORS},
     # the rest: some cases of each test
