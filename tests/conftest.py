@@ -26,6 +26,7 @@ from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
 from splitmerge_cli.kinds.tokens.emm import EMM
 from splitmerge_cli.runs import checks
 
+pytest_plugins = ("command_line", "served")
 # whoever started the tests may ignore signals (nohup, a shell's background): the programs that they start would, too
 for _number in (signal.SIGHUP, signal.SIGINT):
     if signal.getsignal(_number) == signal.SIG_IGN:

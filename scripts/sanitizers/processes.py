@@ -160,7 +160,8 @@ def unit_tests() -> list[Path]:
     """Find the unit tests of the compiled modules."""
     compiled = {p.stem for p in (ROOT / "splitmerge_cli").rglob("*.pyx")}
     names = re.compile(r"from splitmerge_cli\.(?:models|samplers)?\.?(\w+) import")
-    return [p for p in sorted((ROOT / "tests" / "unit").glob("*.py")) if compiled & set(names.findall(p.read_text()))]
+    tests = (p for folder in ("unit", "kinds") for p in sorted((ROOT / "tests" / folder).rglob("test_*.py")))
+    return [p for p in tests if compiled & set(names.findall(p.read_text()))]
 
 
 def test(file: Path, env: Mapping[str, str], tally: Tally) -> None:

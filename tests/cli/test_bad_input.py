@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from command_line import run_path
 
-from cli.calls import run_path
 from splitmerge_cli import runs
 from splitmerge_cli.config import compose
 from splitmerge_cli.core.chain import Chain

@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import command_line as calls
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import pytest
 import scipy.sparse
 
-from cli import calls
 from splitmerge_cli import runs
 from splitmerge_cli.config import compose
 from splitmerge_cli.data import opening

@@ -15,27 +15,22 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.special import gammaln
 from typer.testing import CliRunner
 
 import splitmerge_cli
 from splitmerge_cli import runs
 from splitmerge_cli.analysis import coupled_pairs
 from splitmerge_cli.analysis.certificate import Schedule
-from splitmerge_cli.analysis.predictive import by_state, items_of
+from splitmerge_cli.analysis.predictive import items_of
 from splitmerge_cli.cli import app
-from splitmerge_cli.config import ConfigError, compose, read_component, specify
+from splitmerge_cli.config import ConfigError, compose, specify
 from splitmerge_cli.core.coupled import CoupledChains
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.diagnostics.intervals import unbiased_estimate
 from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
 from splitmerge_cli.runs import prepare
-from splitmerge_cli.runs.draws import State
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
-from splitmerge_cli.verify.cases import small_case
-from splitmerge_cli.verify.enumerate import partitions
 
 CLOUDS = np.concatenate([np.random.default_rng(s).normal(6.0 * s, 1.0, size=(20, 2)) for s in range(3)])
 SMALL = ["model=bernoulli", "data=jain_neal", "N=12", "sampler=gibbs", "schedule=move_only", "progress=none"]
@@ -64,33 +59,6 @@ def test_certificate_of_a_table(tmp_path: Path) -> None:
         assert len(pd.read_parquet(found.path / f"{name}.parquet")) == rows
 
 
-@pytest.mark.slow  # hundreds of pairs; the average is that of unit/test_certified_means, which is quick
-def test_hyperparameters_have_the_means_of_the_posterior(tmp_path: Path) -> None:
-    """E of a concentration that is resampled, and E[K], by a sum over partitions and a grid."""
-    rows = np.random.default_rng(1).integers(2, size=(5, 3)).astype(np.uint8)
-    given = {"beta1": 0.5, "beta0": 0.5}
-    model = Bernoulli(rows, concentration=1.0, **given)
-    grid = np.arange(0.005, 30.0, 0.01)
-    # gamma(2,1), and what the prior has of the concentration beside its power
-    log_rest = np.log(grid) - grid + gammaln(grid) - gammaln(grid + 5)
-    weight, clusters = [], []
-    for labels in partitions(5):
-        model.set_labels(np.array(labels, dtype=np.int32))
-        clusters.append(model.K)
-        # at concentration 1 the prior is the product of the factorials over 5!
-        weight.append(np.exp(model.log_joint() + log_rest + clusters[-1] * np.log(grid)))
-    total = np.sum(weight)
-    exact = {
-        "concentration": np.sum(weight * grid) / total,
-        "n_clusters": np.sum(np.sum(weight, axis=1) * clusters) / total,
-    }
-    keys = {"name": "bernoulli", "concentration": "gamma(2,1)", **given}
-    found = splitmerge_cli.certify(keys, rows, "gibbs", pairs=800, lag=2, k=0, m=5, store=tmp_path, progress="none")
-    estimates = found.estimates().set_index("quantity")
-    for name, mean in exact.items():
-        assert abs(estimates.loc[name, "mean"] - mean) < 4 * estimates.loc[name, "standard_error"] < 0.5
-
-
 def test_co_clustering_of_a_pair_is_the_mean_of_its_estimates(tmp_path: Path) -> None:
     """For every pair of items: `unbiased_estimate` on the chains' partitions gives the same."""
     plan = prepare(compose([*SMALL, "init=mixture", f"out={tmp_path}"]))
@@ -112,19 +80,6 @@ def test_co_clustering_of_a_pair_is_the_mean_of_its_estimates(tmp_path: Path) ->
         assert again.meeting == chains.meeting
         expected = unbiased_estimate(np.array(x), np.array(y), chains.meeting, lag, k, m)
         np.testing.assert_allclose(chains.co_clustering, expected, atol=1e-9)
-
-
-def test_co_clustering_that_was_changed_is_not_believed(tmp_path: Path) -> None:
-    asked = [*SMALL, f"out={tmp_path}", "--pairs", "5", "--lag", "3"]
-    path = Path(ran(*asked).strip().splitlines()[-1])
-    whole = pd.read_parquet(path / "co_clustering.parquet")
-    assert len(whole) == 66 and (whole["low"] <= whole["probability"]).all()
-    np.save(path / "co_clustering" / "3.npy", np.ones(66, dtype=np.float32))
-    assert "3.npy: damaged" in ran(*asked, status=1)
-    ran(*asked, "resume=false")
-    pd.testing.assert_frame_equal(pd.read_parquet(path / "co_clustering.parquet"), whole)
-    (path / "co_clustering" / "0.npy").unlink()
-    assert "0.npy: missing" in ran(*asked, status=1)
 
 
 def test_more_pairs_continue_and_workers_change_nothing(tmp_path: Path) -> None:
@@ -338,14 +293,6 @@ def test_disk_is_asked_for_what_a_certificate_writes(tmp_path: Path, monkeypatch
     assert "or another out=" in ran(*SMALL, f"out={tmp_path / 'other'}", status=2)
 
 
-def test_another_certificate_in_its_place_is_not_believed(tmp_path: Path) -> None:
-    asked = [*SMALL, f"out={tmp_path}", "--pairs", "3", "--lag", "4"]
-    path, other = (Path(ran(*asked, *more).strip().splitlines()[-1]) for more in ([], ["init=singletons"]))
-    shutil.copy(other / "pairs.json", path)
-    assert "pairs.json: damaged; resume=false starts the certificate again" in ran(*asked, status=1)
-    ran(*asked, "resume=false")
-
-
 def test_what_no_sampler_moves_is_not_sampled() -> None:
     """Chains whose concentration, or partition, nothing updates."""
     rows = np.random.default_rng(3).integers(2, size=(8, 6)).astype(np.uint8)
@@ -363,26 +310,6 @@ def test_what_no_sampler_moves_is_not_sampled() -> None:
         )
         pair = coupled_pairs.Pairs(plan, Schedule(3, 3, 10, 500)).make_one(1)
         assert pair is not None and pair.meeting is not None and pair.unchanged == expected
-
-
-@pytest.mark.slow  # hundreds of pairs, as above
-def test_log_predictive_agrees_with_the_enumerated_posterior(tmp_path: Path) -> None:
-    """Two rows given five others: from pairs that stop soon after their start, without bias."""
-    case = small_case(Bernoulli, 5, 1, {"concentration": 1.0, "beta1": 0.5, "beta0": 0.5})
-    rows, new = np.split(np.random.default_rng(1).integers(2, size=(7, 3)).astype(np.uint8), [5])
-    model = {"name": "bernoulli", "concentration": 1.0, "beta1": 0.5, "beta0": 0.5}
-    found = splitmerge_cli.certify(
-        model, rows, "gibbs", pairs=800, lag=2, k=0, m=3, new=new, store=tmp_path, progress="none"
-    )
-    data, items = from_object(rows, "binary"), from_object(new, "binary")
-    states = [State(np.array(labels, dtype=np.int32), K, {}) for labels, K in case.partitions[0]]
-    component = read_component("model", "bernoulli", found.config["model"])
-    density = [np.exp(of + weight).sum(axis=1) for _, of, weight in by_state(component, data, items, states)]
-    exact = np.log(np.array(case.partitions[1]) @ np.array(density))
-    estimate = found.log_predictive()
-    assert len(estimate) == 2 and estimate["standard_error"].between(1e-4, 0.02).all()
-    assert (np.abs(estimate["log_density"] - exact) < 4 * estimate["standard_error"]).all()
-    assert any("log predictive density of 2 new items" in line for line in found.lines())
 
 
 def test_a_few_new_rows_of_a_mixed_file_are_read_as_the_data_are(tmp_path: Path) -> None:
@@ -417,24 +344,6 @@ def test_new_items_of_a_file(tmp_path: Path) -> None:
     assert pd.read_parquet(path / "log_predictive.parquet")["item"].tolist() == [0, 1, 2]
     transport = Path(ran(*asked, "--coupling", "transport").strip().splitlines()[-1])
     assert transport != path and not (transport / "log_predictive.parquet").exists()
-
-
-@pytest.mark.slow
-def test_kept_parameters_have_the_means_of_integrated_ones(tmp_path: Path) -> None:
-    """E[K] of lines, estimated without bias by two kernels on different state spaces."""
-    asked = ["model=lines", "data=lines", "N=25", "progress=none", f"out={tmp_path}", "--pairs", "60"]
-    means = []
-    for args in (
-        ["sampler=gibbs", "model.conjugate=true"],
-        ["sampler=neal8", "model.conjugate=false"],
-        ["sampler=sams", "model.conjugate=false", "model.refresh=metropolis"],
-    ):
-        path = Path(ran(*asked, *args).strip().splitlines()[-1])
-        estimates = pd.read_parquet(path / "estimates.parquet").set_index("quantity")
-        means.append(estimates.loc["n_clusters", ["mean", "standard_error"]].to_numpy(dtype=float))
-    for mean, error in means[1:]:
-        assert abs(mean - means[0][0]) < 4 * np.hypot(error, means[0][1])
-        assert error < 0.1
 
 
 @pytest.mark.parametrize(

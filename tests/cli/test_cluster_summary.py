@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import sklearn
+from command_line import read_rejection, run_path
 from scipy.stats import multivariate_normal
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -15,7 +16,6 @@ from typer.testing import CliRunner
 
 import smcmc as sm
 import smcmc as smcmc_library
-from cli.calls import read_rejection, run_path
 from splitmerge_cli import runs, terminal
 from splitmerge_cli.analysis import alternatives
 from splitmerge_cli.analysis.pages import runs as pages

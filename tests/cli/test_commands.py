@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 import yaml
+from command_line import read_rejection
 from typer.main import get_group
 
-from cli.calls import read_rejection
 from splitmerge_cli import __version__, runs
 from splitmerge_cli.cli import app, import_all
 from splitmerge_cli.cli.base import COMMANDS
@@ -354,27 +354,6 @@ def test_a_prior_whose_clusters_grow_is_noted_for_records(smcmc) -> None:
     said = "smcmc: note: with model.prior=crp clusters grow"
     assert said in smcmc(*args, "model.prior=crp").stderr
     assert said not in smcmc(*args).stderr
-
-
-def test_networks_and_corpora_say_it_too(smcmc) -> None:
-    Path("e.csv").write_text(",from,to\n0,a,b\n1,b,c\n")
-    result = smcmc("run", "data=edges", "data.path=e.csv", *RUN)
-    assert result.exit_code == 0 and "smcmc: note: e.csv: column 1 ('') has no name" in result.stderr
-    summary = summary_of(result.stdout)
-    assert "notes" not in summary["graph"] and summary["graph"]["nodes"] == 3 and len(summary["notes"]) == 3
-    # a command reads what is left out
-    command = "smcmc run data=edges data.path=e.csv data.directed=true"
-    assert f"e.csv: left out: directions; this uses them: {command}" in summary["notes"]
-    again = smcmc(*command.split()[1:], *RUN)
-    assert "read as a network of 3 nodes and 2 edges, directed" in again.stderr and again.exit_code == 0
-    # a key that networks alone have says what a table is
-    Path("f.csv").write_text("x,y\na,b\nb,c\na,c\n")
-    assert (
-        "f.csv: read as a network (the key data.directed)" in smcmc("run", "f.csv", "data.directed=true", *RUN).stderr
-    )
-    Path("t.csv").write_text(",doc,word\n0,a,x\n1,b,y\n")
-    result = smcmc("run", "data=corpus", "data.path=t.csv", *RUN)
-    assert result.exit_code == 0 and result.stderr.startswith(f"smcmc: note: {NOTE}\n")
 
 
 def test_the_name_of_a_column_that_is_a_number_is_given_in_quotes() -> None:

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from command_line import read_rejection
 from typer.testing import CliRunner
 
-from cli.calls import read_rejection
 from splitmerge_cli.cli import app
 from splitmerge_cli.config.errors import ALWAYS, MEANINGS
 from splitmerge_cli.config.schema import all_keys

@@ -145,39 +145,6 @@ def test_clusters_are_named_by_those_of_the_point_estimate() -> None:
     assert uncertainty.name_parts(np.zeros(21, int), np.repeat([0, 1, 2], [17, 3, 1]), {}) == ["0+1"]
 
 
-def test_rows_of_zeros_and_ones(smcmc, tmp_path: Path) -> None:
-    rng = np.random.default_rng(2)
-    share = np.where(np.arange(12) < 6, 0.9, 0.1)
-    z = np.arange(60) % 2
-    rows = (rng.random((60, 12)) < np.where(z[:, None] == 0, share, 1 - share)).astype(int)
-    pd.DataFrame(rows, columns=[f"symptom {j}" for j in range(12)]).to_csv(tmp_path / "s.csv", index=False)
-    run = run_of(smcmc, "data=csv", "data.path=s.csv", "model=bernoulli")
-    drawn = dict(pictures(run, ["pairs", "projection", "cluster_means"]))
-    assert list(drawn) == ["cluster_means", "projection"]
-    assert "symptom 3" in check(drawn["cluster_means"]) and check(drawn["projection"])
-
-
-def test_names_of_nodes(smcmc) -> None:
-    run = run_of(smcmc, "data=networkx", "data.graph=les_miserables", "model=irm")
-    drawn = dict(pictures(run, ["network", "blocks", "co_clustering"]))
-    for name in ("network", "blocks"):
-        said = check(drawn[name])
-        assert "Valjean" in said and "on les miserables" in said
-    if "co_clustering" in drawn:
-        assert "Valjean" in check(drawn["co_clustering"])
-    # its most probable links
-    listed = smcmc("summary", "links=2", str(run.path))
-    assert (
-        listed.exit_code == 0
-        and "pairs of nodes without an edge to which the model gives most probability" in listed.stdout
-    )
-    table = pd.read_csv(run.path / "links.csv")
-    assert list(table) == ["source", "target", "probability"] and len(table) == 2
-    assert f"  {table['source'][0]} - {table['target'][0]}" in listed.stdout
-    wrong = smcmc("summary", "links=0", str(run.path))
-    assert wrong.exit_code == 2 and "links=0: expected a whole number from 1 on, such as links=20" in wrong.stderr
-
-
 @pytest.mark.slow
 def test_the_command_lists_and_chooses(smcmc, tmp_path: Path) -> None:
     mixed_table(tmp_path / "people.csv")

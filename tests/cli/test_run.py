@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
+from command_line import parquet_bytes, run_path, wait_for
 
-from cli.calls import parquet_bytes, run_path, wait_for
 from splitmerge_cli import runs
 from splitmerge_cli.config import compose
 from splitmerge_cli.diagnostics.agreement import SCORES
@@ -262,18 +262,6 @@ def test_a_finished_run_is_skipped(smcmc) -> None:
     assert (path / "trace.parquet").stat().st_mtime_ns == before
     assert run_path(smcmc("run", *SMALL, "resume=false")) == path
     assert (path / "trace.parquet").stat().st_mtime_ns > before
-
-
-def test_threads_change_nothing(smcmc, monkeypatch: pytest.MonkeyPatch) -> None:
-    args = ["N=50", "chains=3", "iterations=3000", "timing=false", "trace.partitions=100", "progress=none"]
-    one = run_path(smcmc("run", *args, "workers=1", "out=one"))
-    # batches of another length, too
-    monkeypatch.setattr(drive, "FIRST_BATCH", 0.002)
-    monkeypatch.setattr(drive, "BATCH", 0.003)
-    two = run_path(smcmc("run", *args, "workers=2", "out=two"))
-    assert one.name == two.name
-    assert parquet_bytes(one) == parquet_bytes(two)
-    assert (one / "summary.json").read_bytes() == (two / "summary.json").read_bytes()
 
 
 def test_chains_do_not_depend_on_their_number(smcmc) -> None:

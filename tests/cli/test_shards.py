@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from broken_runs import BreakingShards
+from command_line import wait_for
 from local_shards import LocalShards
 
-from cli.calls import wait_for
 from cli.test_sweep import free_port, scheduler
 from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.core.rng import Rng
@@ -25,9 +25,6 @@ from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.interrupts import Interrupted
 from splitmerge_cli.runs.shards.run import CHECKPOINT, ShardedRun, bounds_of, run_on_shards, source_of
 from splitmerge_cli.runs.shards.source import Shard, ShardLost, open_source
-from splitmerge_cli.runs.store import manifest as checkpoints
-from splitmerge_cli.runs.store.files import DamagedRun
-from splitmerge_cli.runs.store.manifest import MANIFEST, Manifest, read_sealed, write_manifest, write_sealed
 from splitmerge_cli.samplers.subcluster import Subcluster
 
 pytest.importorskip("distributed", reason="Dask is not installed")
@@ -114,22 +111,6 @@ def test_the_rows_of_a_zarr_array(points) -> None:
 
 
 @pytest.mark.slow
-def test_one_chain_whatever_the_format_and_the_shards(smcmc, points) -> None:
-    found = []
-    for number, asked in enumerate(
-        [["data.path=x.npy", "--shards", "2"], ["data.path=parts", "data.drop=[name]", "--shards", "3"]]
-    ):
-        result = smcmc("shards", *asked, *NUMBERS, "iterations=8", "timing=false", f"out=run{number}")
-        assert result.exit_code == 0, result.output
-        found.append(Path(result.stdout.splitlines()[-1]))
-    assert digest(found[0]) == digest(found[1])
-    assert (labels_of(found[0]) == run_unsharded(points, 8)).all()
-    clusters = pd.read_parquet(found[0] / "clusters.parquet")
-    assert (clusters["size"] == np.bincount(labels_of(found[0]))[1:]).all()
-    assert not list(found[0].glob("checkpoint*"))
-
-
-@pytest.mark.slow
 def test_a_killed_workers_rows_go_to_another(spawn, points) -> None:
     asked = ["data.path=x.npy", *NUMBERS, "iterations=100", "timing=false", "--checkpoint", "0.2"]
     with scheduler(3, Path.cwd()) as (address, workers):
@@ -163,64 +144,6 @@ def test_a_run_goes_on_from_its_checkpoint_with_other_shards(points) -> None:
         parts.run(every=0.0)
     assert (parts.path / CHECKPOINT).is_file()
     assert digest(run_of(2).run()) == digest(whole)
-
-
-CHANGES = {
-    "K": lambda state: state | {"chain": state["chain"] | {"K": 10**6}},
-    "K of nobody": lambda state: state | {"chain": state["chain"] | {"K": state["chain"]["K"] + 1}},
-    "another iteration": lambda state: state | {"chain": state["chain"] | {"iteration": 1}},
-    "no rows": lambda state: state | {"rows": []},
-    "rows again": lambda state: state | {"rows": state["rows"] + state["rows"][-1:]},
-    "another row": lambda state: state | {"rows": [*state["rows"][:-1], state["rows"][-1] | {"n_clusters": 0}]},
-    "gone": lambda state: {key: value for key, value in state.items() if key != "chain"},
-    "nested": lambda state: state | {"bounds": [[0]]},
-}
-
-
-@pytest.mark.slow  # a run for each of a dozen damages; the quick run has those of finished shards
-def test_a_damaged_checkpoint_is_not_believed(points) -> None:
-    """Labels that were changed; and states that no run writes, with a digest that fits."""
-    run = run_of(2, 40)
-    with pytest.raises(ShardLost):
-        run.run(every=0.0)
-    remedy = f"damaged; remove {run.path}, and the same command starts again"
-    part = next(run.path.glob("checkpoint-*/labels-0-*.npy"))
-    whole = part.read_bytes()
-    labels = np.load(part)
-    labels[0] ^= 1
-    np.save(part, labels)
-    with pytest.raises(DamagedRun, match=f"{part}: {remedy}"):
-        run_of(2).run()
-    part.write_bytes(whole)
-    stored = run.path / CHECKPOINT
-    state = checkpoints.load(stored)
-    for change in CHANGES.values():
-        checkpoints.save(stored, change(state))
-        with pytest.raises(DamagedRun, match=f"{CHECKPOINT}: {remedy}"):
-            run_of(2).run()
-    checkpoints.save(stored, state)
-    run_of(2).run()
-
-
-@pytest.mark.slow
-def test_finished_shards_that_are_damaged_are_named(smcmc, points) -> None:
-    asked = ["shards", "data.path=x.npy", *NUMBERS, "iterations=3", "timing=false", "--shards", "1"]
-    path = run_of(1, 0, "iterations=3").run()
-    for file, content in [
-        (path / "run.json", b'{"model": {'),
-        (path / "labels" / "rows-000000000000.parquet", b"PAR1"),
-    ]:
-        whole = file.read_bytes()
-        file.write_bytes(content)
-        result = smcmc(*asked)
-        assert result.exit_code == 1 and result.stderr.count("\n") == 1, result.output
-        assert f"{file}: damaged; remove {path}, and the same command starts again" in result.stderr
-        file.write_bytes(whole)
-    # digests that fit, of another run
-    write_sealed(path / "run.json", read_sealed(path / "run.json") | {"seed": 7})
-    write_manifest(path / MANIFEST, Manifest(path / MANIFEST).names)
-    with pytest.raises(DamagedRun, match=r"run\.json: damaged"):
-        run_of(1, 0, "iterations=3").run()
 
 
 def test_no_scheduler(points) -> None:

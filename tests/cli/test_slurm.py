@@ -13,8 +13,8 @@ import time
 from pathlib import Path
 
 import pytest
+from command_line import check_same_as_joblib, wait_for
 
-from cli.calls import check_same_as_joblib, wait_for
 from splitmerge_cli.runs.store.read import find_runs
 from splitmerge_cli.runs.sweeps.queued_jobs import in_queue
 

@@ -13,11 +13,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
+from command_line import check_same_as_joblib, children, parquet_bytes, wait_for
 
-from cli.calls import check_same_as_joblib, children, parquet_bytes, wait_for
 from splitmerge_cli import runs
 from splitmerge_cli.config import compose, specify
-from splitmerge_cli.runs.progress import SweepProgress
 from splitmerge_cli.runs.store.files import LOCK, WORK, is_locked, lock_file
 from splitmerge_cli.runs.store.read import find_runs
 from splitmerge_cli.runs.sweeps import job, remote
@@ -155,42 +154,6 @@ def test_a_sweep_leaves_no_process_behind(
     assert states() == ["interrupted"] * 2
 
 
-def test_interrupted_sweep_is_continued(smcmc, spawn) -> None:
-    args = [*LONG[:3], "iterations=40000", *LONG[4:]]
-    assert smcmc("run", *args, "seed=0").exit_code == 0
-    args.append("seed=range(4)")
-    process = spawn("sweep", *args, "hydra/launcher=joblib", "hydra.launcher.n_jobs=2")
-    # with the first job just begun, three are left to interrupt
-    wait_for(lambda: "running" in states(), process)
-    os.killpg(process.pid, signal.SIGINT)
-    stdout, stderr = process.communicate(timeout=30)
-    assert process.returncode == 130, (stdout, stderr, states())
-    finished = states().count("done")
-    assert 1 <= finished < 4
-    done = f"{finished - 1} done, " * (finished > 1)
-    left = f"{4 - finished} to do; the same command continues the sweep"
-    assert stderr == f"smcmc: interrupted: {done}1 skipped, {left}\n"
-    # the table lists what began
-    assert stdout.count("sampler=sdds N=200") == len(states()) < 4
-    assert "1 skipped" in stdout
-    assert f"{4 - finished} interrupted" in stdout
-    result = smcmc("sweep", *args, "hydra/launcher=basic")
-    assert f"4 jobs: {4 - finished} done, {finished} skipped" in result.stdout
-    assert states() == ["done"] * 4
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("delay", [0.0, 0.1, 0.3, 1.0])
-def test_a_sweep_that_just_begins_is_interrupted_without_a_traceback(spawn, delay: float) -> None:
-    process = spawn("sweep", *LONG, "seed=range(4)", "hydra.launcher.n_jobs=2")
-    wait_for(lambda: children(process.pid), process)
-    time.sleep(delay)
-    os.killpg(process.pid, signal.SIGINT)
-    _, stderr = process.communicate(timeout=30)
-    assert process.returncode == 130
-    assert stderr == "smcmc: interrupted: 4 to do; the same command continues the sweep\n"
-
-
 @pytest.mark.parametrize(
     ("victims", "reason"),
     [
@@ -265,28 +228,6 @@ def path_of(args: list[str]) -> Path:
 
 
 @pytest.mark.slow
-def test_a_job_that_another_process_leaves_unfinished_is_made_at_last(smcmc, monkeypatch: pytest.MonkeyPatch) -> None:
-    held, said, lines = threading.Event(), threading.Event(), []
-
-    def hold() -> None:
-        with lock_file(path_of(ONE) / WORK / LOCK):
-            held.set()
-            said.wait(60)
-
-    monkeypatch.setattr(SweepProgress, "say", lambda self, text: (lines.append((text, states())), said.set()))
-    holder = threading.Thread(target=hold)
-    holder.start()
-    held.wait()
-    result = smcmc("sweep", *GRID, "hydra/launcher=basic")
-    holder.join()
-    assert result.exit_code == 0, result.output
-    # said once, when the free jobs were done
-    assert lines == [("1 job is running elsewhere; waiting for the end", ["done"] * 3)]
-    assert "4 jobs: 4 done" in result.stdout
-    assert states() == ["done"] * 4
-
-
-@pytest.mark.slow
 def test_what_another_process_makes_is_running_elsewhere_after_an_interruption(spawn) -> None:
     with lock_file(path_of(ONE) / WORK / LOCK):
         process = spawn("sweep", *GRID, "hydra/launcher=basic")
@@ -296,22 +237,6 @@ def test_what_another_process_makes_is_running_elsewhere_after_an_interruption(s
     assert process.returncode == 130
     assert "4 jobs: 3 done, 1 running elsewhere" in stdout
     assert stderr == "smcmc: interrupted: 3 done, 1 running elsewhere; the same command continues the sweep\n"
-
-
-@pytest.mark.slow
-def test_two_sweeps_share_a_grid(smcmc, spawn) -> None:
-    args = [*LONG, "seed=range(4)", "hydra/launcher=basic"]
-    process = spawn("sweep", *args)
-    wait_for(running, process)
-    result = smcmc("sweep", *args)
-    stdout, stderr = process.communicate(timeout=60)
-    assert (result.exit_code, process.returncode) == (0, 0), (result.output, stderr)
-    for told in (result.stdout, stdout):
-        assert "4 jobs: 4 done" in told
-    # each was made once
-    assert result.stdout.count("done elsewhere") + stdout.count("done elsewhere") == 4
-    assert states() == ["done"] * 4
-    assert not list(Path("results").rglob(WORK))
 
 
 def test_a_run_that_another_process_finishes_meanwhile_is_left_as_it_is() -> None:

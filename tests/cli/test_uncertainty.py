@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from command_line import run_path
 
-from cli.calls import run_path
 from splitmerge_cli.api.posterior import Posterior
 from splitmerge_cli.config import compose
 from splitmerge_cli.diagnostics.agreement import SCORES
@@ -204,18 +204,6 @@ def test_no_matrix_of_more_items_than_that(smcmc, monkeypatch) -> None:
 def test_which_partitions_are_recorded(keys, every, doubled) -> None:
     spacing = prepare(compose(["chains=1", *keys])).recorder.spacing
     assert (spacing.every, spacing.doubled_after) == (every, doubled)
-
-
-def test_a_budget_ends_with_late_partitions_evenly_spaced(smcmc) -> None:
-    budget = ["N=20", "schedule=move_only", "budget=0.5", "chains=1", "progress=none", "thin=100"]
-    run = Run(run_path(smcmc("run", *budget)))
-    iterations = run.partitions(["iteration"])["iteration"].to_numpy()
-    last = run.summary["iterations"][0]
-    assert len(iterations) <= 250 * (1 + max(1, last // 1000).bit_length())
-    # the first 250 and every second, fourth, ... of those that follow
-    assert (np.diff(iterations)[:200] == 4).all() and (np.diff(np.diff(iterations)) >= 0).all()
-    pooled = second_half_partitions(run.path, 20, [last])
-    assert 60 <= len(pooled[0]) <= 251
 
 
 def test_an_item_is_with_its_own_cluster_or_with_the_second_instead(smcmc) -> None:

@@ -12,7 +12,6 @@ from editions import overview
 
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.papers.discovery import paper_of, papers
-from splitmerge_cli.papers.triadic.table import released_scores
 from splitmerge_cli.papers.verdict_tables import counts, read_claims
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -77,45 +76,3 @@ def test_an_article_is_filled_from_what_is_kept(key):
 def test_what_cannot_be_filled_is_an_error(tmp_path, text, message):
     with pytest.raises(ConfigError, match=message):
         article(tmp_path, text).text  # noqa: B018
-
-
-def test_a_number_is_that_of_one_row(tmp_path):
-    text = "{{rate}}, {{rate.both}}, {{rate.published}}, {{rate.units}}, {{rate.verdict}}."
-    values = "sdds:\n  rate: {figure: sdds-fig5, data: '*N=100', metric: split_acceptance}\n"
-    kept = stored_claims("sdds-fig5")
-    row = kept[(kept["data"] == "emm N=100") & (kept["metric"] == "split_acceptance") & kept["counted"]].iloc[0]
-    (tmp_path / "values.yaml").write_text(values)
-    shown = article(tmp_path, text).text.replace("\N{NO-BREAK SPACE}", " ")
-    assert shown.startswith(f"{100 * row['ours']:.3g} %, ")
-    assert f" [{100 * row['low']:.3g}, {100 * row['high']:.3g}], 7.8 %, " in shown
-    assert shown.endswith(f", {row['n']} {row['of']}, {row['verdict']}.")
-    (tmp_path / "values.yaml").write_text(values.replace("split_acceptance", "'*_acceptance'"))
-    with pytest.raises(ConfigError, match=r"values.rate: expected one row of sdds-fig5-claims.csv, found 2"):
-        article(tmp_path, text).text  # noqa: B018
-
-
-def test_a_kept_logarithm_is_shown_as_a_ratio():
-    row = stored_claims("arm-fig6b").iloc[0]
-    assert articles.FIELDS["value"](row, "ratio") == f"{2.718281828 ** row['ours']:.3g}"
-
-
-def test_an_article_without_front_matter_is_an_error(tmp_path):
-    (tmp_path / "a.md").write_text("---\nkeywords: a\n---\nText\n")
-    with pytest.raises(ConfigError, match="front matter with keywords and abstract"):
-        articles.read(tmp_path / "a.md")
-
-
-def test_claims_are_shown_as_they_are_kept(tmp_path):
-    text = "```{claims} steps\ncaption: Steps.\nrows:\n- {figure: sdds-table1, as: 'step: {metric}'}\n```\n"
-    filled = article(tmp_path, text).text
-    kept = stored_claims("sdds-table1")
-    rows = [line for line in filled.splitlines() if line.startswith("| step: ")]
-    assert filled.startswith("Table 1: Steps.") and len(rows) == kept["counted"].sum() > 0
-    for row, verdict in zip(rows, kept.loc[kept["counted"], "verdict"], strict=True):
-        assert row.rstrip(" |").endswith(verdict)
-
-
-def test_scores_of_the_released_program_are_those_of_its_table():
-    text, scores = find_article("triadic").text, released_scores()
-    assert all(f"{score:.3f}" in text for score in scores["ari_best_lik"])
-    assert f"{scores.set_index('sampler')['one_cluster']['dyadic']} of the hundred sets" in text

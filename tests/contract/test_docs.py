@@ -16,12 +16,6 @@ PAGES = sorted(
 )
 
 
-def test_readme_is_short() -> None:
-    """It opens with the reader's question; what is longer is on the site."""
-    lines = write_readme.README.read_text(encoding="utf-8").splitlines()
-    assert len(lines) <= 120 and next(line for line in lines[1:] if line).endswith("?")
-
-
 def test_version_that_is_cited() -> None:
     version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
     assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
@@ -56,26 +50,6 @@ def test_table_of_samplers_and_models() -> None:
     text = write_readme.SAMPLERS.read_text(encoding="utf-8")
     found = cells(text.partition(write_readme.BEGIN)[2].partition(write_readme.END)[0])
     assert found and found.items() <= cells(write_readme.table()).items(), "run python scripts/write_readme.py"
-
-
-@pytest.mark.parametrize("file", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_blocks_have_a_language(file: Path) -> None:
-    """Each opening fence names one, or a directive."""
-    fence, bare = "", []
-    for number, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1):
-        if match := re.match(r" *(`{3,})(.*)", line):
-            if fence and match[1] == fence:
-                fence = ""
-            elif not fence:
-                fence = match[1]
-                bare += [number] if fence == "```" and not match[2] else []
-    assert not bare
-
-
-@pytest.mark.parametrize("file", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_no_line_of_prose_is_a_comment(file: Path) -> None:
-    """A line that begins with a per cent sign is left out of the site."""
-    assert not [number for number, line in prose(file) if line.startswith("%")]
 
 
 @pytest.mark.parametrize("file", PAGES, ids=lambda p: str(p.relative_to(ROOT)))

@@ -1,18 +1,13 @@
 """How verdicts depend on settings: the list is complete, the file is what it says, the page shows both."""
 
 import csv
-from collections import Counter
 from fnmatch import fnmatchcase
-from pathlib import Path
 
-import classes
 import measure_sensitivity as measure
 import numpy as np
 import pandas as pd
 import pytest
-import sensitivity
 import yaml
-from editions import overview
 
 from splitmerge_cli.diagnostics import mixing
 from splitmerge_cli.papers import claims, discovery
@@ -44,31 +39,6 @@ def test_the_file_has_nothing_but_what_the_list_says() -> None:
     for row in rows:
         assert not any(fnmatchcase(row["metric"], pattern) for pattern in LISTED["clock"].get(row["figure"], ()))
     assert {row[name] for row in rows for name in ("verdict", "chosen_verdict")} <= set(VERDICTS)
-
-
-MORE = "number of restarts or data sets"
-EDITION_2 = measure.DOCS / "reproduction" / "edition-2"
-
-
-def test_the_page_counts_what_more_restarts_or_data_sets_decide() -> None:
-    table = pd.read_csv(measure.MEASURED, keep_default_na=False)
-    rows = table[table["setting"] == MORE]
-    pairs = Counter(zip(rows["chosen_verdict"], rows["verdict"], strict=True))
-    before, open_still = (rows["chosen_verdict"] == "undecided").sum(), pairs["undecided", "undecided"]
-    lost = sum(n for (one, two), n in pairs.items() if one != "undecided" == two)
-    said = (
-        f"They decide {before - open_still} of {before} undecided claims of {rows['figure'].nunique()} figures: "
-        f"{pairs['undecided', 'reproduced']} are reproduced, {pairs['undecided', 'not reproduced']} are not. "
-        f"{lost} of {len(rows) - before} that were decided become undecided, {sensitivity.count_reversed(rows)} are "
-        "reversed."
-    )
-    kept = {name: pd.read_csv(EDITION_2 / f"{name}-claims.csv") for name in rows["figure"].unique()}
-    for row in rows.itertuples():
-        own = kept[row.figure]
-        found = own[own["counted"] & (own[measure.CLAIM] == [row.data, row.sampler, row.metric]).all(axis=1)]
-        assert found["verdict"].tolist() == [row.chosen_verdict], row
-    page = (measure.DOCS / "figures.md").read_text(encoding="utf-8")
-    assert said in " ".join(page.split())
 
 
 def test_jobs_of_a_design() -> None:
@@ -114,58 +84,3 @@ def test_other_ways_to_compute_a_number() -> None:
 
         assert mixing.rhat_classic is measure.split_rhat and runs.TOLERANCE == 0.1
     assert mixing.rhat_classic is not measure.split_rhat
-
-
-def test_the_page_counts_verdicts_and_gives_reasons(tmp_path: Path) -> None:
-    assert sensitivity.read(tmp_path) == {}
-    assert sensitivity.summarise("x", None) == "x"
-    row = dict.fromkeys(measure.COLUMNS, "") | {"paper": "a", "setting": "start", "figure": "a-fig1", "scale": "quick"}
-    row |= {"metric": "K", "chosen_verdict": "reproduced", "verdict": "reproduced", "chosen_ours": 1.0, "ours": -2.0}
-    rows = [
-        row | {"value": "b=1"},
-        row | {"value": "b=1", "metric": "L_m", "verdict": "undecided"},
-        row | {"value": "b=2"},
-        row | {"value": "b=2", "metric": "M", "verdict": "not reproduced"},
-    ]
-    pd.DataFrame(rows).to_csv(tmp_path / f"{sensitivity.NAME}.csv", index=False)
-    listed = {"settings": [{"paper": "a", "setting": "version", "reason": "a text"}, {"paper": "a", "setting": "b"}]}
-    (tmp_path / f"{sensitivity.NAME}.yaml").write_text(yaml.safe_dump(listed))
-    found = sensitivity.read(tmp_path)
-    assert sensitivity.summarise("not measured", found["a", "version"]) == "not measured: a text"
-    assert sensitivity.summarise("in part", found["a", "b"]) == "in part; listed, and not run yet"
-    said = "1 of 3 verdicts move under 2 other values; 1 reversed"
-    assert sensitivity.summarise("not measured", found["a", "start"]) == said
-    assert sensitivity.summarise("in part", found["a", "start"]) == f"in part; measured since: {said}"
-
-
-def test_each_claim_that_is_not_reproduced_has_one_class() -> None:
-    kept = overview.latest_claims(overview.latest_figures(measure.DOCS / "reproduction"))
-    rows = classes.classify(kept.values(), measure.DOCS).set_index("class")
-    assert set(rows.index) == set(classes.CLASSES)
-    assert len(rows) == overview.total(kept).verdicts["not reproduced"]
-    assert rows.loc[classes.NOT_OURS, "decides"].str.match("reproduced: |undecided: ").all()
-    assert rows.loc[classes.CONTRADICTED, "decides"].str.fullmatch(r"[1-9]\d* tried").all()
-    assert set(rows.loc[classes.INPUT, "data"]) == {"usair scale=0.7"}
-    assert (rows.loc[classes.ALONE, "decides"] == "").all()
-
-
-@pytest.mark.parametrize(
-    ("rule", "published", "tolerance", "low", "high", "of_class", "ground"),
-    [
-        ("factor", 10.0, 2.0, 30.0, 35.0, classes.CONTRADICTED, classes.OUR_RULE),
-        ("factor", 10.0, 2.0, 45.0, 50.0, classes.CONTRADICTED, classes.SOLID),
-        ("factor", 10.0, 2.0, 30.0, 35.0, classes.NOT_OURS, classes.UNKNOWN),
-        ("mixing", 1.01, 2.0, 1.3, 1.5, classes.ALONE, classes.OUR_RULE),
-        ("mixing", 1.01, 2.0, 1.5, 1.7, classes.ALONE, classes.SOLID),
-        ("distance", 0.9, 0.05, 0.7, 0.81, classes.ALONE, classes.OUR_RULE),
-        ("at_most", 0.0, 0.1, 0.15, 0.3, classes.ALONE, classes.OUR_RULE),
-        ("at_least", 0.0, 10.0, 1.0, 4.0, classes.ALONE, classes.SOLID),
-        ("exact", 0.5, 0.0, np.nan, np.nan, classes.ALONE, classes.SOLID),
-        ("most", np.nan, np.nan, 0.1, 0.2, classes.INPUT, classes.UNKNOWN),
-    ],
-)
-def test_what_a_verdict_rests_on(
-    rule: str, published: float, tolerance: float, low: float, high: float, of_class: str, ground: str
-) -> None:
-    row = {"rule": rule, "published": published, "tolerance": tolerance, "low": low, "high": high, "class": of_class}
-    assert classes._ground(row) == ground

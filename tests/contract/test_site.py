@@ -7,7 +7,6 @@ import re
 import shutil
 import subprocess
 import sys
-from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -46,22 +45,6 @@ def test_numbers_of_a_printed_table_are_a_table() -> None:
     assert grid.count('class="verdict ') == 72 and sentences.count('class="verdict ') == len(counted) - 72
     assert "| nips scale=1 | gibbs | 5.134 (20.46) <span" in grid and "nan" not in grid
     assert "start: 20 random blocks" in grid and "ARM consistently performs better" in sentences
-
-
-KINDS_OF_CHARTS = re.compile(
-    r"^table|diagram|\bbars?\b|\blines?\b|scatter plot|heat map|matri|areas|violin|circles|letter tiles|point|marks",
-    re.I,
-)
-
-
-def test_texts_for_pictures_say_what_is_seen() -> None:
-    """Each names its kind of chart; it is neither the title nor the caption."""
-    titles = dict(list_figures())
-    for figure in (figure for each in figure_sets() for figure in each.figures):
-        assert KINDS_OF_CHARTS.search(figure.shows), figure.id
-        assert figure.shows not in (figure.caption, titles[figure.id]) and 60 < len(figure.shows) < 260, figure.id
-    for name, picture in all_pictures().items():
-        assert KINDS_OF_CHARTS.search(picture.shows) and picture.answers.endswith("?"), name
 
 
 def test_gallery_has_every_picture(tmp_path: Path) -> None:
@@ -229,43 +212,6 @@ def test_reproduction_of_a_claim(tmp_path: Path) -> None:
     # claims, reproduced, not reproduced, undecided, at the edge, not testable, not kept yet
     assert "| [Wang & Russell 2015](sdds.md) | 75 | 1 | 0 | 0 | 0 | 1 | 73 |" in pages["reproduction"]
     assert "At most 0.025 of" in pages["reproduction"] and "which\n1 are kept here" in pages["reproduction"]
-
-
-def test_the_page_of_a_paper_links_its_article(tmp_path: Path) -> None:
-    claim = dict.fromkeys(COLUMNS, "") | {"id": "sdds-table1", "scale": "paper", "data": "AABBCC", "n": 0}
-    claim |= {"sampler": "sdds", "metric": "allocation_probability_step_6", "counted": True, "ours": 0.625}
-    claim |= {"verdict": "not reproduced", "rule": "exact", "reason": "erratum"}
-    keep(tmp_path / "reproduction", "sdds-table1", [claim])
-    assert "articles/sdds.md" not in write_pages(tmp_path)["sdds"]
-    (tmp_path / "articles").mkdir()
-    (tmp_path / "articles" / "sdds.md").write_text(
-        "---\nkeywords: a\nabstract: In short.\n---\n# What?\n\n```{figure} sdds-table1\nIts caption\n```\n\n"
-        "```{claims} steps\ncaption: Steps\nrows:\n- {figure: sdds-table1, metric: '*step_6'}\n```\n"
-    )
-    pages = write_pages(tmp_path)
-    page = (tmp_path / "_generated" / "articles" / "sdds.md").read_text(encoding="utf-8")
-    assert "# [Re] A Smart-Dumb" in page and "**Abstract.** In short." in page
-    assert "\n## What?\n" in page and "![**Figure 1.** Its caption](reproduction/sdds-table1.png)" in page
-    assert "| 0.625 |" in page and "not reproduced" in page
-    assert "{download}`article <articles/sdds.md>`" in pages["sdds"]
-
-
-def test_errata_and_settings_are_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    word_pages = reproduction.word_pages
-    paper = replace(papers()[0], folder=tmp_path)
-    (tmp_path / "readings.csv").write_bytes((papers()[0].folder / "readings.csv").read_bytes())
-    (tmp_path / "errata.csv").write_text(
-        "where,printed,correct,why,command,effect,shows\n"
-        "Eq. 1,a_1,b,since c,smcmc verify sampler=sdds,10 %,exact\n"
-        "Eq. 2,x,y,a misprint,none,none: in the text,none\n"
-    )
-    (tmp_path / "settings.csv").write_text(
-        "setting,paper,chosen,why,sensitivity\nstart,nothing,all in one: `init=one_cluster`,so,none\n"
-    )
-    page = word_pages.errata([paper])
-    assert "| Eq. 1 | a\\_1 | b | 10 % |\n" in page and "| Eq. 2 | x | y | none: in the text |\n" in page
-    assert "errata.csv>`" in page
-    assert "| start | nothing | all in one: `init=one_cluster` | none |\n" in word_pages.settings([paper])
 
 
 class Links(HTMLParser):

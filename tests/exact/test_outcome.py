@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from calibration import Setting
 from compiled import pieces
 from numpy.typing import NDArray
 from scipy import stats
@@ -18,7 +17,6 @@ from splitmerge_cli.analysis.predictive import by_state, predict
 from splitmerge_cli.config import ConfigError, component
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.core.simulation import Given
 from splitmerge_cli.data.bundles import Bundles
 from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.data.tables.scaled import read_scales
@@ -26,7 +24,6 @@ from splitmerge_cli.kinds.tables.cases import design_matrix, log_latent, log_ort
 from splitmerge_cli.kinds.tables.models.mixed import Mixed
 from splitmerge_cli.kinds.tables.outcomes import find_effects, outcome_densities, predict_outcome
 from splitmerge_cli.runs.draws import State
-from splitmerge_cli.runs.plan import Builder
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
@@ -516,54 +513,3 @@ def test_rows_that_count_twice_are_two_rows_in_effects() -> None:
 
 
 # ---- Simulation-based calibration of predictions
-
-CALIBRATED = {
-    "normal": {"outcome": 4, "effects": [5, 2]},
-    "binary": {"outcome": 1, "effects": [5]},
-    "count": {"outcome": 3},
-}
-
-
-def draw_and_predict(options: dict[str, Any], number: int, fitted: dict[str, Any]) -> tuple[float, Any]:
-    """The outcome of a row that is held out, and its prediction, on a data set of the prior and the model."""
-    known = {"concentration": 2.0, "m0": 0.0, "b0": 1.0, "resolution": 0.0, "rate": 0.3, "kappa0": 0.4} | options
-    setting, rng = Setting("mixed", known), np.random.default_rng([23, number])
-    spec, N = setting.specify(), 30
-    outline = spec.model.kind.outline(N + 1, 2)
-    outline.values[:, 4], outline.values[:, 1] = rng.normal(size=N + 1), rng.integers(3, size=N + 1)
-    labels = spec.model.target.from_data(outline, **spec.model.options).prior_labels(rng)[0]
-    given = Given(outline, labels, spec.model.options, None, known=0)
-    values = spec.model.target.simulate(rng, given)
-    table, new = replace(outline, values=values[:N]), replace(outline, values=values[N:])
-    spec = setting.specify(fitted)
-    rows = Builder(spec, table, None, False, 10).chain(number).advance(1_500)
-    parameters = rows.get("partition_parameters")
-    states = [
-        State(z, int(z.max()) + 1, {}, None if parameters is None else parameters[t])
-        for t, z in enumerate(rows["partition_labels"])
-    ]
-    return float(new.values[0, known["outcome"] - 1]), predict_outcome(spec.model, table, new, states[30:])
-
-
-@pytest.mark.slow  # 300 chains each
-@pytest.mark.parametrize("name", CALIBRATED)
-def test_intervals_cover_as_often_as_they_say(name: str) -> None:
-    """90 % intervals of real outcomes and counts, probabilities of binary ones; a wrong prior is found."""
-    found = [draw_and_predict(CALIBRATED[name], number, {}) for number in range(300)]
-    y = np.array([value for value, _ in found])
-    if name == "binary":
-        p = np.array([one.probability[0, 1] for _, one in found])
-        for lean in (np.ones(300), p - 0.5):
-            assert abs(((y - p) * lean).sum()) < 3.0 * np.sqrt((p * (1 - p) * lean**2).sum())
-        return
-
-    def count_covered(predictions: list[tuple[float, Any]]) -> int:
-        return sum(bool(one.low[0] <= value <= one.high[0]) for value, one in predictions)
-
-    covered = count_covered(found)
-    # an interval of whole numbers holds at least its level
-    assert stats.binom.cdf(covered, 300, 0.9) > 1e-3
-    if name == "normal":
-        assert stats.binom.sf(covered - 1, 300, 0.9) > 1e-3
-        wrong = count_covered([draw_and_predict(CALIBRATED[name], number, {"b0": 9.0}) for number in range(300)])
-        assert stats.binom.sf(wrong - 1, 300, 0.9) < 1e-3

@@ -11,15 +11,12 @@ from compiled import pieces as compiled
 from every_sampler import SAMPLERS, check_kernels, check_learners, chooses, is_adaptive
 from relation_cases import DEFAULTS, FORMS, dataset_of, log_lik, relation, table_of_nodes
 from scipy.special import betaln, gammaln
-from scipy.stats import chisquare
 
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.core.simulation import Given
 from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.kinds.networks.data import BINARY, COUNT, LEVELS, REAL, Relation, Relations
 from splitmerge_cli.kinds.networks.irm import IRM
-from splitmerge_cli.kinds.networks.simulated import simulate_relations
 from splitmerge_cli.kinds.tables.models.mixed import Mixed
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
@@ -228,60 +225,6 @@ def test_starts_keep_kinds_of_nodes_apart():
 def test_refusals(name, options, message):
     with pytest.raises(ValueError, match=message):
         IRM.from_data(dataset_of(FORMS[name][0]), **options)
-
-
-CALIBRATED = {
-    "directed-loops": (relation(1, 12, directed=True, loops=True, unknown=6), {}),
-    "counts": (relation(1, 12, COUNT), {}),
-    "levels": (relation(1, 12, LEVELS, directed=True), {}),
-    "sides": (relation(1, 12, sides=[0, 1, 1] * 4), {}),
-    "corrected": (relation(1, 12, COUNT, loops=True), {"degrees": "corrected"}),
-    "corrected-directed": (relation(1, 12, COUNT, directed=True, loops=True), {"degrees": "corrected"}),
-    "corrected-sides": (relation(1, 12, COUNT, sides=[0, 1, 1] * 4), {"degrees": "corrected", "propensity": 2.0}),
-}
-"""Real values are standardised by the data, so that their prior is none that data can be drawn from."""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("name", CALIBRATED)
-def test_calibration_by_simulated_networks(name):
-    """The state that made a network is one more draw of its posterior: ranks are uniform."""
-    layer, changed = CALIBRATED[name]
-    sides = np.array([0, 1, 1] * 4, dtype=np.int8) if "sides" in name else None
-    options = DEFAULTS | {"concentration": 1.3, "rate": 0.7, "shape": 0.8} | changed
-    outline = dataset_of(Relations(12, (layer,), sides))
-    rng, draws, sets = np.random.default_rng(8), 49, 400
-    ranks = {"log joint": [], "blocks": [], "together": []}
-    for _ in range(sets):
-        z = np.zeros(12, dtype=np.int64)
-        for here in [np.arange(12)] if sides is None else [np.flatnonzero(sides == side) for side in (0, 1)]:
-            # of the process that the prior is
-            for t, i in enumerate(here):
-                n = np.bincount(z[here[:t]], minlength=1 + z.max()) if t else np.zeros(0)
-                n = np.where(np.isin(np.arange(len(n)), z[here[:t]]), n, 0.0)
-                p = np.append(n, 1.3)
-                k = rng.choice(len(p), p=p / p.sum())
-                z[i] = z.max() + 1 if k == len(n) and (t or i) else k
-        z = np.unique(z, return_inverse=True)[1]
-        made = simulate_relations(rng, Given(outline, z, options, known=0))
-        model = IRM.from_data(dataset_of(made), **options)
-        model.set_labels(z)
-        truth = [model.log_joint(), model.n_clusters, float(z[1] == z[2])]
-        model.set_labels(model.prior_labels(rng)[0])
-        steps = Rng(int(rng.integers(1 << 30)))
-        moves = [Dyadic(model, steps), Gibbs(model, steps)]
-        found = []
-        for _ in range(draws + 5):
-            for _ in range(4):
-                for move in moves:
-                    move.step()
-            found.append([model.log_joint(), model.n_clusters, float(model.labels[1] == model.labels[2])])
-        for key, value, drawn in zip(ranks, truth, np.array(found[5:]).T, strict=True):
-            below, same = (drawn < value - 1e-9).sum(), (np.abs(drawn - value) <= 1e-9).sum()
-            ranks[key].append(below + rng.integers(same + 1))
-    for key, of_key in ranks.items():
-        counts = np.bincount(np.array(of_key) // 5, minlength=10)
-        assert chisquare(counts).pvalue > 1e-4, (key, counts)
 
 
 def test_scores_heed_every_column_after_columns_grow():

@@ -8,13 +8,11 @@ from functools import cache, partial
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from numpy.typing import NDArray
 from scipy.special import gammaln, logsumexp
 from small_cases import check_resumption, check_walk_weights
 
-import smcmc
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.dataset import ColumnType, Dataset
@@ -223,29 +221,6 @@ def test_room_for_more_clusters_keeps_all_columns() -> None:
 def test_other_indicators_are_rejected(values: list[float]) -> None:
     with pytest.raises(ValueError, match="expected 3 numbers, each 0 or 1"):
         build().set_parameters(np.array(values))
-
-
-def draw_informative(seed: int, D: int = 100) -> tuple[pd.DataFrame, NDArray[np.int64]]:
-    """300 rows, three clusters that differ in five columns of D."""
-    rng = np.random.default_rng(seed)
-    z = np.arange(300) % 3
-    x = rng.normal(size=(300, D))
-    x[:, :5] += rng.permuted(np.tile([-2.0, 0.0, 2.0], (5, 1)), axis=1).T[z]
-    return pd.DataFrame(x, columns=[f"c{d}" for d in range(D)]), z
-
-
-@pytest.mark.slow
-@pytest.mark.filterwarnings("ignore::splitmerge_cli.fits.objects.NotConverged")
-def test_five_columns_of_a_hundred_are_found() -> None:
-    frame, z = draw_informative(0)
-    model = {"name": "gaussian", "select": True}
-    posterior = smcmc.sample(model, frame, iterations=600, chains=2, progress="none")
-    found = posterior.run.summary["informative"]
-    assert {name for name, p in found.items() if p > 0.5} == {f"c{d}" for d in range(5)}
-    assert len(set(zip(posterior.point_estimate(), z, strict=True))) < 12
-    (line,) = ColumnAnswers.further_lines(posterior.run.summary, 1)
-    assert line.startswith("5 of 100 columns tell the clusters apart: c")
-    assert np.isfinite(posterior.log_predictive(frame.iloc[:3])).all()
 
 
 def test_lines_about_columns() -> None:

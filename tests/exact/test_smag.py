@@ -262,13 +262,6 @@ def test_posterior(params, company):
     assert distance < 3 * noise < 0.2
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("params", [FIXED, UNEVEN, RANDOM], ids=["fixed", "uneven", "random"])
-def test_posterior_of_seven_tokens(params):
-    distance, noise = collapsed_posterior_distance(params, "default", 7, 1_000_000)
-    assert distance < 3 * noise < 0.1
-
-
 def corpus(N: int, V: int, J: int, topics: int, seed: int = 3):
     """Words of documents that have a few topics each."""
     generator = np.random.default_rng(seed)
@@ -417,39 +410,6 @@ def test_the_share_goes_on_with_the_first_tokens():
         sampler.step()
         many += model.K >= 5
     assert many < 30
-
-
-@pytest.mark.slow
-def test_geweke():
-    """Geweke (2004): a step of the sampler, new weights, then new words given topics; all have their prior."""
-    generator, starts, V, kept = np.random.default_rng(8), [0, 3, 6], 3, []
-    fixed = {"gamma": 1.2, "alpha0": 0.9, "eta": 0.5}
-    model = HDP(np.zeros(6, dtype=int), starts, V, **fixed)
-    labels, _ = model.prior_labels(generator)
-    wanted = [
-        (K, (s**2).sum(), z[0] == z[1], z[0] == z[5])
-        for z, K in (model.prior_labels(generator) for _ in range(40_000))
-        for s in [np.bincount(z)]
-    ]
-    held = None
-    for step in range(40_000):
-        phi = generator.dirichlet(np.full(V, 0.5), labels.max() + 1)
-        words = np.array([generator.choice(V, p=phi[k]) for k in labels])
-        model, rng = HDP(words, starts, V, **fixed), Rng(step)
-        model.set_labels(labels)
-        if held is None:
-            model.start_parameters(rng)
-        else:
-            model.set_parameters(held)
-        PartiallyCollapsed(model, rng, share=0.2).step()
-        Refresh(model, rng).step()
-        labels, held = model.labels, model.parameters
-        kept.append((model.n_clusters, (model.sizes**2).sum(), labels[0] == labels[1], labels[0] == labels[5]))
-    batches = np.array(kept, dtype=float)[1000:].reshape(100, -1, 4).mean(axis=1)
-    error = batches.std(axis=0, ddof=1) / np.sqrt(len(batches))
-    prior = np.array(wanted, dtype=float)
-    error = np.hypot(error, prior.std(axis=0) / np.sqrt(len(prior)))
-    assert (np.abs(batches.mean(axis=0) - prior.mean(axis=0)) < 4.0 * error).all()
 
 
 def test_the_share_opens_and_closes_topics():

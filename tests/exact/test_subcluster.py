@@ -229,53 +229,6 @@ def test_streams_are_philox():
     assert pieces.stream_words(Stream(), key, number, purpose, 12) == theirs.random_raw(12).tolist()
 
 
-GEWEKE = {
-    "diag": lambda x: Gaussian(x, m0=0.0, kappa0=0.5, a0=3.0, b0=1.0, concentration=1.5),
-    "full": lambda x: Gaussian(x, covariance="full", m0=0.0, kappa0=0.5, a0=3.0, b0=1.0, concentration=1.5),
-}
-
-
-def draw_points(generator, covariance: str, labels, D: int = 2):
-    """Points given the partition: parameters of each cluster from their prior."""
-    x = np.empty((len(labels), D))
-    for k in range(labels.max() + 1):
-        inside = np.flatnonzero(labels == k)
-        if covariance == "diag":
-            variance = 1.0 / generator.gamma(3.0, 1.0, D)
-            root = np.diag(np.sqrt(variance))
-        else:
-            # nu0 = 2 a0 + D - 1, Psi0 = 2 b0
-            z = generator.normal(size=(7, D)) / np.sqrt(2.0)
-            root = np.linalg.cholesky(np.linalg.inv(z.T @ z))
-        mean = root @ generator.normal(size=D) / np.sqrt(0.5)
-        x[inside] = mean + generator.normal(size=(len(inside), D)) @ root.T
-    return x
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("covariance", GEWEKE)
-def test_geweke(covariance):
-    """Geweke (2004): a step of the sampler, then new data given the partition; the partition has its prior."""
-    generator, N, kept = np.random.default_rng(8), 6, []
-    labels = np.zeros(N, dtype=np.int32)
-    for step in range(20_000):
-        model = GEWEKE[covariance](draw_points(generator, covariance, labels))
-        model.set_labels(labels)
-        Subcluster(model, Rng(step), t=2, rounds=2).step()
-        labels = model.labels
-        kept.append((model.K, (model.sizes**2).sum(), labels[0] == labels[1]))
-    wanted = [
-        (K, (s**2).sum(), z[0] == z[1])
-        for z, K in (model.prior_labels(generator) for _ in range(40_000))
-        for s in [np.bincount(z)]
-    ]
-    batches = np.array(kept, dtype=float).reshape(100, -1, 3).mean(axis=1)
-    error = batches.std(axis=0, ddof=1) / np.sqrt(len(batches))
-    prior = np.array(wanted, dtype=float)
-    error = np.hypot(error, prior.std(axis=0) / np.sqrt(len(prior)))
-    assert (np.abs(batches.mean(axis=0) - prior.mean(axis=0)) < 4.0 * error).all()
-
-
 # ---- `slice` by enumeration with finitely many components, weights and parameters; and the weights that it draws.
 
 # items, components, values of a weight and their masses, candidates of a parameter

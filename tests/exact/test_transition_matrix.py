@@ -31,7 +31,6 @@ from splitmerge_cli.kinds.networks.irm import IRM
 from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
 from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
 from splitmerge_cli.kinds.tokens.emm import EMM
-from splitmerge_cli.samplers.birth_death import BirthDeath
 from splitmerge_cli.samplers.chaperones import Chaperones
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
@@ -331,17 +330,3 @@ def test_exact_on_more_items(model_class, size, name):
 
 
 LONG = ["emm", "emm-as_printed", "bernoulli", "bernoulli-uniform", "irm", "lines", "lines-nig", "gaussian-full"]
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(("case_name", "name"), [pair for pair in pairs() if pair[0] in LONG and pair[1] != "refresh"])
-def test_long_run_frequencies(case_name, name):
-    """Two million steps from the random stream, not the script: draws and scripts must agree."""
-    case = case_of(case_name)
-    rng = Rng(5)
-    sampler_class, given = SAMPLERS[name]
-    samplers = [sampler_class(case.model, rng, **given)]
-    if sampler_class.invariants(case.model, **given):
-        samplers += [BirthDeath(case.model, rng), Gibbs(case.model, rng)]
-    frequencies, noise = sampled_frequencies(case, samplers, rng, 2_000_000)
-    assert total_variation(frequencies, case.pi) < 3 * noise

@@ -5,6 +5,9 @@ import json
 import os
 import re
 import shutil
+import sys
+import traceback
+import warnings
 import zlib
 from collections.abc import Iterator
 from contextlib import suppress
@@ -12,13 +15,14 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import commands
 import pyarrow as pa
 import pyarrow.parquet as pq
 import yaml
 from broken_runs import break_off
+from typer.testing import CliRunner
 
 from splitmerge_cli import runs
+from splitmerge_cli.cli import app
 from splitmerge_cli.config import compose
 from splitmerge_cli.runs.store import manifest
 from splitmerge_cli.runs.store.files import CONFIG, STATUS, WORK
@@ -46,6 +50,23 @@ HALF = {
 }
 """Runs that are not."""
 LONG = 4000
+
+
+def call(*args: str) -> Any:
+    """``smcmc ARGS``: a result with exit_code, stdout, stderr; warnings are part of stderr, as a user sees them."""
+    with warnings.catch_warnings():
+        for kind in (DeprecationWarning, PendingDeprecationWarning, ImportWarning, ResourceWarning):
+            warnings.simplefilter("ignore", kind)
+        warnings.showwarning = lambda *format_result, **_: print("warning:", *format_result[:4], file=sys.stderr)
+        return CliRunner().invoke(app, list(args))
+
+
+def format_result(result: Any) -> str:
+    """A result for people."""
+    trace = ""
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        trace = "".join(traceback.format_exception(result.exception))
+    return f"status {result.exit_code}\nstdout: {result.stdout[-500:]}\nstderr: {result.stderr[-1500:]}\n{trace}"
 
 
 def make_runs() -> dict[str, list[str]]:
@@ -91,8 +112,8 @@ def damage_run(name: str, damages: list[tuple[Any, ...]], sealed: bool, command:
         "plot": ["plot", str(folder)],
         "report": ["report"],
     }[command]
-    result = commands.call(*args)
-    said = f"{command}\n{commands.format_result(result)}"
+    result = call(*args)
+    said = f"{command}\n{format_result(result)}"
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         return "traceback", said
     if Path("executed").exists():
@@ -128,7 +149,7 @@ def _diagnosis(name: str, folder: Path) -> str:
     """Diagnosis of the run as it was written."""
     shutil.rmtree("results")
     shutil.copytree(next(Path("made", name).glob("*/*")), folder)
-    return str(commands.call("diagnose", "results").stdout)
+    return str(call("diagnose", "results").stdout)
 
 
 def _contents(folder: Path) -> dict[str, bytes]:

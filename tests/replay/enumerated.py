@@ -37,11 +37,6 @@ class ScriptedStream:
     def index(self, n):
         return self.choose([1 / n] * n)
 
-    def categorical(self, weights):
-        options = [k for k, w in enumerate(weights) if w > 0]
-        total = sum(weights)
-        return options[self.choose([weights[k] / total for k in options])]
-
     def coin(self, p):
         return self.choose([p, 1 - p]) == 0
 

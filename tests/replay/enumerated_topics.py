@@ -11,7 +11,7 @@ import numpy as np
 from enumerated import ScriptedStream, partitions
 from plain import Cluster, theta_of
 from plain_topics import HDP, Topics
-from reference_smag import SMAG, Gibbs
+from reference_smag import SMAG
 from scipy.special import gammaln, roots_jacobi
 
 DOCS, WORDS = [0, 0, 0, 1, 1, 2], [0, 0, 1, 2, 0, 1]
@@ -70,27 +70,19 @@ class PointStream(ScriptedStream):
     """Continuous draws take one of the values given, each a pair (value, weight): a path's probability has the density
     there times the weight in it. `fits`: the global weights that may be drawn."""
 
-    def __init__(self, shares=((0.5, 1.0),), sticks=((0.5, 1.0),), fits=()) -> None:
+    def __init__(self, shares=((0.5, 1.0),), fits=()) -> None:
         super().__init__()
-        self.shares, self.sticks, self.fits, self.grows = shares, sticks, fits, None
+        self.shares, self.fits = shares, fits
 
     def beta(self, a, b):
         norm = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b))
         return self.shares[self.choose([w * norm * u ** (a - 1) * (1 - u) ** (b - 1) for u, w in self.shares])][0]
-
-    def log_stick(self, gamma):
-        b = self.sticks[self.choose([w * gamma * (1 - b) ** (gamma - 1) for b, w in self.sticks])][0]
-        return math.log(b), math.log1p(-b)
 
     def log_dirichlet(self, tables, gamma):
         shapes, fits = np.array([*tables, gamma]), [fit for fit in self.fits if len(fit[0]) == len(tables) + 1]
         norm = gammaln(shapes.sum()) - gammaln(shapes).sum()
         chosen = self.choose([w * math.exp(norm + float((shapes - 1) @ np.log(beta))) for beta, w in fits])
         return [math.log(x) for x in fits[chosen][0]]
-
-    def accept(self, log_r):
-        """`grows` is set: weigh a split by r and a merge by 1, which balances where min(1, r) does, and has no kink."""
-        return super().accept(log_r) if self.grows is None else self.coin(math.exp(log_r) if self.grows else 1.0)
 
 
 def copy_state(state):
@@ -100,18 +92,18 @@ def copy_state(state):
     return twin
 
 
-def walks(make_ref, state, stream, act=lambda ref: ref.step()):
+def walks(make_ref, state, stream):
     """Every end of a kernel from a state, with its probability, or density."""
     for _ in stream.paths():
         end = copy_state(state)
-        act(make_ref(end, stream))
+        make_ref(end, stream).step()
         yield end, stream.probability
 
 
-def flows(make_ref, state, stream, act=lambda ref: ref.step()):
+def flows(make_ref, state, stream):
     """{state without numbering: [a state, density of getting there]}."""
     flow: dict[tuple, list] = {}
-    for end, p in walks(make_ref, state, stream, act):
+    for end, p in walks(make_ref, state, stream):
         flow.setdefault(key(end), [end, 0.0])[1] += p
     return flow
 
@@ -123,7 +115,3 @@ KINDS = list(itertools.product(("pair", "coin"), ("before", "after")))
 
 def build(choice="pair", weights="before", ref=SMAG, **options):
     return lambda state, stream: ref(state, stream, choice=choice, weights=weights, **options)
-
-
-def gibbs(order="topics", ref=Gibbs, **options):
-    return lambda state, stream: ref(state, stream, order=order, **options)

@@ -7,8 +7,6 @@ clusters.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 
 
@@ -39,40 +37,6 @@ class Stream:
 
     def index(self, n: int) -> int:
         return int(self.random() * n)
-
-    def categorical(self, weights: list[float]) -> int:
-        threshold = self.random() * sum(weights)
-        cumulative = 0.0
-        for k, weight in enumerate(weights):
-            cumulative += weight
-            if weight > 0 and threshold < cumulative:
-                return k
-        return max(k for k, weight in enumerate(weights) if weight > 0)
-
-    def coin(self, p: float) -> bool:
-        return self.random() < p
-
-    def accept(self, log_r: float) -> bool:
-        return log_r >= -1e-12 or self.random() < math.exp(log_r)
-
-    def gamma(self, shape: float) -> float:
-        return float(self.generator.standard_gamma(shape))
-
-    def beta(self, a: float, b: float) -> float:
-        return float(self.generator.beta(a, b))
-
-
-class Conjugate:
-    """A model whose parameters are integrated out: none to draw, none in the state."""
-
-    conjugate = True
-
-    def draw_theta(self, stream: Stream) -> tuple[float, ...] | None:
-        """Parameters of a new cluster, from their prior H."""
-        return None
-
-    def log_H(self, theta: tuple[float, ...] | None) -> float:
-        return 0.0
 
 
 class State:

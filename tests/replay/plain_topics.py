@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from plain import Cluster, Clusters, Conjugate, State, Stream
+from plain import Cluster, Clusters, State
 from scipy import stats
 
 from splitmerge_cli.verify.enumerate import hdp_log_weight, state_of
@@ -25,24 +25,7 @@ def log_rising(log_a: float, n: int) -> float:
     return log_a + math.lgamma(a + n) - math.lgamma(a + 1) if n else 0.0
 
 
-class TopicStream(Stream):
-    """The two draws of global weights, in logs."""
-
-    def log_stick(self, gamma: float) -> tuple[float, float]:
-        """log b and log(1 - b) for b ~ Beta(1, gamma), from one double."""
-        log_rest = math.log1p(-max(self.random(), 2.0**-54)) / gamma
-        return math.log(-math.expm1(log_rest)), log_rest
-
-    def log_dirichlet(self, tables: list[int], gamma: float) -> list[float]:
-        """Logs of a draw of Dirichlet(tables, gamma)."""
-        logs = [math.log(self.gamma(m)) for m in tables]
-        logs.append(math.log(self.gamma(gamma + 1)) + math.log1p(-self.random()) / gamma)
-        top = max(logs)
-        log_total = top + math.log(sum(math.exp(x - top) for x in logs))
-        return [x - log_total for x in logs]
-
-
-class HDP(Conjugate):
+class HDP:
     """Rana et al. 2013, section 3.1: tokens of documents, topics ~ Dirichlet(eta) integrated out.
 
     Parameters

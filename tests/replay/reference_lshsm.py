@@ -152,7 +152,7 @@ class LSHSM(Reference):
         u = self.stream.index(self.model.N)
         options = self.tables.options(u, opposite, self.reading)
         if not options:
-            return self.void()
+            return None
         chosen = options[self.stream.index(len(options))] if self.reading == "table" else options[0]
         v = chosen[self.stream.index(len(chosen))]
         together = self.state.cluster_of(u) == self.state.cluster_of(v)
@@ -193,7 +193,7 @@ class LSHSM(Reference):
         in_A = {m: self.stream.coin(0.5) for m in clusters[c]}
         A, B = [m for m in clusters[c] if in_A[m]], [m for m in clusters[c] if not in_A[m]]
         if not (A and B):
-            return self.void()
+            return None
         proposal = split(clusters, c, A, B)
         return self.decide(proposal, self.log_ratio_split(clusters, proposal, A, B, opposite=False))
 

@@ -1,5 +1,4 @@
-"""The reference samplers of Rana et al. 2013: Gibbs sampling of topics (equations 8 to 10), hyper-parameters,
-split-merge (Algorithm 1).
+"""The reference split-merge of Rana et al. 2013 (Algorithm 1), exact and as printed.
 
 As in reference.py a ratio is state ratio times proposal ratio, from the proposal probabilities and densities themselves
 (docs/derivations-topics.md).
@@ -9,129 +8,23 @@ from __future__ import annotations
 
 import math
 
-from plain import Cluster, merge, split, swap_delete, theta_of
-from plain_topics import Topics, TopicStream, log_add
-from reference import LOG_2, RGSM, Dyadic, Reference, drop_items, normalise, sorted_side
+from plain import Cluster, merge, split
+from plain_topics import Topics, log_add
+from reference import LOG_2, Reference, drop_items, normalise, sorted_side
 
 
 class TopicReference(Reference):
     """A state whose weights are part of a proposal."""
 
     state: Topics
-    stream: TopicStream
 
     def log_alpha0(self, topic: Cluster) -> float:
         """log(alpha0 beta_k)."""
         return math.log(self.model.alpha0) + topic.theta
 
 
-class Gibbs(TopicReference):
-    """Equation 8: `scan` full visits every token in turn, site one random token.
-
-    `order` of the options of a draw: topics, the buckets of a sparse scan, lanes (by the number modulo 8), or that of
-    the compiled scan, which is lanes or buckets by the state that the scan begins in. A topic that lost its last token
-    gives its weight back at once and keeps its number until the end of the step, unless a new topic takes it.
-    """
-
-    def __init__(self, state, stream, mode="exact", scan="full", order="topics") -> None:
-        super().__init__(state, stream, mode)
-        self.scan, self.order = scan, order
-        self.present = order
-
-    def lanes_pay(self, n: int) -> bool:
-        """Words are held by many of the topics, and the table of all counts is small for so many tokens."""
-        model, topics = self.model, self.state.clusters
-        held = sum(
-            len({self.state.cluster_of(i) for i in range(model.N) if model.words[i] == w}) * model.words.count(w)
-            for w in set(model.words)
-        )
-        return len(topics) * model.N <= 6 * held and model.V * len(topics) <= 6 * n
-
-    def step(self) -> None:
-        self.present = self.order
-        if self.order == "compiled":
-            self.present = "lanes" if self.lanes_pay(self.model.N if self.scan == "full" else 1) else "buckets"
-        for i in range(self.model.N) if self.scan == "full" else [self.stream.index(self.model.N)]:
-            self.visit(i)
-        self.close_gone()
-
-    def update(self, i: int) -> None:
-        """A step of this token alone."""
-        self.visit(i)
-        self.close_gone()
-
-    def close_gone(self) -> None:
-        for k in reversed(range(len(self.state.clusters))):
-            if not self.state.clusters[k]:
-                self.state.clusters = swap_delete(self.state.clusters, k)
-
-    def visit(self, i: int) -> None:
-        k = self.state.cluster_of(i)
-        topics = [Cluster(drop_items(topic, i), topic.theta) for topic in self.state.clusters]
-        options = self.buckets(i, topics) if self.present == "buckets" else self.options(i, topics)
-        if self.present == "lanes":
-            options = [*sorted(options[:-1], key=lambda option: (option[0] % 8, option[0])), options[-1]]
-        chosen = options[self.stream.categorical([weight for _, weight in options])][0]
-        if chosen == k:
-            return
-        if chosen == len(topics):
-            gone = [c for c, topic in enumerate(topics) if topic.theta == -math.inf]
-            topics.append(self.new_topic())
-            if gone:
-                chosen = gone[0]
-                topics[chosen] = topics.pop()
-        topics[chosen] = Cluster(sorted([*topics[chosen], i]), topics[chosen].theta)
-        if not topics[k]:
-            self.give_back(topics[k])
-            topics[k] = Cluster([], -math.inf)
-        self.state.clusters = topics
-
-    def options(self, i: int, topics: list[Cluster]) -> list[tuple[int, float]]:
-        """Every topic, one that only token i held at its own weight, then a new one."""
-        j, model = self.model.docs[i], self.model
-        weights = [
-            (math.exp(self.log_alpha0(topic)) + model.n_doc(j, topic)) * math.exp(model.log_predictive(i, topic))
-            for topic in topics
-        ]
-        return [*enumerate(weights), (len(topics), self.new_weight())]
-
-    def buckets(self, i: int, topics: list[Cluster]) -> list[tuple[int, float]]:
-        """Return the weights in three parts: topics that hold the word, topics in the document, all topics; new."""
-        j, w, model = self.model.docs[i], self.model.words[i], self.model
-        by_word, by_document, by_weight = [], [], []
-        for k, topic in enumerate(topics):
-            a, n_doc, n_word = math.exp(self.log_alpha0(topic)), model.n_doc(j, topic), model.n_word(w, topic)
-            norm = model.V * model.eta + len(topic)
-            by_word += [(k, (a + n_doc) * n_word / norm)] if n_word else []
-            by_document += [(k, n_doc * model.eta / norm)] if n_doc else []
-            by_weight += [(k, a * model.eta / norm)]
-        return [*by_word, *by_document, *by_weight, (len(topics), self.new_weight())]
-
-    def new_weight(self) -> float:
-        return self.model.alpha0 * math.exp(self.state.log_unseen) / self.model.V
-
-    def new_topic(self) -> Cluster:
-        """Takes the share b ~ Beta(1, gamma) of what no topic holds."""
-        log_b, log_rest = self.stream.log_stick(self.model.gamma)
-        topic = Cluster([], self.state.log_unseen + log_b)
-        self.state.log_unseen += log_rest
-        return topic
-
-    def give_back(self, topic: Cluster) -> None:
-        self.state.log_unseen = log_add(self.state.log_unseen, topic.theta)
-
-
 class Refresh(TopicReference):
-    """Equations 9 and 10, with the hyper-parameters that are random between them: gamma with the weights integrated
-    out."""
-
-    def step(self) -> None:
-        tables = self.tables(self.state.clusters)
-        if self.model.alpha0_prior:
-            self.draw_alpha0(sum(tables))
-        if self.model.gamma_prior:
-            self.draw_gamma(sum(tables))
-        self.state.clusters, self.state.log_unseen = self.draw_weights(self.state.clusters, tables)
+    """Equations 9 and 10."""
 
     def tables(self, topics: list[Cluster]) -> list[int]:
         """Equation 9, summed over documents: token by token, each opens a table or not."""
@@ -149,26 +42,6 @@ class Refresh(TopicReference):
         """Equation 10: the topics with new weights, and what is left."""
         *weights, log_unseen = self.stream.log_dirichlet(tables, self.model.gamma)
         return [Cluster(topic, weight) for topic, weight in zip(topics, weights, strict=True)], log_unseen
-
-    def draw_alpha0(self, tables: int) -> None:
-        """Teh, Jordan, Beal and Blei (2006), appendix A: w_j and s_j for every document that holds a token."""
-        model, stream = self.model, self.stream
-        shape, rate = model.alpha0_prior
-        shape += tables
-        for n in model.length:
-            if n:
-                rate -= math.log(stream.beta(model.alpha0 + 1, n))
-                shape -= stream.coin(n / (n + model.alpha0))
-        model.alpha0 = stream.gamma(shape) / rate
-
-    def draw_gamma(self, tables: int) -> None:
-        """Escobar and West (1995), with the tables for items and the topics for clusters."""
-        model, stream, K = self.model, self.stream, self.state.K
-        shape, rate = model.gamma_prior
-        rate -= math.log(stream.beta(model.gamma + 1, tables))
-        odds = (shape + K - 1) / (tables * rate)
-        shape += K if stream.coin(odds / (1 + odds)) else K - 1
-        model.gamma = stream.gamma(shape) / rate
 
 
 class SMAG(Refresh):
@@ -190,7 +63,7 @@ class SMAG(Refresh):
 
     def by_pair(self) -> None:
         if self.model.N < 2:
-            return self.void()
+            return None
         i, j = self.two_of(range(self.model.N))
         c, d = self.state.cluster_of(i), self.state.cluster_of(j)
         return self.split(c, i, j) if c == d else self.merge(c, d, i, j)
@@ -199,9 +72,9 @@ class SMAG(Refresh):
         topics = self.state.clusters
         if self.stream.index(2) == 0:
             c = self.stream.index(len(topics))
-            return self.split(c, *self.two_of(topics[c])) if len(topics[c]) > 1 else self.void()
+            return self.split(c, *self.two_of(topics[c])) if len(topics[c]) > 1 else None
         if len(topics) == 1:
-            return self.void()
+            return None
         c, d = self.two_of(range(len(topics)))
         return self.merge(c, d, self.one_of(topics[c]), self.one_of(topics[d]))
 
@@ -218,10 +91,10 @@ class SMAG(Refresh):
         topics, topic = self.state.clusters, self.state.clusters[c]
         A, B = self.halves(topic, i, j)
         if self.weights == "before" and not self.divide(topic, A, B, self.p, self.p):
-            return self.void()
+            return None
         log_q = self.allocate(A, B, self.shuffle(drop_items(topic, i, j)))
         if self.weights == "after" and not self.divide(topic, A, B, *self.expected_tables(A, B)):
-            return self.void()
+            return None
         proposal = split(topics, c, sorted_side(A), sorted_side(B))
         return self.decide(proposal, self.log_ratio_split(topics, topic, proposal, A, B, log_q))
 
@@ -314,9 +187,9 @@ class SMAG(Refresh):
         topics = self.state.clusters
         if self.stream.index(2) == 0:
             c = self.stream.index(len(topics))
-            return self.split_printed(c) if len(topics[c]) > 1 else self.void()
+            return self.split_printed(c) if len(topics[c]) > 1 else None
         if len(topics) == 1:
-            return self.void()
+            return None
         return self.merge_printed(*self.two_of(range(len(topics))))
 
     def split_printed(self, c: int) -> None:
@@ -351,49 +224,5 @@ class SMAG(Refresh):
         return self.model.log_configuration(topics, log_unseen) + sum(self.model.log_g(topic) for topic in topics)
 
     def decide_both(self, proposal: list[Cluster], log_unseen: float, log_r: float) -> None:
-        before = self.accepted
-        self.decide(proposal, log_r)
-        if self.accepted > before:
+        if self.decide(proposal, log_r):
             self.state.log_unseen = log_unseen
-
-
-class Divided(TopicReference):
-    """Mixin for a split-merge of topics: a split ends with u ~ Beta(p, p), which divides beta_k.
-
-    Its target ratio counts the density of u, as a merge counts that of the u that would undo it.
-    """
-
-    p = 1.0
-
-    def log_target_ratio(self, small, big) -> float:
-        a, b = (k for k, topic in enumerate(big) if topic not in small)
-        (c,) = (k for k, topic in enumerate(small) if topic not in big)
-        if theta_of(big[a]) is None:
-            u = self.stream.beta(self.p, self.p)
-            if not 0 < u < 1:
-                return -math.inf
-            big[a] = Cluster(big[a], small[c].theta + math.log(u))
-            big[b] = Cluster(big[b], small[c].theta + math.log1p(-u))
-        small[c] = Cluster(small[c], log_add(big[a].theta, big[b].theta))
-        log_r = self.model.log_joint(big, self.state.log_unseen) - self.model.log_joint(small, self.state.log_unseen)
-        log_norm = math.lgamma(2 * self.p) - 2 * math.lgamma(self.p)
-        log_q = log_norm + (self.p - 1) * (big[a].theta + big[b].theta - 2 * small[c].theta)
-        return log_r + small[c].theta - log_q
-
-    def log_size_and_predictive(self, i, sides) -> list[float]:
-        """Restricted Gibbs: (alpha0 beta_k / 2 + n_jc) p(w), beta_k that of the affected topics."""
-        log_half = -math.inf
-        for topic in self.state.clusters:
-            if {i, *sides[0], *sides[1]} & set(topic):
-                log_half = log_add(log_half, self.log_alpha0(topic) - LOG_2)
-        counts = [self.model.n_doc(self.model.docs[i], side) for side in sides]
-        log_priors = [log_add(log_half, math.log(n)) if n else log_half for n in counts]
-        return [log_prior + self.model.log_predictive(i, s) for log_prior, s in zip(log_priors, sides, strict=True)]
-
-
-class TopicRGSM(Divided, RGSM):
-    """Restricted Gibbs split-merge on topics."""
-
-
-class TopicSAMS(Divided, Dyadic):
-    """Pair split of van Rossum et al. 2018 on topics, allocated with half of beta_k each."""

@@ -5,8 +5,12 @@ from typing import Any
 
 import keep_figures
 import pytest
-from cli.conftest import _coarse_pictures, _elsewhere, _whole_lines  # noqa: F401
 from typer.testing import CliRunner
+
+
+@pytest.fixture(autouse=True)
+def _commands(commands: None) -> None:
+    """The fixture of `command_line`, in every test of this folder."""
 
 
 @pytest.fixture

@@ -116,15 +116,6 @@ def test_the_figures_of_the_repository_are_drawn_from_their_numbers(place: Path,
         assert drawn is not None and 5_000 < drawn.stat().st_size < 400_000, name
 
 
-def test_only_the_last_edition_of_a_figure_has_its_picture(original: Path, tmp_path: Path) -> None:
-    results = original.parent / "results"
-    for edition in (1, 2):
-        place, names, missing = kept.keep_edition(EXACT, "quick", results, tmp_path, None, edition)
-        assert (names, missing) == (EXACT, []) and len(list(place.glob("*.png"))) == 2
-    assert not list(tmp_path.glob("*.png")) and len(list(tmp_path.glob("*-claims.csv"))) == 2
-    assert not list(kept.find_damage(tmp_path, kept.read_index(tmp_path), whole=True))
-
-
 def flip(file: Path) -> None:
     content = bytearray(file.read_bytes())
     content[len(content) // 2] ^= 1

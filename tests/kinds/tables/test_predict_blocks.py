@@ -14,7 +14,7 @@ from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.runs.draws import states_of
 
-pytestmark = pytest.mark.filterwarnings("ignore::splitmerge_cli.NotConverged")
+pytestmark = [pytest.mark.usefixtures("commands"), pytest.mark.filterwarnings("ignore::splitmerge_cli.NotConverged")]
 
 FEW: dict[str, Any] = {"iterations": 60, "chains": 2, "progress": "none", "options": {"trace.partitions": 2}}
 

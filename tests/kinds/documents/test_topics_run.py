@@ -6,16 +6,17 @@ from pathlib import Path
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from command_line import run_path
 
-from cli.calls import run_path
 from splitmerge_cli.config import compose
 from splitmerge_cli.diagnostics.agreement import nmi
 from splitmerge_cli.kinds.documents import recorder as topics
 from splitmerge_cli.kinds.documents.heldout import METHODS
-from splitmerge_cli.kinds.documents.plots import FEW_WORDS
 from splitmerge_cli.runs import finish, prepare
 from splitmerge_cli.runs.answers import interval_of_trace
 from splitmerge_cli.runs.store.read import Run
+
+pytestmark = pytest.mark.usefixtures("commands")
 
 DATA = ["data=synthetic_documents", "N=20", "data.length=25", "data.words=40", "data.topics=4", "data.heldout=0.2"]
 SMALL = [*DATA, "sampler=gibbs", "chains=2", "iterations=60", "perplexity.every=20", "progress=none"]
@@ -189,19 +190,6 @@ def test_runs_are_compared(smcmc) -> None:
     # the tokens of one pair alone are the same
     assert sum("–" in row for row in rows) == 2
     assert "topic_similarity/truth" in result.stdout
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("words", [4, pytest.param(FEW_WORDS + 1, marks=pytest.mark.slow)])
-def test_words_are_no_mathematics(smcmc, words: int) -> None:
-    odd = [r"$\alpha_$", "$x$", r"\$", "a_b"]
-    names = odd + [f"w{w}" for w in range(words - len(odd))]
-    Path("d.csv").write_text("doc,word\n" + "".join(f"d{w % 3},{name}\n" for w, name in enumerate(names)))
-    result = smcmc("run", "data=corpus", "data.path=d.csv", "sampler=gibbs", "iterations=5", "chains=1")
-    assert result.exit_code == 0, result.output
-    result = smcmc("plot", result.stdout.splitlines()[-1])
-    assert result.exit_code == 0, result.output
-    assert "topics.png" in result.stdout
 
 
 OWN = ["data=corpus", "data.path=texts", "sampler=gibbs", "chains=1", "iterations=20", "progress=none"]

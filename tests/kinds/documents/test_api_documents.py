@@ -7,20 +7,20 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse
+from command_line import run_path
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
 import splitmerge_cli as sm
-from cli.calls import run_path
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.kinds.documents import recorder as topics
 from splitmerge_cli.kinds.documents.stored import documents_of
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.store.read import Run
 
-pytestmark = pytest.mark.filterwarnings("ignore::splitmerge_cli.NotConverged")
+pytestmark = [pytest.mark.usefixtures("commands"), pytest.mark.filterwarnings("ignore::splitmerge_cli.NotConverged")]
 
 TEXTS = ["cats chase mice", "mice fear cats", "stocks fell today", "today stocks rose"] * 6
 FEW: dict[str, Any] = {"iterations": 300, "chains": 2, "random_state": 1}

@@ -9,6 +9,8 @@ from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.fits.objects import as_vectors, log_totals
 from splitmerge_cli.kinds.tables.models.gamma_poisson import GammaPoisson
 
+pytestmark = pytest.mark.usefixtures("commands")
+
 
 def scattered_rows(seed, N=120, D=30, K=3):
     """Rows of K types, Dirichlet-multinomial with concentrations from 20 to 50, totals from 400 to 3,000; the types."""

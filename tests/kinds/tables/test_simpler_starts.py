@@ -18,6 +18,8 @@ from splitmerge_cli.runs.initial import build_model
 from splitmerge_cli.runs.starts import BEST, SIMPLER, start_of
 from splitmerge_cli.runs.store.read import Run
 
+pytestmark = pytest.mark.usefixtures("commands")
+
 D = 9
 OPEN = ["model=gaussian", "model.covariance=full", "model.b0=hierarchical", "model.kappa0=hierarchical"]
 WORDS = ["data=csv", "data.path=wide.csv", *OPEN]

@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import splitmerge_cli as sm
 from splitmerge_cli.analysis.alternatives import LeaveOneOut
 from splitmerge_cli.api import selection
 from splitmerge_cli.config import specify
@@ -16,6 +15,8 @@ from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.fits import short_fits
 from splitmerge_cli.fits.candidates import Fits, compare_readings
 from splitmerge_cli.fits.objects import CATEGORIES, ORDERED, REALS, columns_of
+
+pytestmark = pytest.mark.usefixtures("commands")
 
 TYPES = {ORDERED: "ordinal", CATEGORIES: "categorical", REALS: "real"}
 
@@ -74,16 +75,3 @@ def test_the_reading_that_predicts_best_is_taken(table: pd.DataFrame, best: list
     taken = compare_readings("ratings", {}, fewer, Fits(short_fits.sample_by(), 0, lines.append))
     assert taken["ratings"] == [ORDERED]
     assert "ratings as real numbers: left out, because 30 repeated rows would be read once" in lines
-
-
-def test_answers_of_classes_are_read_in_their_order(tmp_path: Any) -> None:
-    """From a file to a picture: people of two classes, six questions."""
-    rng = np.random.default_rng(1)
-    z = np.arange(120) % 2
-    x = np.clip(np.rint(rng.normal(2.5 + 2.0 * z[:, None], 1.0, (120, 6))), 1, 6).astype(int)
-    frame = pd.DataFrame(x, columns=[f"q{j + 1}" for j in range(6)])
-    posterior = sm.sample(frame, iterations=150, chains=2, progress="none", store=tmp_path)
-    assert [column.type for column in posterior.dataset.types] == ["ordinal"] * 6
-    summary = posterior.cluster_summary()
-    assert len(summary) == 2 and summary["telling"].str.contains("medians").all()
-    assert len(np.unique(np.asarray(posterior.labels) * 2 + z)) <= 4

@@ -7,22 +7,20 @@ import networkx
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 
 import splitmerge_cli as sm
-from splitmerge_cli.analysis.alternatives import LeaveOneOut
 from splitmerge_cli.api import selection
 from splitmerge_cli.api.sampling import specify_sample
 from splitmerge_cli.config import ConfigError, component, specify
-from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.tables.mixed import RejectedColumns
-from splitmerge_cli.fits import candidates, short_fits
+from splitmerge_cli.fits import candidates
 from splitmerge_cli.kinds.tables import choice
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs import prepare
 from splitmerge_cli.runs.store.read import Run
+
+pytestmark = pytest.mark.usefixtures("commands")
 
 FEW: dict[str, Any] = {"iterations": 20, "chains": 2, "progress": "none", "options": {"trace.partitions": 2}}
 
@@ -89,63 +87,7 @@ def test_the_model_that_reads_the_data(table: Any, model: str) -> None:
     assert selection.model_for_object(table)[0] == model
 
 
-def _cells(kind: str, N: int, rng: np.random.Generator) -> list[Any]:
-    """A column of N cells."""
-    made: dict[str, Any] = {
-        "bits": lambda: rng.integers(2, size=N),
-        "booleans": lambda: rng.choice(["true", "false"], N),
-        "two words": lambda: rng.choice(["female", "male"], N),
-        "two numbers": lambda: rng.choice([3, 7], N),
-        "words": lambda: rng.choice(["a", "b", "c c"], N),
-        "counts": lambda: rng.poisson(3.0, N),
-        "reals": lambda: rng.normal(size=N).round(6),
-        "tiny": lambda: rng.normal(size=N) * 1e-12,
-        "huge": lambda: rng.normal(size=N) * 1e12,
-        "constant": lambda: np.full(N, 4.5),
-        "one word": lambda: np.full(N, "US"),
-        "empty": lambda: np.full(N, None, dtype=object),
-        "names": lambda: [f"item {i}" for i in range(N)],
-        "id": lambda: np.arange(1, N + 1),
-        "dates": lambda: [f"2024-01-{1 + i % 28:02d}" for i in range(N)],
-        "units": lambda: [f"{i} kg" for i in range(N)],
-    }
-    return list(made[kind]())
-
-
 KINDS = "bits,booleans,two words,two numbers,words,counts,reals,tiny,huge,constant,one word,empty,names,id,dates,units"
-
-
-class _Unmade:
-    """In place of a short run."""
-
-    complete = True
-
-    def __init__(self, data: Dataset) -> None:
-        self.N = data.N
-
-    def leave_one_out(self, states: int) -> LeaveOneOut:
-        return LeaveOneOut(np.zeros(self.N), np.zeros(self.N))
-
-
-@settings(max_examples=25, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(
-    kinds=st.lists(st.sampled_from(KINDS.split(",")), min_size=1, max_size=4),
-    N=st.sampled_from([2, 3, 12, 40]),
-    gaps=st.booleans(),
-    seed=st.integers(0, 1000),
-)
-def test_what_auto_chooses_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kinds: list[str], N: int, gaps: bool, seed: int
-) -> None:
-    """For a file and for a data frame; where columns are rejected, the options that the message advises run."""
-    monkeypatch.setattr(short_fits, "sample_by", lambda *given: lambda model, iterations: _Unmade)
-    rng = np.random.default_rng(seed)
-    frame = pd.DataFrame({f"{kind} {j}": _cells(kind, N, rng) for j, kind in enumerate(kinds)})
-    if gaps:
-        frame = frame.astype(object).mask(rng.random(frame.shape) < 0.1)
-    frame.to_csv(tmp_path / "t.csv", index=False)
-    for data in (tmp_path / "t.csv", frame):
-        _check_choice(data, {})
 
 
 def _check_choice(data: Any, options: dict[str, Any]) -> None:

@@ -15,6 +15,8 @@ from splitmerge_cli.runs import prepare
 from splitmerge_cli.runs.recorders import recorded_bytes
 from splitmerge_cli.runs.store.read import Run
 
+pytestmark = pytest.mark.usefixtures("commands")
+
 GENERATOR = np.random.default_rng(1)
 WHOLE = np.concatenate([GENERATOR.normal(-3, 1, (25, 2)), GENERATOR.normal(3, 1, (25, 2))])
 HOLES = np.where(GENERATOR.random(WHOLE.shape) < 0.15, np.nan, WHOLE)

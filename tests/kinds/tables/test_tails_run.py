@@ -14,7 +14,7 @@ from splitmerge_cli.config import ConfigError, specify
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.runs.store.read import Run
 
-pytestmark = pytest.mark.usefixtures("all_replications")
+pytestmark = pytest.mark.usefixtures("commands", "all_replications")
 
 GENERATOR = np.random.default_rng(1)
 POINTS = (GENERATOR.normal(size=(150, 2)) / np.sqrt(GENERATOR.chisquare(2, (150, 1)) / 2)).round(3)

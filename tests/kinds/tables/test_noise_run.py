@@ -18,6 +18,8 @@ from splitmerge_cli.runs.grouping import count_listed, find_apart, join_apart, r
 from splitmerge_cli.runs.recorders import Late
 from splitmerge_cli.runs.store.read import Run
 
+pytestmark = pytest.mark.usefixtures("commands")
+
 MODEL = {"name": "gaussian", "covariance": "full", "b0": "hierarchical", "kappa0": "hierarchical"}
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from command_line import read_rejection, run_path
 
 import smcmc as sm
-from cli.calls import read_rejection, run_path
 from splitmerge_cli.api.selection import _choose_model
 from splitmerge_cli.cli.running import _without_own
 from splitmerge_cli.config import ConfigError, specify
@@ -15,6 +15,8 @@ from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.fits.candidates import SCALES, scales_for
 from splitmerge_cli.kinds.tables import Mixed
 from splitmerge_cli.kinds.tables.answers import ColumnAnswers
+
+pytestmark = pytest.mark.usefixtures("commands")
 
 SLOPES = (2.0, -1.0)
 
