@@ -43,13 +43,13 @@ CLUSTER, JUDGE, COMPARE, LISTS, PAPERS, DEVELOPERS = (
 
 COMMANDS = {
     "run": Command(CLUSTER, "running", "Cluster a file, or run one sampler on one data set: smcmc run FILE"),
-    "columns": Command(CLUSTER, "columns", "Show how a file is read, column by column: smcmc columns FILE"),
+    "columns": Command(CLUSTER, "running", "Show how a file is read, column by column: smcmc columns FILE"),
     "summary": Command(
         CLUSTER, "results", "Show the clusters of runs: sizes, certainty, and what each differs most in."
     ),
     "plot": Command(CLUSTER, "figures", "Draw the pictures of runs, or figures of the papers, from stored results."),
     "report": Command(CLUSTER, "figures", "Write one page of HTML about runs; without runs, about the papers."),
-    "shards": Command(CLUSTER, "shards", "Cluster a table that is too large for one machine."),
+    "shards": Command(CLUSTER, "running", "Cluster a table that is too large for one machine."),
     "diagnose": Command(
         JUDGE, "results", "Show whether chains have converged, with R-hat and ESS, and what to do next."
     ),
@@ -59,7 +59,7 @@ COMMANDS = {
         COMPARE, "comparing", "Compare finished runs: clusters, convergence, cost, and their distances."
     ),
     "race": Command(COMPARE, "racing", "Compare samplers on one posterior: which reaches it first."),
-    "list": Command(LISTS, "lists", "List samplers, models, priors, data sets, schedules or figures."),
+    "list": Command(LISTS, "components", "List samplers, models, priors, data sets, schedules or figures."),
     "data": Command(LISTS, "components", "Data sets: list, info NAME, fetch NAME."),
     "model": Command(LISTS, "components", "Models: list, info NAME."),
     "sampler": Command(LISTS, "components", "Samplers: list, info NAME."),
@@ -67,7 +67,7 @@ COMMANDS = {
     "verify": Command(DEVELOPERS, "verifying", "Compare samplers with the enumerated posterior of small data."),
     "posteriors": Command(DEVELOPERS, "verifying", "Posteriors over partitions, to test any program against."),
     "bench": Command(DEVELOPERS, "verifying", "Measure kernels and whole iterations against a plain C baseline."),
-    "sys-info": Command(DEVELOPERS, "lists", "Show versions, commit and machine, for a report of a problem."),
+    "sys-info": Command(DEVELOPERS, "components", "Show versions, commit and machine, for a report of a problem."),
 }
 
 

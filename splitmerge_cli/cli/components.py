@@ -1,7 +1,9 @@
-"""``smcmc data``, ``model`` and ``sampler``: each of them, and what goes together."""
+"""What there is: ``smcmc list`` and ``sys-info``; ``data``, ``model`` and ``sampler``, and what goes together."""
 
 import inspect
-from collections.abc import Mapping
+import json
+import sys
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 import typer
@@ -11,6 +13,7 @@ from rich.text import Text
 from splitmerge_cli import terminal
 from splitmerge_cli.cli.base import ConfigDir, app, complain, console, explain_errors, print_entries
 from splitmerge_cli.config import (
+    ConfigError,
     DataSource,
     choice,
     component,
@@ -23,9 +26,72 @@ from splitmerge_cli.config import (
     usable_choices,
 )
 from splitmerge_cli.config.components import file_comments, option_rows, title
-from splitmerge_cli.data import downloads, objects
-from splitmerge_cli.data.dataset import kinds
-from splitmerge_cli.kinds.tables.rows import example, support
+
+_LISTED = {"samplers": "sampler", "models": "model", "data": "data", "schedules": "schedule"}
+_ALL = ("samplers", "models", "priors", "data", "schedules", "figures")
+
+
+@app.command("list")
+@explain_errors
+def list_(
+    what: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[samplers|models|priors|data|schedules|figures]", help="The list to show. Default: all."
+        ),
+    ] = None,
+    config_dir: ConfigDir = None,
+) -> None:
+    """List samplers, models, priors, data sets, schedules or figures.
+
+    Without a name, all of them.
+    """
+    if what is None:
+        for name in _ALL:
+            typer.echo(f"{name}\n{'-' * len(name)}")
+            print_entries(_entries(name, config_dir))
+            typer.echo()
+        return
+    if f"{what}s" in _ALL:
+        what = f"{what}s"
+    if what not in _ALL:
+        raise ConfigError(f"list {what}: expected {', '.join(_ALL[:-1])} or {_ALL[-1]}")
+    if config_dir is not None and what != "figures":
+        raise ConfigError(f"--config-dir {config_dir}: expected list figures; the other lists show only the package")
+    print_entries(_entries(what, config_dir))
+
+
+def _entries(kind: str, config_dir: str | None = None) -> Sequence[tuple[str, ...]]:
+    """Read the entries of a list, each with its meaning; figures also have their paper."""
+    if kind == "figures":
+        from splitmerge_cli.papers import discovery
+        from splitmerge_cli.papers.experiments import list_figures
+
+        names = discovery.paper_names(config_dir)
+        listed = [(name, names[name], title) for name, title in list_figures(config_dir)]
+        return [*listed, *((name, "", why) for name, why in discovery.unusable().items())]
+    if kind == "priors":
+        from splitmerge_cli.priors import priors, unusable
+
+        entries: list[tuple[str, ...]] = []
+        for name, cls in sorted(priors().items()):
+            options = ",".join(f"{option.name}={option.default}" for option in cls.OPTIONS)
+            doc = inspect.getdoc(sys.modules[cls.__module__]) or ""
+            entries.append((f"{name}({options})" if options else name, doc.splitlines()[0].rstrip(".:")))
+        return [*entries, *unusable().items()]
+
+    return describe(_LISTED[kind])
+
+
+@app.command("sys-info")
+@explain_errors
+def sys_info() -> None:
+    """Show versions, commit and machine, for a report of a problem."""
+    from splitmerge_cli.runs.store import provenance
+
+    info = {"versions": provenance.versions(), "commit": provenance.commit(), "machine": provenance.machine()}
+    typer.echo(json.dumps(info, indent=2))
+
 
 model_app = typer.Typer(help="Models: list, info NAME.", no_args_is_help=True)
 sampler_app = typer.Typer(help="Samplers: list, info NAME.", no_args_is_help=True)
@@ -53,6 +119,8 @@ def sampler_list() -> None:
 @explain_errors
 def model_info(name: Named) -> None:
     """Describe a model: its options with defaults, and the samplers that support it."""
+    from splitmerge_cli.kinds.tables.rows import example, support
+
     _show_options("model", name)
     model = example(name)
     support_by_sampler = {sampler: support(sampler, model) for sampler in usable_choices("sampler")}
@@ -63,6 +131,8 @@ def model_info(name: Named) -> None:
 @explain_errors
 def sampler_info(name: Named) -> None:
     """Describe a sampler: its moves, its options with defaults, and the models that it supports."""
+    from splitmerge_cli.kinds.tables.rows import example, support
+
     _show_options("sampler", name)
     cls = component("sampler", name).target
     support_by_model = {model: support(name, example(model)) for model in usable_choices("model")}
@@ -108,6 +178,9 @@ def data_list(config_dir: ConfigDir = None) -> None:
 
 def _data_facts(name: str, config_dir: str | None) -> tuple[str, str, str]:
     """Kind, number of items and place of a data set."""
+    from splitmerge_cli.data import downloads
+    from splitmerge_cli.data.dataset import kinds
+
     if name in downloads.SETS:
         published = downloads.SETS[name]
         return published.kind, published.N, downloads.describe_place(name)
@@ -129,6 +202,8 @@ def _data_facts(name: str, config_dir: str | None) -> tuple[str, str, str]:
 @explain_errors
 def data_info(name: Named, config_dir: ConfigDir = None) -> None:
     """Describe a data set: its source if it was published, and its options with defaults."""
+    from splitmerge_cli.data import downloads
+
     beside = places(config_dir)
     import_beside(beside)
     options = choice("data", name, beside) | shared_options("data")
@@ -152,6 +227,8 @@ def data_info(name: Named, config_dir: ConfigDir = None) -> None:
 @explain_errors
 def data_fetch(name: Named) -> None:
     """Download a published data set to the folder SMCMC_DATA (default: your cache)."""
+    from splitmerge_cli.data import downloads, objects
+
     options = choice("data", name)
     if name in downloads.SETS:
         with objects.show_progress() as report:
