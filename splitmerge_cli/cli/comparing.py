@@ -9,11 +9,10 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from splitmerge_cli import terminal
+from splitmerge_cli import config, terminal
 from splitmerge_cli.analysis import comparison
 from splitmerge_cli.analysis.certificate import Certificate, find_certificates, open_certificate
 from splitmerge_cli.cli.base import ConfigDir, app, console, explain_errors, print_line
-from splitmerge_cli.config import ConfigError
 from splitmerge_cli.runs import open_run
 from splitmerge_cli.runs.store.read import Run, find_runs
 
@@ -100,11 +99,11 @@ def runs_in(path: Path) -> list[Run]:
     """Find the run of a folder, the runs below it, or the runs of its sweep or race, one at least."""
     runs = find_runs(path)
     if not runs and certificates_in(path):
-        raise ConfigError(
+        raise config.ConfigError(
             f"{path}: this is a certificate, not a run; expected runs (smcmc diagnose {path} shows the certificate)"
         )
     if not runs:
-        raise ConfigError(
+        raise config.ConfigError(
             f"{path}: no run here; expected a folder that smcmc run, sweep, race or certify printed, or a folder "
             "above it"
         )

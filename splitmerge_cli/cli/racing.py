@@ -9,7 +9,6 @@ from rich.table import Table
 from splitmerge_cli.analysis import coupled_pairs, predictive
 from splitmerge_cli.analysis.race import jobs_of, race_of
 from splitmerge_cli.api import certifying
-from splitmerge_cli.api.certifying import make_certificate
 from splitmerge_cli.cli import base, comparing, running
 from splitmerge_cli.config import ConfigError, RunSpecification, specify
 from splitmerge_cli.runs import interrupts
@@ -66,7 +65,7 @@ def certify(
     items = None if new is None else predictive.items_of(plan.data, plan.dataset, new)
     for note in plan.dataset.notes:
         base.complain(f"note: {note}")
-    certificate = make_certificate(plan, pairs, lag, k, m, seconds, coupling, items)
+    certificate = certifying.make_certificate(plan, pairs, lag, k, m, seconds, coupling, items)
     comparing.show_certificate(certificate)
     typer.echo(certificate.path)
 

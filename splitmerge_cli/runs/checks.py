@@ -374,17 +374,6 @@ def _show(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.2g}"
 
 
-def name_unlike(unlike: Sequence[Mapping[str, Any]]) -> str:
-    """Name quantities that the model does not describe."""
-    named = "; ".join(
-        f"{one['subject']}: {one['quantity']} {_show(one['observed'])}, the model makes {_show(one['low'])} to "
-        f"{_show(one['high'])}"
-        for one in unlike[:MOST_NAMED]
-    )
-    more = "" if len(unlike) <= MOST_NAMED else f"; and {len(unlike) - MOST_NAMED} more"
-    return f"the model does not describe these data ({named}{more})"
-
-
 def has_many_copies(summary: Mapping[str, Any]) -> bool:
     """Whether so many rows repeat another row that chance does not explain them, and each is an item."""
     repeated = summary.get("repeated_rows")
@@ -413,8 +402,15 @@ def name_misfit(summary: Mapping[str, Any]) -> str | None:
             f"{repeated['rows']:,} rows repeat another row, which no density does, and clusters may hold nothing but "
             "copies of one row"
         )
-    unlike = find_unlike(summary)
-    return name_unlike(unlike) if unlike else None
+    if not (unlike := find_unlike(summary)):
+        return None
+    named = "; ".join(
+        f"{one['subject']}: {one['quantity']} {_show(one['observed'])}, the model makes {_show(one['low'])} to "
+        f"{_show(one['high'])}"
+        for one in unlike[:MOST_NAMED]
+    )
+    more = "" if len(unlike) <= MOST_NAMED else f"; and {len(unlike) - MOST_NAMED} more"
+    return f"the model does not describe these data ({named}{more})"
 
 
 def put_first(summary: Mapping[str, Any], judged: convergence.Convergence, verdict: str) -> str:

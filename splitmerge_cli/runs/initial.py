@@ -229,22 +229,6 @@ def _codes(labels: NDArray[np.int32] | list[str]) -> NDArray[np.int32]:
     return np.unique(labels, return_inverse=True)[1].astype(np.int32)
 
 
-def of_chain(labels: NDArray[np.int32] | None, chain: int) -> NDArray[np.int32] | None:
-    """The labels ``[N]`` of one chain, of those that `read_labels` returned."""
-    return labels if labels is None or labels.ndim == 1 else labels[chain]
-
-
-def _read_array(init: str) -> tuple[NDArray[np.int32], str]:
-    from splitmerge_cli.data.tables.formats import load_npy
-
-    path = require_file(init, f"{', '.join(INITIAL)}, or a file with one label per row")
-    labels = load_npy(path)
-    if labels.dtype.kind not in "iu" or labels.size == 0 or labels.min() < 0 or labels.max() >= labels.shape[-1]:
-        raise DataError(f"{init}: expected labels, whole numbers from 0 to one less than the number of items")
-    rows = [_codes(row.astype(np.int32)) for row in np.atleast_2d(labels)]
-    return np.stack(rows) if labels.ndim == 2 else rows[0], sha256_of(path)
-
-
 def read_labels(init: str) -> tuple[NDArray[np.int32], str]:
     """The labels of a file, and the SHA-256 of its content.
 
@@ -252,8 +236,15 @@ def read_labels(init: str) -> tuple[NDArray[np.int32], str]:
     N]``, a start for each chain. Raises `ConfigError` (there is no such file) or `DataError` (it cannot be read, or has
     an empty row, or numbers that are no labels).
     """
+    expected = f"{', '.join(INITIAL)}, or a file with one label per row"
     if init.endswith(".npy"):
-        return _read_array(init)
+        from splitmerge_cli.data.tables.formats import load_npy
+
+        labels = load_npy(path := require_file(init, expected))
+        if labels.dtype.kind not in "iu" or labels.size == 0 or labels.min() < 0 or labels.max() >= labels.shape[-1]:
+            raise DataError(f"{init}: expected labels, whole numbers from 0 to one less than the number of items")
+        of_chains = [_codes(row.astype(np.int32)) for row in np.atleast_2d(labels)]
+        return np.stack(of_chains) if labels.ndim == 2 else of_chains[0], sha256_of(path)
     called = f"init={init}"
     limit = Limit.current()
     try:
@@ -266,7 +257,7 @@ def read_labels(init: str) -> tuple[NDArray[np.int32], str]:
         raise
     except (FileNotFoundError, NotADirectoryError) as error:
         reject_address(init)
-        raise ConfigError(f"{called}: expected {', '.join(INITIAL)}, or a file with one label per row") from error
+        raise ConfigError(f"{called}: expected {expected}") from error
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise DataError(f"{called}: not a readable text file: {reason}") from error

@@ -25,10 +25,8 @@ from numpy.typing import NDArray
 from splitmerge_cli.data.arrow import numbers_of
 from splitmerge_cli.diagnostics.convergence import Convergence, convergence, format_rhat, report_errors
 from splitmerge_cli.diagnostics.summary import count_arrivals, count_found, diagnose, measure, second_half, series_of
-from splitmerge_cli.runs import interrupts, starts
+from splitmerge_cli.runs import interrupts, recorders, starts
 from splitmerge_cli.runs.answers import answers_of, late_rows, select_averaged
-from splitmerge_cli.runs.recorders import Late
-from splitmerge_cli.runs.starts import SEARCHES
 from splitmerge_cli.runs.store import schema
 
 if TYPE_CHECKING:
@@ -71,9 +69,9 @@ def evidence(
     if averaged is not None:
         rows += report_errors(second_half({name: trace[name] for name in OF_COUNTS})["n_clusters"], averaged)
     if len(set(np.asarray(trace["chain"]).tolist())) > 1:
-        rows += count_found(trace, init in SEARCHES)
+        rows += count_found(trace, init in starts.SEARCHES)
         # chains of init=pairs come from more clusters and from fewer
-        rows += [] if init in (*SEARCHES, "pairs") else count_arrivals(trace, largest_K, smallest_K)
+        rows += [] if init in (*starts.SEARCHES, "pairs") else count_arrivals(trace, largest_K, smallest_K)
     return diagnose(trace, moves, rows, partitions)
 
 
@@ -307,7 +305,7 @@ def _join(words: Sequence[str]) -> str:
     return " and ".join(", ".join(words).rsplit(", ", 1))
 
 
-def _late_partitions(plan: "Plan", chains: "Sequence[ChainStore]", made: Sequence[int]) -> dict[int, Late]:
+def _late_partitions(plan: "Plan", chains: "Sequence[ChainStore]", made: Sequence[int]) -> dict[int, recorders.Late]:
     """Recorded partitions of the second half of each chain, after it `made` so many iterations."""
     if schema.PARTITIONS not in [streamed.table for streamed in plan.recorder.streamed_tables]:
         return {}
@@ -318,5 +316,5 @@ def _late_partitions(plan: "Plan", chains: "Sequence[ChainStore]", made: Sequenc
         rows = late_rows(at[at <= end], end, plan.dataset.N)
         if len(rows):
             labels = numbers_of(table["labels"]).reshape(len(at), -1)
-            late[number] = Late(at[rows], labels[rows].astype(np.int32))
+            late[number] = recorders.Late(at[rows], labels[rows].astype(np.int32))
     return late

@@ -97,7 +97,9 @@ class Builder:
         """Put the model of chain `number` in its start state."""
         spec = self.spec
         if not starts.start_of(spec).put(model, self.dataset, rng):
-            own_labels = initial.of_chain(self.labels, number)
+            own_labels = self.labels
+            if own_labels is not None and own_labels.ndim == 2:
+                own_labels = own_labels[number]
             labels, K = initial.initial_labels(model, self.dataset, spec.init, spec.K0, generator, own_labels, number)
             initial.set_labels(model, labels, K)
         model.start_parameters(rng)
@@ -288,10 +290,6 @@ class Plan:
     def workers(self) -> int:
         """Chains that run at the same time."""
         return workers(self.spec)
-
-    def until_next(self, iteration: int, end: int) -> int:
-        """Iterations that a chain makes at most before the next thing to do: its `end`, or an evaluation."""
-        return min(end - iteration, self.recorder.until_evaluation(iteration))
 
     def chain(self, number: int, starts: bool = True) -> Chain:
         """Chain `number`, at its start if it `starts`; parameters and errors as of `Builder.chain`."""

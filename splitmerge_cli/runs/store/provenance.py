@@ -3,6 +3,7 @@
 import os
 import platform
 import subprocess
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from importlib.resources import files
@@ -45,20 +46,13 @@ def commit() -> str | None:
 
 def machine() -> dict[str, Any]:
     """Name, system and processors of this machine."""
+    names: list[str] = []
+    with suppress(OSError):
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     return {
         "node": platform.node(),
         "system": platform.platform(),
-        "processor": _processor(),
+        "processor": names[0] if names else platform.processor() or platform.machine(),
         "processors": os.cpu_count(),
     }
-
-
-@cache
-def _processor() -> str:
-    try:
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    except OSError:
-        pass
-    return platform.processor() or platform.machine()

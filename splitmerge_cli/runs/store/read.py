@@ -18,7 +18,6 @@ from splitmerge_cli import received
 from splitmerge_cli.config.errors import rename, today
 from splitmerge_cli.data.dataset import Kind, kinds
 from splitmerge_cli.diagnostics.cluster_table import FIRST
-from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.store import files, manifest, schema
 from splitmerge_cli.runs.store.manifest import Manifest, read_sealed
 from splitmerge_cli.runs.store.store import STREAMED, ChainStore
@@ -365,7 +364,7 @@ def _listed_runs(file: Path) -> list[Run]:
         places = [file.parents[2] / line, Path(line)]
         path = next((place for place in places if (place / files.STATUS).is_file()), None)
         if path is None:
-            raise DataError(
+            raise received.DataError(
                 f"{file}: row {number}: {line}: no run there; the command that wrote the list makes it again"
             )
         runs.append(Run(path))
