@@ -4,6 +4,7 @@
 >>> labels = SplitMergeClustering(random_state=1).fit_predict(X)
 """
 
+import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, Self
 
@@ -21,8 +22,9 @@ from splitmerge_cli.kinds.documents import stored as documents
 _MOST_SEED = 2**31 - 1
 
 
-def _constructor(usual: str) -> Callable[..., None]:
-    """Make the constructor of an estimator whose default model is `usual`; scikit-learn reads its signature."""
+def _constructor(usual: str, **own: tuple[Any, Any]) -> Callable[..., None]:
+    """Make the constructor of an estimator whose default model is `usual`, and which has `own` parameters, each a type
+    and a default; scikit-learn reads its signature."""
 
     def __init__(
         self: "_Sampled",
@@ -35,16 +37,17 @@ def _constructor(usual: str) -> Callable[..., None]:
         options: Mapping[str, Any] | None = None,
         n_jobs: int | None = None,
         progress: str = "none",
+        **further: Any,
     ) -> None:
-        self.model = model
-        self.sampler = sampler
-        self.chains = chains
-        self.iterations = iterations
-        self.random_state = random_state
-        self.options = options
-        self.n_jobs = n_jobs
-        self.progress = progress
+        self.model, self.sampler, self.chains, self.iterations = model, sampler, chains, iterations
+        self.random_state, self.options, self.n_jobs, self.progress = random_state, options, n_jobs, progress
+        for name, (_, default) in own.items():
+            setattr(self, name, further.get(name, default))
 
+    head, *others, _ = inspect.signature(__init__).parameters.values()
+    added = [inspect.Parameter(k, inspect.Parameter.KEYWORD_ONLY, default=v, annotation=t) for k, (t, v) in own.items()]
+    parameters = [head, others[0], *added, *others[1:]]
+    __init__.__signature__ = inspect.Signature(parameters, return_annotation=None)  # type: ignore[attr-defined]
     return sampling.answer_misspelt(__init__)
 
 
@@ -306,40 +309,14 @@ class SplitMergeBlocks(ClusterMixin, _Clustered):
     >>> SplitMergeBlocks(random_state=1).fit(networkx.karate_club_graph()).labels_
     """
 
-    @sampling.answer_misspelt
-    def __init__(
-        self,
-        model: str | Mapping[str, Any] = "irm",
-        *,
-        directed: bool = False,
-        values: str | None = None,
-        loops: bool = False,
-        layer: str | None = None,
-        bipartite: bool | str = False,
-        sampler: str | Mapping[str, Any] | None = None,
-        chains: int = 4,
-        iterations: int | None = None,
-        random_state: Any = None,
-        options: Mapping[str, Any] | None = None,
-        n_jobs: int | None = None,
-        progress: str = "none",
-    ) -> None:
-        _constructor("irm")(
-            self,
-            model,
-            sampler=sampler,
-            chains=chains,
-            iterations=iterations,
-            random_state=random_state,
-            options=options,
-            n_jobs=n_jobs,
-            progress=progress,
-        )
-        self.directed = directed
-        self.values = values
-        self.loops = loops
-        self.layer = layer
-        self.bipartite = bipartite
+    __init__ = _constructor(
+        "irm",
+        directed=(bool, False),
+        values=(str | None, None),
+        loops=(bool, False),
+        layer=(str | None, None),
+        bipartite=(bool | str, False),
+    )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

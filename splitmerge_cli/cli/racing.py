@@ -61,7 +61,9 @@ def certify(
     With more --pairs it adds the missing ones. The last line on stdout is the folder of the certificate.
     """
     job = specify(base.with_workers(running.with_file(overrides or []), workers), config_dir, leave_to_data=True)
-    plan = coupled_pairs.check_coupling(base.settle_run(job.with_default("init", coupled_pairs.MIXTURE))[0])
+    if "init" not in job.given_keys.keys:
+        job = job.with_(init=coupled_pairs.MIXTURE)
+    plan = coupled_pairs.check_coupling(base.settle_run(job)[0])
     items = None if new is None else predictive.items_of(plan.data, plan.dataset, new)
     for note in plan.dataset.notes:
         base.complain(f"note: {note}")

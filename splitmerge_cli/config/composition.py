@@ -75,7 +75,9 @@ def compose(
     overrides: Sequence[str] = (), config_dir: str | Path | None = None, leave_to_data: bool = False
 ) -> RunSpecification:
     """Read the configuration of one run and check all of it; parameters and errors as of `specify`."""
-    return specify(overrides, config_dir, leave_to_data).check_data()
+    spec = specify(overrides, config_dir, leave_to_data)
+    spec.data.check()
+    return spec
 
 
 def compose_words(words: Sequence[str], search_path: tuple[str, ...], to_choose: Collection[str] = ()) -> Composed:

@@ -99,15 +99,6 @@ class RunSpecification(schema.Schema):
             resolution.name_keys(self.given_keys, {**(changes or {}), **more}, self.to_choose, is_short=True), self
         )
 
-    def with_default(self, key: str, value: Any) -> "RunSpecification":
-        """Return the run with this value of a key unless somebody named one."""
-        return self if key in self.given_keys.keys else self.with_({key: value})
-
-    def check_data(self) -> "RunSpecification":
-        """Return the run, whose options of the data set are checked (`DataSource.check`)."""
-        self.data.check()
-        return self
-
     @property
     def given_keys(self) -> resolution.Given:
         """Choices and values that were given; of a stored run those that differ from the defaults."""
@@ -137,13 +128,6 @@ class RunSpecification(schema.Schema):
     def with_fixed_length(self) -> "RunSpecification":
         """Give the chains of this run a fixed length if nobody names one."""
         return self.with_(iterations=self.default_iterations) if self.is_open else self
-
-    def with_open_length(self) -> "RunSpecification":
-        """Let R-hat, ESS and Monte Carlo errors end the chains of this run."""
-        values = {**self.values, "iterations": None, "budget": None, "until": dict(schema.ENOUGH)}
-        return replace(
-            self, iterations=None, budget=None, until=schema.Until(**schema.ENOUGH), values=values, given=None
-        )
 
     def pack(self) -> dict[str, Any]:
         """The specification as it is sent to another process, where `unpack` reads it."""
@@ -376,8 +360,10 @@ def command_of(
     if spec.data.name == "given":
         return None
     changed = dict(changed or {})
-    if changed.get("iterations", 0) is None:
-        spec = spec.with_open_length()
+    if changed.get("iterations", 0) is None:  # R-hat, ESS and Monte Carlo errors end the chains
+        is_open: dict[str, Any] = {"iterations": None, "budget": None}
+        values = {**spec.values, **is_open, "until": dict(schema.ENOUGH)}
+        spec = replace(spec, **is_open, until=schema.Until(**schema.ENOUGH), values=values, given=None)
         del changed["iterations"]
     verb = "sweep" if any(isinstance(value, tuple) for value in changed.values()) else "run"
     more = [] if config_dir is None else ["--config-dir", str(config_dir)]

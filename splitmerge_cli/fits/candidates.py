@@ -301,11 +301,12 @@ def compare_readings(
     options: Mapping[str, Any],
     readings: Mapping[str, Dataset],
     fits: Fits,
+    say: Callable[[str], None],
     vectors: Dataset | None = None,
     forms: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> "Ranking":
     """Leave-one-out log probability of rows whose whole numbers are read in several ways, ``ratings`` or ``counts``:
-    a row for each reading, the chosen one first, as of `covariances`.
+    a row for each reading, the chosen one first, as of `covariances`. `say` receives the choice and its reason.
 
     `options` of `mixed` are in addition to the covariance, which is full if there are two real columns. `vectors` are
     the rows for the models of `of_given_totals`, with which totals have one negative binomial distribution
@@ -328,7 +329,16 @@ def compare_readings(
     density_by_reading, facts = compare(option, candidates, fits, problems, simplest)
     if problems:
         raise ConfigError("; ".join(f"{name}: {problem}" for name, problem in problems.items()))
-    return rank(option, density_by_reading, facts, simplest)
+    table = rank(option, density_by_reading, facts, simplest)
+    how, chosen = (
+        f"data.types={{NAME:{'|'.join(READINGS[option].values())}}} changes how a column is read",
+        table[option][0],
+    )
+    named, why = f"{option} ", _describe_choice(table, option, "probability")
+    if chosen in of_given_totals():
+        named, how = "model=", "the totals of rows have one negative binomial distribution"
+    say(f"{named}{chosen}, {why}\n{how}")
+    return table
 
 
 def compare_scales(options: Mapping[str, Any], as_they_are: Dataset, rescaled: Dataset, fits: Fits) -> "Ranking":
@@ -427,18 +437,6 @@ def as_records(table: Any) -> list[dict[str, Any]]:
     return [{name: value if value == value else None for name, value in zip(table, row, strict=True)} for row in rows]
 
 
-def format_readings(option: str, table: "Ranking") -> str:
-    """Describe the choice of `compare_readings` and its reason."""
-    how, chosen = (
-        f"data.types={{NAME:{'|'.join(READINGS[option].values())}}} changes how a column is read",
-        table[option][0],
-    )
-    named, why = f"{option} ", _describe_choice(table, option, "probability")
-    if chosen in of_given_totals():
-        named, how = "model=", "the totals of rows have one negative binomial distribution"
-    return f"{named}{chosen}, {why}\n{how}"
-
-
 def _describe_choice(table: "Ranking", option: str, measure: str) -> str:
     """Describe why the first row is chosen, and how far the others are from it."""
     why = f"by the leave-one-out log predictive {measure}"
@@ -470,32 +468,3 @@ def format_covariances(table: "Ranking") -> str:
         compared = Ranking({name: list(compress(column, is_compared)) for name, column in table.items()}, table.attrs)
         why = _describe_choice(compared, "covariance", "density")
     return "\n".join([*lines, f"model.covariance=auto: {best}, {why}"])
-
-
-def choose_reading(
-    option: str,
-    options: Mapping[str, Any],
-    readings: Mapping[str, Dataset],
-    fits: Fits,
-    say: Callable[[str], None],
-    vectors: Dataset | None = None,
-    forms: Mapping[str, Mapping[str, Any]] | None = None,
-) -> list[dict[str, Any]]:
-    """Records of `compare_readings`, which `say` receives as text."""
-    table = compare_readings(option, options, readings, fits, vectors, forms)
-    say(format_readings(option, table))
-    return as_records(table)
-
-
-def choose_scales(
-    options: Mapping[str, Any],
-    as_they_are: Dataset,
-    rescaled: Dataset,
-    scales: str,
-    fits: Fits,
-    say: Callable[[str], None],
-) -> list[dict[str, Any]]:
-    """Records of `compare_scales`, which `say` receives as text."""
-    table = compare_scales(options, as_they_are, rescaled, fits)
-    say(format_rescaled(table, scales))
-    return as_records(table)

@@ -32,7 +32,7 @@ from splitmerge_cli.runs.shards.items import sharded_subcluster
 from splitmerge_cli.runs.shards.source import Shard, ShardLost, Shards, Source, open_source
 from splitmerge_cli.runs.store import manifest, schema
 from splitmerge_cli.runs.store.files import MANIFEST, DamagedRun, Locked, lock_file, report_damage, require_writable
-from splitmerge_cli.runs.sweeps.remote import DaskWorkers
+from splitmerge_cli.runs.sweeps.job import DaskWorkers
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.subcluster import Subcluster
 

@@ -30,8 +30,16 @@ from splitmerge_cli.config import ConfigError, RunSpecification, hydra_adapter, 
 from splitmerge_cli.runs import identity, interrupts
 from splitmerge_cli.runs.store.files import STATUS, DamagedRun, report_damage
 from splitmerge_cli.runs.store.manifest import read_sealed, write_sealed
-from splitmerge_cli.runs.sweeps.job import Ended, make_alone, make_beside, make_composed, text_of
-from splitmerge_cli.runs.sweeps.remote import RemoteTask, make_remotely, on_worker
+from splitmerge_cli.runs.sweeps.job import (
+    Ended,
+    RemoteTask,
+    make_alone,
+    make_beside,
+    make_composed,
+    make_remotely,
+    on_worker,
+    text_of,
+)
 
 Jobs = Mapping[Path, RunSpecification]
 """Jobs by the folders of their runs."""
@@ -153,7 +161,7 @@ class Call:
 
 
 class QueuedJobs:
-    """An engine of `splitmerge_cli.runs.sweeps.remote`, on the `cluster` ``slurm`` or ``local``; a `ConfigError` if
+    """An engine of `splitmerge_cli.runs.sweeps.job`, on the `cluster` ``slurm`` or ``local``; a `ConfigError` if
     it is not there.
 
     `options` belong to Hydra's plugin; the user `named` some of them. `detach`: submit, and do not wait.
