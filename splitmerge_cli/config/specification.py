@@ -68,7 +68,7 @@ class RunSpecification(schema.Schema):
     @property
     def is_open(self) -> bool:
         """Whether nobody names a length: chains end when they have run long enough, or at a number of iterations that
-        the size of the data sets (`splitmerge_cli.runs.schedule.most_iterations`)."""
+        the size of the data sets (`splitmerge_cli.runs.initial.most_iterations`)."""
         return self.iterations is None and self.budget is None
 
     @property

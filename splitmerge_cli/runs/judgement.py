@@ -5,7 +5,7 @@ have run long enough.
 when all of them have made `FIRST` iterations (where no length is named `FIRST_OPEN`), and each time half as many more:
 at iterations that depend on nothing else, so that a run ends where it ends whatever the workers. What is looked at is
 the second half of what each chain has made by then. Where no length is named the most that a chain makes is a number of
-iterations, too (`splitmerge_cli.runs.schedule.most_iterations`).
+iterations, too (`splitmerge_cli.runs.initial.most_iterations`).
 
 **Two more chains from both ends.** A run that nobody gave a length ends when its chains agree. Where all of them keep
 one number of clusters, to which none came from fewer, or none from more, their agreement shows nothing about those

@@ -22,7 +22,7 @@ from splitmerge_cli.core.tempering import Tempering, spread_powers
 from splitmerge_cli.data import opening, values
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.runs import grouping, identity, initial, recorders, starts
-from splitmerge_cli.runs.schedule import build_schedule, most_iterations
+from splitmerge_cli.runs.initial import build_schedule, most_iterations
 from splitmerge_cli.runs.store import files, read, schema
 
 

@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from splitmerge_cli.cli import app
 from splitmerge_cli.config import compose
-from splitmerge_cli.runs import judgement, run_id, schedule, starts
+from splitmerge_cli.runs import initial, judgement, run_id, starts
 from splitmerge_cli.runs.initial import load_dataset
 from splitmerge_cli.runs.store.read import Run
 
@@ -106,8 +106,8 @@ def test_where_no_length_is_named_chains_run_until_it_is_enough(tmp_path: Path) 
 def test_a_limit_that_was_too_low_is_lifted_by_the_command_that_is_advised(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(schedule, "LEAST", 300)
-    monkeypatch.setattr(schedule, "MOST", 300)
+    monkeypatch.setattr(initial, "LEAST", 300)
+    monkeypatch.setattr(initial, "MOST", 300)
     args = [*(key for key in ARGS if not key.startswith("progress")), "progress=lines", f"out={tmp_path}"]
     text = ran(*args)
     assert Run(Path(text.splitlines()[-1])).summary["iterations"] == [300] * 4 and "not long enough" in text
@@ -141,7 +141,7 @@ def test_runs_of_a_named_length_are_those_that_they_were() -> None:
 def test_the_most_iterations_follow_from_the_data(args: list[str], most: int) -> None:
     spec = compose(args)
     dataset = load_dataset(spec.data, spec.model.kind, {})
-    assert schedule.most_iterations(spec, dataset) == most
+    assert initial.most_iterations(spec, dataset) == most
     plan = SimpleNamespace(until=spec.until, is_open=spec.is_open, iterations=most)
     found = list(judgement.looks(plan))
     early = judgement.EARLY if most <= starts.EARLY_MOST else ()

@@ -10,7 +10,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from splitmerge_cli.version import __version__
+from splitmerge_cli import __version__
 
 _PACKAGES = ("numpy", "scipy", "pyarrow", "pandas", "hydra-core", "omegaconf", "scikit-learn")
 
