@@ -13,7 +13,7 @@ from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.diagnostics.partition_losses import by_appearance
 from splitmerge_cli.kinds.networks.start import FEW
 from splitmerge_cli.kinds.tables import start
-from splitmerge_cli.runs import judgement, prepare, starts
+from splitmerge_cli.runs import initial, judgement, prepare, starts
 from splitmerge_cli.runs.initial import build_model
 from splitmerge_cli.runs.starts import start_of
 from splitmerge_cli.runs.store.read import Run

@@ -13,7 +13,7 @@ from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.fits.short_fits import short_fits
 from splitmerge_cli.kinds.tables.start import TableStart
-from splitmerge_cli.runs import advice, prepare, starts
+from splitmerge_cli.runs import advice, initial, prepare, starts
 from splitmerge_cli.runs.initial import build_model
 from splitmerge_cli.runs.starts import BEST, SIMPLER, start_of
 from splitmerge_cli.runs.store.read import Run
