@@ -268,7 +268,9 @@ class SplitMergeClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
         if self._of_numbers:
             options: dict[str, Any] = {"dtype": np.float64, "accept_sparse": "csr", "ensure_all_finite": "allow-nan"}
             try:
-                checked = _whole_numbers(X, validate_data(self, X, reset=reset, **options))
+                checked = validate_data(self, X, reset=reset, **options)
+                # the table itself where whole numbers lose digits as such
+                checked = as_pandas(X) if holds_long_digits(X) else checked
                 # names tell an id from a measurement
                 names = getattr(self, "feature_names_in_", None)
                 return checked if names is None or not hasattr(X, "columns") else pd.DataFrame(checked, columns=names)
@@ -453,8 +455,3 @@ class SplitMergeTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluste
         check_non_negative(counts, type(self).__name__)
         # the columns of a data frame are the words
         return X if hasattr(X, "columns") else counts
-
-
-def _whole_numbers(data: Any, numbers: NDArray[np.float64]) -> Any:
-    """Return a table itself if its whole numbers lose digits when converted to `numbers`; otherwise `numbers`."""
-    return as_pandas(data) if holds_long_digits(data) else numbers

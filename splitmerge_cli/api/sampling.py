@@ -40,17 +40,14 @@ def answer_misspelt(function: _F) -> _F:
     def wrapper(*args: Any, **given: Any) -> Any:
         for name in given:
             if name not in known:
-                raise TypeError(f"{name}: no such argument. {_advice(name, known)}")
+                near = nearest(name, known)
+                advice = f"Did you mean {near}?" if near else f"Expected one of {', '.join(known)}"
+                if "options" in known and name in {key for key, _ in schema.all_keys()}:
+                    advice = f"Expected options={{'{name}': VALUE}}, because it is a key of the command line"
+                raise TypeError(f"{name}: no such argument. {advice}")
         return function(*args, **given)
 
     return cast(_F, wrapper)
-
-
-def _advice(name: str, known: list[str]) -> str:
-    if "options" in known and name in {key for key, _ in schema.all_keys()}:
-        return f"Expected options={{'{name}': VALUE}}, because it is a key of the command line"
-    near = nearest(name, known)
-    return f"Did you mean {near}?" if near else f"Expected one of {', '.join(known)}"
 
 
 _SEEDS = 2**31

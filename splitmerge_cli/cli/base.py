@@ -170,9 +170,8 @@ def explain_errors(command: _F) -> _F:
             try:
                 for words in kwargs.values():
                     if isinstance(words, list):
-                        _reject_options(command, words)
-                        if not (kwargs.get("cfg") or kwargs.get("info") or command.__name__ in _TAKES_HYDRA):
-                            _reject_hydra(command.__name__, words)
+                        takes_hydra = kwargs.get("cfg") or kwargs.get("info") or command.__name__ in _TAKES_HYDRA
+                        _reject_words(command, words, bool(takes_hydra))
                 command(*args, **kwargs)
             except typer.Exit:
                 raise
@@ -195,26 +194,17 @@ _TAKES_HYDRA = ("sweep", "race")
 """Commands whose jobs a launcher of Hydra makes."""
 
 
-def _reject_hydra(command: str, words: Sequence[object]) -> None:
-    """Raise a `ConfigError` for a key of Hydra."""
-    if of_hydra := [word for word in words if str(word).startswith(("hydra.", "hydra/"))]:
-        from splitmerge_cli.config import ConfigError
-
-        raise ConfigError(
-            f"{of_hydra[0]}: smcmc {command} reads no keys of Hydra; out=FOLDER names the folder of results, and smcmc "
-            "sweep takes a launcher"
-        )
-
-
 @explain_errors
 def _import_module_of(command: str) -> None:
     import_module(f"splitmerge_cli.cli.{COMMANDS[command].module}")
 
 
-def _reject_options(command: Callable[..., None], words: Sequence[object]) -> None:
-    """Raise a `ConfigError` for an option of the command that is typed as a key: ``pairs=20``."""
+def _reject_words(command: Callable[..., None], words: Sequence[object], takes_hydra: bool) -> None:
+    """Raise a `ConfigError` for an option of the command that is typed as a key (``pairs=20``), and for a key of Hydra
+    where it takes none."""
     typed = [str(word).partition("=") for word in words if "=" in str(word) and not os.path.exists(str(word))]
-    if not typed:
+    of_hydra = [word for word in words if not takes_hydra and str(word).startswith(("hydra.", "hydra/"))]
+    if not typed and not of_hydra:
         return
     from splitmerge_cli.config import ConfigError
     from splitmerge_cli.config.schema import all_keys
@@ -225,6 +215,11 @@ def _reject_options(command: Callable[..., None], words: Sequence[object]) -> No
         if option is not None and key not in keys:
             expected = option[0] if option[1] else f"{option[0]} {value}"
             raise ConfigError(f"{key}={value}: an option of smcmc {command.__name__}, not a key; expected {expected}")
+    if of_hydra:
+        raise ConfigError(
+            f"{of_hydra[0]}: smcmc {command.__name__} reads no keys of Hydra; out=FOLDER names the folder of results, "
+            "and smcmc sweep takes a launcher"
+        )
 
 
 def _options_of(command: Callable[..., None]) -> dict[str, tuple[str, bool]]:

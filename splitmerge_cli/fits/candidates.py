@@ -100,7 +100,16 @@ class Fits:
     ) -> LeaveOneOut:
         """Log density of each row given the others; with a power, of rows in folds, which keep copies together."""
         if _has_power(options, dataset):
-            return _hold_out(options, dataset, self.sample, draw_rows(dataset, self.seed, MOST_ROWS))
+            chosen, density = draw_rows(dataset, self.seed, MOST_ROWS), np.full(dataset.N, np.nan)
+            sample_rows = self.sample(options)
+            for held in map(np.sort, folds(dataset, chosen, FOLDS)):
+                posterior = sample_rows(dataset.take(np.setdiff1d(chosen, held)))
+                # under a power the rows of an item have no joint density
+                alone = replace(dataset.take(held), bundles=None)
+                density[held] = posterior.log_predictive(alone, states=draws.FIRST_STATES)
+            if dataset.counts is not None:
+                density *= dataset.counts
+            return LeaveOneOut(density[np.sort(chosen)], np.full(len(chosen), -np.inf))
         part = dataset.take(rows)
         known = repr(sorted(model_of(options).values.items())), digest_of(part), iterations
         if known not in self.made:
@@ -177,7 +186,12 @@ def compare(
                 density_by_name[name] = left_out.log_density
                 facts[name]["few_draws"] = float((left_out.shape > UNRELIABLE).mean())
                 facts[name]["clusters"] = left_out.n_clusters
-                fits.say(f"{option} {name}: {_describe_density(density_by_name, name, ahead)}")
+                described = f"{left_out.log_density.mean():.3f} nats a row"
+                if ahead:
+                    difference, error = _difference(left_out.log_density - density_by_name[ahead])
+                    side = "ahead" if difference > 0 else "behind"
+                    described += f", {abs(difference):.3f} {side} (s.e. {error:.3f})"
+                fits.say(f"{option} {name}: {described}")
                 ahead = max(ahead or name, name, key=lambda one: density_by_name[one].mean())
             facts[name]["seconds"] += time.process_time() - began
         near = [name for name in remaining if not _is_behind(density_by_name[ahead] - density_by_name[name], errors)]
@@ -199,16 +213,6 @@ def compare(
         if len(remaining) < 2 or _has_power(*candidates[ahead]):
             break
     return {name: density for name, density in density_by_name.items() if not problems.get(name)}, facts
-
-
-def _describe_density(density_by_name: Mapping[str, NDArray[np.float64]], name: str, ahead: str) -> str:
-    """Format the mean log density of a candidate and its distance from the best so far."""
-    described = f"{density_by_name[name].mean():.3f} nats a row"
-    if not ahead:
-        return described
-    difference, error = _difference(density_by_name[name] - density_by_name[ahead])
-    side = "ahead" if difference > 0 else "behind"
-    return f"{described}, {abs(difference):.3f} {side} (s.e. {error:.3f})"
 
 
 def _difference(by_row: NDArray[np.float64]) -> tuple[float, float]:
@@ -282,18 +286,6 @@ def scales_for(dataset: Dataset, options: Mapping[str, Any]) -> dict[str, str]:
 
 def _has_power(options: Mapping[str, Any], dataset: Dataset) -> bool:
     return dataset.unit != 1.0 or float(options.get("power", 1.0)) != 1.0
-
-
-def _hold_out(options: Mapping[str, Any], dataset: Dataset, sample: Sample, rows: NDArray[np.int64]) -> LeaveOneOut:
-    """Log predictive density of rows that short runs did not see, each alone, in the order of the rows."""
-    density, sample_rows = np.full(dataset.N, np.nan), sample(options)
-    for held in map(np.sort, folds(dataset, rows, FOLDS)):
-        posterior = sample_rows(dataset.take(np.setdiff1d(rows, held)))
-        # under a power the rows of an item have no joint density
-        density[held] = posterior.log_predictive(replace(dataset.take(held), bundles=None), states=draws.FIRST_STATES)
-    if dataset.counts is not None:
-        density *= dataset.counts
-    return LeaveOneOut(density[np.sort(rows)], np.full(len(rows), -np.inf))
 
 
 def compare_readings(

@@ -32,7 +32,6 @@ from splitmerge_cli.runs.store import schema
 if TYPE_CHECKING:
     from splitmerge_cli.config.schema import Until
     from splitmerge_cli.core.chain import Chain
-    from splitmerge_cli.diagnostics.convergence import Convergence
     from splitmerge_cli.diagnostics.summary import Row
     from splitmerge_cli.runs.plan import Plan
     from splitmerge_cli.runs.store.read import Run
@@ -106,7 +105,7 @@ def evidence_of(run: "Run") -> list["Row"]:
     return evidence(trace, run.moves().to_dict("records"), late, run.config["init"])
 
 
-def judgement_of(run: "Run") -> "Convergence":
+def judgement_of(run: "Run") -> Convergence:
     """The judgement on the chains of a run: as stored, or made from its files if the run is unfinished or older."""
     stored = (run.summary.get("convergence") if run.is_done else None) or {}
     names = [field.name for field in fields(Convergence)]
@@ -135,7 +134,7 @@ class BothEnds:
     """For each its clusters at the `start`, and the means of `n_clusters` and `log_joint` over its second half."""
 
 
-def are_needed(plan: "Plan", judged: "Convergence") -> bool:
+def are_needed(plan: "Plan", judged: Convergence) -> bool:
     """Whether chains that were judged are to be compared with two more."""
     # chains of adaptive samplers learn from all that there are
     can_be = not plan.is_adaptive and plan.dataset.kind.has_both_ends
@@ -253,7 +252,7 @@ def look(plan: "Plan", chains: "Sequence[ChainStore]", upto: int) -> Look:
     return look_of(judged, until, upto)
 
 
-def look_of(judged: "Convergence", until: "Until", iterations: int) -> Look:
+def look_of(judged: Convergence, until: "Until", iterations: int) -> Look:
     """Findings of a look at chains of so many iterations that were judged."""
     reached = judged.reaches(until.rhat, until.ess, until.mcse)
     values = judged.rhat, judged.quantity, judged.ess, judged.ess_of, judged.mcse, judged.mcse_of, judged.classic
