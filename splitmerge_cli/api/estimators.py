@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
-from splitmerge_cli.api import posterior, sampling, selection
+from splitmerge_cli.api import posterior, sampling, selection, updating
 from splitmerge_cli.data.objects import as_pandas, holds_long_digits
 from splitmerge_cli.kinds.documents import stored as documents
 
@@ -73,18 +73,17 @@ class _Sampled(BaseEstimator):
         seed = self.random_state
         if not isinstance(seed, int | np.integer) or isinstance(seed, bool):
             seed = check_random_state(seed).randint(_MOST_SEED)
-        # what was chosen stands in `model_`: an estimator prints nothing
-        self.posterior_ = sampling.sample_silently(
-            self.model,
-            data,
-            self.sampler,
-            chains=self.chains,
-            iterations=self.iterations,
-            seed=int(seed),
-            options={**(self.options or {}), **(of_rows or {})},
-            workers=self.n_jobs if self.n_jobs is not None and self.n_jobs > 0 else None,
-            progress=self.progress,
-        )
+        keys: dict[str, Any] = {"chains": self.chains, "iterations": self.iterations, "seed": int(seed)}
+        keys["workers"] = self.n_jobs if self.n_jobs is not None and self.n_jobs > 0 else None
+        keys["progress"] = updating.choose_progress(self.progress)
+        chosen = self.model, data, self.sampler
+        options = {**(self.options or {}), **(of_rows or {})}
+
+        def settle_in(out: str) -> Any:
+            # what was chosen stands in `model_`: an estimator prints nothing
+            return sampling.specify_sample(*chosen, keys | {"out": out}, None, options, say=lambda line: None)
+
+        self.posterior_ = posterior.Posterior(*updating.make(settle_in, None))
         self.converged_ = self.posterior_.converged
         self.model_ = {key: value for key, value in self.posterior_.run.config["model"].items() if key != "_target_"}
 

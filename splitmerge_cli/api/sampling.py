@@ -211,22 +211,6 @@ def sample(
     )
 
 
-def sample_silently(
-    model: str | Mapping[str, Any],
-    data: Any,
-    sampler: str | Mapping[str, Any] | None,
-    options: Mapping[str, Any] | None,
-    **keys: Any,
-) -> posterior.Posterior:
-    """`sample` with the other keys of the command line; it does not print the choices of ``auto``."""
-    keys["progress"] = updating.choose_progress(keys["progress"])
-
-    def settle_in(out: str) -> tuple[selection.Settled, Dataset | None]:
-        return specify_sample(model, data, sampler, keys | {"out": out}, None, options, say=lambda line: None)
-
-    return posterior.Posterior(*updating.make(settle_in, None))
-
-
 def row_options(**of_rows: Any) -> dict[str, Any]:
     """The options of data for what is known of rows, or read of a network: those that are given."""
     return {f"data.{name}": value for name, value in of_rows.items() if value is not None}

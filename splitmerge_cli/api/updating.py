@@ -126,20 +126,15 @@ def update(
     def settle_in(out: str) -> tuple[Settled, Dataset]:
         data = {"data": "given", "data.sha256": hold(whole)}
         settings = config.specification.differences(initial.specification_of(run), data=data)
-        held = _write(starts, Path(out) / STARTS)
+        # a file that its digest names
+        content = io.BytesIO()
+        np.save(content, starts, allow_pickle=False)
+        held = Path(out) / STARTS / f"{hashlib.sha256(content.getvalue()).hexdigest()[:12]}.npy"
+        held.parent.mkdir(parents=True, exist_ok=True)
+        with files.replace_file(held) as temporary:
+            temporary.write_bytes(content.getvalue())
         named = {key: value for key, value in settings.items() if key not in ("K0", "warmup")}
         named |= {"init": str(held), "chains": len(starts), "out": out} | changed
         return Settled(config.specify_keys(named, run.config_dir), None), whole
 
     return make(settle_in, store)
-
-
-def _write(starts: NDArray[np.int32], folder: Path) -> Path:
-    """Write states to a file of a folder, named by its digest."""
-    content = io.BytesIO()
-    np.save(content, starts, allow_pickle=False)
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{hashlib.sha256(content.getvalue()).hexdigest()[:12]}.npy"
-    with files.replace_file(path) as temporary:
-        temporary.write_bytes(content.getvalue())
-    return path

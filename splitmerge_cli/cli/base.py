@@ -18,7 +18,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.models import OptionInfo
 
-from splitmerge_cli import extras, terminal
+from splitmerge_cli import config, extras, runs, terminal
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.runs import interrupts
 
@@ -206,7 +206,6 @@ def _reject_words(command: Callable[..., None], words: Sequence[object], takes_h
     of_hydra = [word for word in words if not takes_hydra and str(word).startswith(("hydra.", "hydra/"))]
     if not typed and not of_hydra:
         return
-    from splitmerge_cli.config import ConfigError
     from splitmerge_cli.config.schema import all_keys
 
     options, keys = _options_of(command), {key for key, _ in all_keys()}
@@ -214,9 +213,11 @@ def _reject_words(command: Callable[..., None], words: Sequence[object], takes_h
         option = options.get(key.replace("_", "-"))
         if option is not None and key not in keys:
             expected = option[0] if option[1] else f"{option[0]} {value}"
-            raise ConfigError(f"{key}={value}: an option of smcmc {command.__name__}, not a key; expected {expected}")
+            raise config.ConfigError(
+                f"{key}={value}: an option of smcmc {command.__name__}, not a key; expected {expected}"
+            )
     if of_hydra:
-        raise ConfigError(
+        raise config.ConfigError(
             f"{of_hydra[0]}: smcmc {command.__name__} reads no keys of Hydra; out=FOLDER names the folder of results, "
             "and smcmc sweep takes a launcher"
         )
@@ -245,16 +246,14 @@ def _answer(error: BaseException) -> tuple[str, int] | None:
     if isinstance(error, ImportError) and "failed to map segment" in str(error):  # the linker's word for it
         return f"not enough memory: {' '.join(str(error).split())}", 1
     if isinstance(error, ValueError | RuntimeError):
-        from splitmerge_cli.runs import ConfigError, DamagedRun, DataError, Interrupted, RunError
-
-        if isinstance(error, Interrupted):
+        if isinstance(error, runs.Interrupted):
             return str(error), interrupts.STATUS
         # a library may turn an interruption into an error of its own
         if interrupts.is_interrupted():
             return "interrupted", interrupts.STATUS
-        if isinstance(error, ConfigError | DataError):
+        if isinstance(error, runs.ConfigError | runs.DataError):
             return str(error), 2
-        if isinstance(error, RunError | DamagedRun):
+        if isinstance(error, runs.RunError | runs.DamagedRun):
             return str(error), 1
         return None
     if isinstance(error, KeyboardInterrupt) or interrupts.is_interrupted():
@@ -361,7 +360,6 @@ def settle_jobs(jobs: "list[RunSpecification]", words: str = "") -> "list[RunSpe
     """Replace ``auto`` in jobs by what it stands for, choose initial states of large tables, and print the choices;
     `words` are printed if that is interrupted, as by `choosing`."""
     from splitmerge_cli.config.specification import name_beside
-    from splitmerge_cli.runs import ConfigError, DataError
     from splitmerge_cli.runs.starts import start_of
 
     if any(job.to_choose for job in jobs):
@@ -374,7 +372,7 @@ def settle_jobs(jobs: "list[RunSpecification]", words: str = "") -> "list[RunSpe
     for job in jobs:
         try:
             with_start = start_of(job).choose(lines.setdefault)
-        except (ConfigError, DataError):  # whoever makes it says what is wrong
+        except (runs.ConfigError, runs.DataError):  # whoever makes it says what is wrong
             with_start = job
         settled.append(job if with_start is job else name_beside(with_start, job))
     for line in lines:
@@ -384,15 +382,13 @@ def settle_jobs(jobs: "list[RunSpecification]", words: str = "") -> "list[RunSpe
 
 def _complete_override(incomplete: str) -> list[str]:
     """Completions of a ``KEY=VALUE``: names of keys, then the choices of a group."""
-    from splitmerge_cli.config import complete
-
     # bash takes "=" for a word of its own: the key is then the word before it
     words = os.environ.get("COMP_WORDS", "").split()[: int(os.environ.get("COMP_CWORD", "0")) + 1]
     if words[-1:] == ["="]:
         words.append("")
     if words[-2:-1] == ["="]:
-        return [override.partition("=")[2] for override in complete(f"{words[-3]}={words[-1]}")]
-    return complete(incomplete)
+        return [override.partition("=")[2] for override in config.complete(f"{words[-3]}={words[-1]}")]
+    return config.complete(incomplete)
 
 
 def complete_figure(incomplete: str) -> list[str]:
@@ -441,13 +437,11 @@ Figures = Annotated[
 
 def with_workers(overrides: Sequence[str], workers: int | None) -> list[str]:
     """Add ``--workers`` to the overrides of one run as its key `workers`."""
-    from splitmerge_cli.config import ConfigError
-
     if workers is None:
         return list(overrides)
     for override in overrides:
         if override.startswith("workers=") and override != f"workers={workers}":
-            raise ConfigError(f"--workers {workers} and {override}: expected one of the two")
+            raise config.ConfigError(f"--workers {workers} and {override}: expected one of the two")
     return [*(override for override in overrides if not override.startswith("workers=")), f"workers={workers}"]
 
 
@@ -463,7 +457,6 @@ def table_lines(dataset: "Dataset") -> Iterator[str]:
 
     from splitmerge_cli.data.tables.mixed import describe_cells
     from splitmerge_cli.diagnostics.cluster_table import shorten
-    from splitmerge_cli.terminal import WIDTH, one_line
 
     types, scales = dataset.types or (), dataset.scales or [None] * len(dataset.column_names)
     rows = [("column", "read as", "values", "missing")]
@@ -471,12 +464,12 @@ def table_lines(dataset: "Dataset") -> Iterator[str]:
         cells = cells if cells.dtype.kind == "f" else np.where(cells < 0, np.nan, cells)  # codes have -1 in gaps
         missing = int(np.isnan(cells).sum())
         read_as = type.type if scale is None else f"{type.type}, {scale}"
-        held = one_line(describe_cells(cells, type))
-        rows.append((shorten(one_line(str(name)), NAME), read_as, held, f"{missing:,}" if missing else ""))
+        held = terminal.one_line(describe_cells(cells, type))
+        rows.append((shorten(terminal.one_line(str(name)), NAME), read_as, held, f"{missing:,}" if missing else ""))
     for name, read_as, held, gaps in dataset.meta.get("roles", ()):
-        rows.append((shorten(one_line(name), NAME), read_as, held, f"{gaps:,}" if gaps else ""))
+        rows.append((shorten(terminal.one_line(name), NAME), read_as, held, f"{gaps:,}" if gaps else ""))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    widths[2] = min(widths[2], WIDTH - widths[0] - widths[1] - widths[3] - 8)
+    widths[2] = min(widths[2], terminal.WIDTH - widths[0] - widths[1] - widths[3] - 8)
     for name, read_as, held, gaps in rows:
         if len(held) > widths[2]:  # the last levels that find no room are left out
             whole = held[: widths[2] - 5].rpartition(", ")[0]

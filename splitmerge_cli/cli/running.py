@@ -171,7 +171,13 @@ def run(
     spec = specify(overrides, config_dir, leave_to_data=True)
 
     def tell(dataset: "Dataset") -> None:
-        _tell_columns(printed, dataset, spec.data.values.get("path"))
+        path = spec.data.values.get("path")
+        # the columns of a table that has few, once; the notes that repeat them count as printed
+        if dataset.types and path is not None and path not in printed and len(dataset.types) <= base.LISTED:
+            typer.echo(f"{terminal.one_line(path)}: {dataset.N:,} rows, {len(dataset.types)} columns", err=True)
+            for line in base.table_lines(dataset.original):
+                typer.echo(line, err=True)
+            printed.update({path, f"{path}: "} | {line for line in dataset.notes if _MISSING.search(line)})
         _tell_notes(
             printed, _without_own(dataset.notes, spec, dataset.kind), [column.type for column in dataset.types or ()]
         )
@@ -210,18 +216,6 @@ def run(
             raise
     advice.say(done, spec)
     typer.echo(done.path)
-
-
-def _tell_columns(printed: set[str], dataset: "Dataset", path: str | None) -> None:
-    """Print the columns of a table that has few, once; the notes that repeat them count as `printed`."""
-    if not dataset.types or path is None or path in printed:
-        return
-    if len(dataset.types) > base.LISTED:
-        return
-    typer.echo(f"{terminal.one_line(path)}: {dataset.N:,} rows, {len(dataset.types)} columns", err=True)
-    for line in base.table_lines(dataset.original):
-        typer.echo(line, err=True)
-    printed |= {path, f"{path}: "} | {line for line in dataset.notes if _MISSING.search(line)}
 
 
 def _without_own(notes: Iterable[str], spec: Any, kind: "Kind") -> list[str]:

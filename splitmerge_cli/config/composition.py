@@ -105,7 +105,7 @@ def compose_words(words: Sequence[str], search_path: tuple[str, ...], to_choose:
         both = isinstance(before, Mapping) and isinstance(value, Mapping)
         values[key] = groups.merge(before, value) if both else value
     named_keys = Given(named, values, search_path)
-    return Composed(named_keys.lay_over(below, to_choose), chosen, named_keys, search_path, tuple(words))
+    return Composed(named_keys.lay_over(below, to_choose), chosen, named_keys, tuple(words))
 
 
 def _read_choice(text: str) -> tuple[str, Any]:
@@ -144,7 +144,7 @@ def for_hydra(words: Sequence[str], config_dir: str | Path | None = None) -> lis
     """The overrides by which Hydra composes the configuration of these words: its choices, the options of the model and
     the sampler, which are in no file, and values; raises as `compose_words`."""
     composed = compose_words(words, tuple(groups.places(config_dir)))
-    named = composed.given or Given()
+    named = composed.given
     options = {f"{g}.{key}": one for g in ("model", "sampler") for key, one in composed.values[g].items()}
     values = {key: one for key, one in options.items() if key.partition(".")[2] not in NOT_TYPED} | dict(named.values)
     return [

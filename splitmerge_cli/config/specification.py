@@ -183,7 +183,7 @@ def specify_keys(named: Mapping[str, Any], config_dir: str | Path | None = None)
 def finish(composed: resolution.Composed, like: RunSpecification | None = None) -> RunSpecification:
     """Check and resolve a configuration; what is the same in `like`, another run, is not read again. Errors as of
     `RunSpecification.with_`."""
-    chosen, keys_named, search_path = dict(composed.chosen), composed.given, composed.search_path
+    chosen, named, search_path = dict(composed.chosen), composed.given.keys, composed.given.search_path
     groups.import_beside(search_path)
     # papers bring experiments alone
     own_places = tuple(place for place in search_path if place.startswith("file://"))
@@ -199,8 +199,8 @@ def finish(composed: resolution.Composed, like: RunSpecification | None = None) 
     model = _read_component("model", chosen["model"], values["model"], own_places, like)
     values["data"], values["model"] = data.values, model.values
     if in_list:
-        if keys_named is not None and (named := [key for key in keys_named.keys if key.partition(".")[0] == "sampler"]):
-            word = next((w for w in composed.words if w.startswith(named[0])), named[0])
+        if of_sampler := [key for key in named if key.partition(".")[0] == "sampler"]:
+            word = next((w for w in composed.words if w.startswith(of_sampler[0])), of_sampler[0])
             raise errors.ConfigError(f"{word}: {resolution.IN_LIST}")
         samplers = resolution.read_list(values, own_places)
     else:
@@ -208,16 +208,14 @@ def finish(composed: resolution.Composed, like: RunSpecification | None = None) 
         values["sampler"] = samplers[0].values
         resolution.check_schedule(values["schedule"])
     settings |= resolution.resolve_defaults(values, model, samplers)
-    decides = keys_named is not None and any(
-        key == "data.kind" or key.partition(".")[0] == "model" for key in keys_named.keys
-    )
+    decides = any(key == "data.kind" or key.partition(".")[0] == "model" for key in named)
     return specification_of(
         settings,
         data,
         model,
         samplers,
         values,
-        given=keys_named,
+        given=composed.given,
         search_path=search_path,
         words=composed.words,
         to_choose=composed.to_choose,

@@ -134,7 +134,8 @@ def covariances(model: Component, dataset: Dataset, fits: Fits, later: Mapping[s
     if dataset.N < 2:
         raise ConfigError("model.covariance=auto: 1 row; expected at least two, to hold one out")
     # with one column all covariances are one model
-    candidates = covariances_of(model.name) if count_reals(dataset) > 1 else ["diag"]
+    own = next((one.choices for one in model.target.OPTIONS if one.name == "covariance"), ())
+    candidates = [one for one in COVARIANCES if one in own] if count_reals(dataset) > 1 else ["diag"]
     problems = {
         covariance: find_problem(model, dataset, covariance=covariance, **(later or {})) for covariance in candidates
     }
@@ -387,12 +388,6 @@ def of_given_totals() -> list[str]:
     """Models for vectors of counts that take the totals of rows as given; the one of the fewest options first."""
     target_by_name = {name: target for name, target in classes("model").items() if target.HAS_GIVEN_TOTALS}
     return sorted(target_by_name, key=lambda name: len(target_by_name[name].OPTIONS))
-
-
-def covariances_of(model: str) -> list[str]:
-    """The covariances that a model has."""
-    options = {option.name: option for option in class_of("model", model).OPTIONS}
-    return [covariance for covariance in COVARIANCES if covariance in getattr(options.get("covariance"), "choices", ())]
 
 
 def count_reals(dataset: Dataset) -> int:

@@ -5,7 +5,6 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -366,25 +365,18 @@ def lines_so_far(plan: Plan, most_clusters: int) -> Iterator[str]:
     made, chains = trace.groupby("chain")["iteration"].max(), plan.n_chains
     begun = "" if len(made) == chains else f" of {len(made)} of {chains} chains"
     ended = f"interrupted after {made.min():,} iterations{begun}; not judged as converged"
-    late = partial(_late_draws, run, made.to_dict(), plan.dataset.N)
+
+    def late() -> dict[int, recorders.Late]:
+        with suppress(FileNotFoundError):  # no partition is recorded yet
+            return answers.late_draws(run.partitions(), made)
+        return {}
+
     if (own := answers.answers_of(plan.dataset.kind).so_far(plan, run, late)) is not None:
         first, *others = own
         yield from (first, ended, *others)
     elif summaries.is_described(plan):
         yield from map(one_line, _cluster_lines(plan, run, late(), answers.interval_of_trace(trace), most_clusters))
         yield ended
-
-
-def _late_draws(run: read.Run, made: Mapping[int, int], N: int) -> dict[int, recorders.Late]:
-    """By chain the draws of its second half, after it `made` so many iterations."""
-    late = {}
-    with suppress(FileNotFoundError):  # no partition is recorded yet
-        for chain, of_chain in run.partitions().groupby("chain"):
-            rows = of_chain.iloc[answers.late_rows(of_chain["iteration"].to_numpy(), made[chain], N)]
-            if len(rows):
-                values = [np.stack(rows[name].to_list()) for name in ("labels", schema.PARAMETERS) if name in rows]
-                late[int(chain)] = recorders.Late(rows["iteration"].to_numpy(), values[0].astype(np.int32), *values[1:])
-    return late
 
 
 def _cluster_lines(

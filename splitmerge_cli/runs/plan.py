@@ -56,6 +56,11 @@ class Builder:
             if starts:
                 tempering.adapt(samplers)
             samplers = [*samplers, tempering]
+        warmup = None
+        if spec.warmup:  # full Gibbs scans: those of the schedule, where it has some
+            scan = gibbs_update(model.conjugate)
+            full = (one for one in schedule.samplers if type(one) is scan.target and getattr(one, "full", False))
+            warmup = next(full, None) or initial.build_sampler(scan, model, rng), spec.warmup
         return Chain(
             model,
             rng,
@@ -65,7 +70,7 @@ class Builder:
             partitions=self.partitions,
             truth=self.dataset.truth_of_items,
             timing=spec.timing,
-            warmup=(_full_scan(model, rng, schedule.samplers), spec.warmup) if spec.warmup else None,
+            warmup=warmup,
             sizes=self.sizes,
         )
 
@@ -150,15 +155,6 @@ class Builder:
 def has_powers(model: type[Model]) -> bool:
     """Whether a model has powers of the likelihood, under which replicas of chains move."""
     return hasattr(model, "temper") or any(option.name == "power" for option in model.OPTIONS)
-
-
-def _full_scan(model: Model, rng: Rng, samplers: Sequence[Sampler]) -> Sampler:
-    """The full Gibbs scan of a model: the one of the schedule, where it has one."""
-    scan = gibbs_update(model.conjugate)
-    for sampler in samplers:
-        if type(sampler) is scan.target and getattr(sampler, "full", False):
-            return sampler
-    return initial.build_sampler(scan, model, rng)
 
 
 UNLIMITED = 2**62
