@@ -55,9 +55,7 @@ COMMANDS = {
     ),
     "certify": Command(JUDGE, "racing", "Bound the distance of a chain from its posterior."),
     "sweep": Command(COMPARE, "running", "Run a grid: smcmc sweep sampler=sdds,rgsm N=100,200 'seed=range(3)'"),
-    "compare": Command(
-        COMPARE, "comparing", "Compare finished runs: clusters, convergence, cost, and their distances."
-    ),
+    "compare": Command(COMPARE, "results", "Compare finished runs: clusters, convergence, cost, and their distances."),
     "race": Command(COMPARE, "racing", "Compare samplers on one posterior: which reaches it first."),
     "list": Command(LISTS, "components", "List samplers, models, priors, data sets, schedules or figures."),
     "data": Command(LISTS, "components", "Data sets: list, info NAME, fetch NAME."),
@@ -350,7 +348,7 @@ def settle_run(
         with choosing():
             spec, chosen = settle(spec, lambda line: typer.echo(terminal.fold(line), err=True), tell=tell)
     if spec.undecided:
-        from splitmerge_cli.runs.undecided import say_models
+        from splitmerge_cli.runs.plan import say_models
 
         say_models(spec.data, spec.words)
     return start_of(spec).choose(note), chosen

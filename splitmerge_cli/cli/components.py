@@ -76,9 +76,9 @@ def _entries(kind: str, config_dir: str | None = None) -> Sequence[tuple[str, ..
 @explain_errors
 def sys_info() -> None:
     """Show versions, commit and machine, for a report of a problem."""
-    from splitmerge_cli.runs.store import provenance
+    from splitmerge_cli.runs.store import manifest
 
-    info = {"versions": provenance.versions(), "commit": provenance.commit(), "machine": provenance.machine()}
+    info = {"versions": manifest.versions(), "commit": manifest.commit(), "machine": manifest.machine()}
     typer.echo(json.dumps(info, indent=2))
 
 

@@ -8,7 +8,7 @@ import typer
 from splitmerge_cli.analysis.certificate import open_certificate
 from splitmerge_cli.analysis.pages.runs import write_certificate, write_report
 from splitmerge_cli.cli import base
-from splitmerge_cli.cli.comparing import certificates_in, runs_in
+from splitmerge_cli.cli.results import certificates_in, runs_in
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.papers import report as pages_of_papers
 from splitmerge_cli.papers import reproduce as papers

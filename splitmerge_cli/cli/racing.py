@@ -9,7 +9,7 @@ from rich.table import Table
 from splitmerge_cli.analysis import coupled_pairs, predictive
 from splitmerge_cli.analysis.race import jobs_of, race_of
 from splitmerge_cli.api import certifying
-from splitmerge_cli.cli import base, comparing, running
+from splitmerge_cli.cli import base, results, running
 from splitmerge_cli.config import ConfigError, RunSpecification, specify
 from splitmerge_cli.runs import interrupts
 from splitmerge_cli.runs.store.read import Run
@@ -68,7 +68,7 @@ def certify(
     for note in plan.dataset.notes:
         base.complain(f"note: {note}")
     certificate = certifying.make_certificate(plan, pairs, lag, k, m, seconds, coupling, items)
-    comparing.show_certificate(certificate)
+    results.show_certificate(certificate)
     typer.echo(certificate.path)
 
 
@@ -107,7 +107,7 @@ def race(
         raise ConfigError(f"{folders[0]}: expected keys of smcmc run, or folders of finished runs, not both")
     jobs: list[RunSpecification] = []
     if folders:
-        runs = [run for folder in folders for run in comparing.runs_in(Path(folder))]
+        runs = [run for folder in folders for run in results.runs_in(Path(folder))]
         if certify:
             raise ConfigError("--certify makes pairs of chains; expected keys of smcmc run, not folders")
     else:

@@ -337,7 +337,7 @@ def _print_results(outcomes: list[Any], config_dir: str | None) -> None:
         return
     # pandas takes longer than an interrupted sweep has to end
     from splitmerge_cli.analysis import comparison
-    from splitmerge_cli.cli.comparing import print_table
+    from splitmerge_cli.cli.results import print_table
     from splitmerge_cli.runs.store.read import Run
 
     runs = [Run(o.path, config_dir) for o in done]
@@ -385,7 +385,7 @@ def columns(overrides: base.Overrides = None, config_dir: base.ConfigDir = None)
 def _load(spec: "RunSpecification") -> "Dataset":
     """Load the data as a table of any columns, or as the named model reads them."""
     from splitmerge_cli.runs import identity, initial
-    from splitmerge_cli.runs.undecided import MIXED
+    from splitmerge_cli.runs.plan import MIXED
 
     kind = get_kind(MIXED) if spec.undecided or "model" in spec.to_choose else spec.model.kind
     data = spec.data.with_options(kind=kind.name) if kind.name == MIXED else spec.data

@@ -32,7 +32,7 @@ from splitmerge_cli.data.values import READING
 from splitmerge_cli.runs import continuation, draws, finish, identity, interrupts, judgement, starts
 from splitmerge_cli.runs.plan import Plan, prepare
 from splitmerge_cli.runs.progress import LINE_EVERY, ChainProgress, Reporter, is_live, reporter
-from splitmerge_cli.runs.store import files, provenance, read, schema
+from splitmerge_cli.runs.store import files, manifest, read, schema
 from splitmerge_cli.runs.store.store import ChainStore, RunStore, save_checkpoints
 
 FIRST_BATCH = 0.1
@@ -122,9 +122,9 @@ def _provenance(plan: Plan) -> dict[str, Any]:
         "reading": READING,
         "run_id": plan.id,
         "seed": plan.seed,
-        "versions": provenance.versions(),
-        "commit": provenance.commit(),
-        "machine": provenance.machine(),
+        "versions": manifest.versions(),
+        "commit": manifest.commit(),
+        "machine": manifest.machine(),
     }
 
 
