@@ -45,9 +45,12 @@ def __getattr__(name: str) -> object:
         return public
     if name != "__version__":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from splitmerge_cli.version import __version__
+    from importlib.metadata import PackageNotFoundError, version
 
-    return __version__
+    try:
+        return version("smcmc")
+    except PackageNotFoundError:  # a source tree that was never installed
+        return "0+unknown"
 
 
 def __dir__() -> list[str]:

@@ -86,7 +86,8 @@ def _read_scalar(text: str, accepts: Accepts) -> Any:
     if _NO_TEXT.search(text):
         raise Unreadable(text)
     if accepts.text and _IN_QUOTES.fullmatch(bare):
-        return _unquote(bare)
+        # without the backslashes before quotes, and of those at the end every other one
+        return re.sub(rf"(\\+)({bare[0]}|\Z)", lambda match: match[1][1::2] + match[2], bare[1:-1])
     if accepts.null and lower == "null":
         return None
     if accepts.flag and lower in _FLAGS:
@@ -97,7 +98,8 @@ def _read_scalar(text: str, accepts: Accepts) -> Any:
         return float(bare)
     if not accepts.text:
         raise Unreadable(text)
-    return expand_home(text) if accepts.path else text
+    begins_at_home = accepts.path and (text == "~" or text.startswith("~/"))
+    return os.path.expanduser(text) if begins_at_home else text
 
 
 def _parts(text: str) -> list[str]:
@@ -110,11 +112,6 @@ def _read_entry(text: str, key: Accepts, value: Accepts) -> tuple[Any, Any]:
     if len(parts) != 2:
         raise Unreadable(text)
     return _read_scalar(parts[0].strip(), key), read(parts[1].strip(), value)
-
-
-def expand_home(text: str) -> str:
-    """A path that begins with ``~/`` in the home of the user; any other text as it is."""
-    return os.path.expanduser(text) if text == "~" or text.startswith("~/") else text
 
 
 def split_values(text: str, separator: str = ",") -> list[str]:
@@ -153,12 +150,6 @@ def is_call(text: str) -> bool:
     """Whether a text calls one of the `FUNCTIONS`: ``range(3)``."""
     name, bracket, rest = text.strip().partition("(")
     return bool(bracket) and name in FUNCTIONS and rest.endswith(")")
-
-
-def _unquote(text: str) -> str:
-    """The text in quotes, without the backslashes before quotes and of those at the end every other one."""
-    mark, inner = text[0], text[1:-1]
-    return re.sub(rf"(\\+)({mark}|\Z)", lambda match: match[1][1::2] + match[2], inner)
 
 
 def quote(text: str) -> str:
@@ -211,7 +202,10 @@ def shell_word(word: str) -> str:
     """
     if _CONTROL.search(word):
         escaped = word.replace("\\", "\\\\").replace("'", "\\'")
-        return "$'" + _CONTROL.sub(_bytes_of, escaped) + "'"
+        written = _CONTROL.sub(
+            lambda m: "".join(map(r"\x{:02x}".format, m[0].encode("utf-8", "surrogateescape"))), escaped
+        )
+        return f"$'{written}'"
     if "'" in word and not re.search(r'["$`\\!]', word):
         return f'"{word}"'
     return shlex.quote(word)
@@ -220,7 +214,3 @@ def shell_word(word: str) -> str:
 def path_word(path: str | Path) -> str:
     """``data.path=FILE`` for a shell; of standard input the sign that is typed for it."""
     return shell_word(f"data.path={write(getattr(path, 'typed', path), PATH)}")
-
-
-def _bytes_of(match: re.Match[str]) -> str:
-    return "".join(f"\\x{byte:02x}" for byte in match[0].encode("utf-8", "surrogateescape"))

@@ -6,8 +6,8 @@ from datetime import date
 from importlib.metadata import distributions
 from typing import Any
 
-from splitmerge_cli.runs.store import provenance
-from splitmerge_cli.version import __version__
+from splitmerge_cli import __version__
+from splitmerge_cli.runs.store import manifest
 
 METADATA = "ro-crate-metadata.json"
 PROFILE = "https://w3id.org/ro/crate/1.1"
@@ -21,11 +21,11 @@ def environment() -> dict[str, Any]:
 
     The commit ends in ``+changes`` where the code was edited; it is null outside a checkout.
     """
-    machine = provenance.machine()
+    machine = manifest.machine()
     version_by_name = {d.metadata["Name"]: d.version for d in distributions() if d.metadata["Name"]}
     return {
         "smcmc": __version__,
-        "commit": provenance.commit(),
+        "commit": manifest.commit(),
         "python": platform.python_version(),
         "implementation": platform.python_implementation(),
         "machine": {key: machine[key] for key in ("processor", "processors", "system")},
@@ -74,7 +74,7 @@ def crate(
         "conformsTo": {"@id": PROFILE},
         "about": {"@id": "./"},
     }
-    version = __version__ if (commit := provenance.commit()) is None else f"{__version__} (commit {commit})"
+    version = __version__ if (commit := manifest.commit()) is None else f"{__version__} (commit {commit})"
     software = {"@id": SOFTWARE, "@type": "SoftwareApplication", "name": "smcmc", "softwareVersion": version}
     licence = {"@id": LICENSE, "@type": "CreativeWork", "name": "BSD 3-Clause License"}
     return {"@context": CONTEXT, "@graph": [descriptor, root, software, licence, *told]}

@@ -34,7 +34,7 @@ from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.diagnostics.intervals import TIMES, DensitySum, distance_terms, unbiased_estimate
 from splitmerge_cli.runs import interrupts, recorders
 from splitmerge_cli.runs.plan import Plan, prepare, threads
-from splitmerge_cli.runs.store import provenance
+from splitmerge_cli.runs.store import manifest
 from splitmerge_cli.runs.store.files import LOCK, DamagedRun, Locked, lock_file
 from splitmerge_cli.runs.store.manifest import write_sealed
 
@@ -137,7 +137,7 @@ def certify(
         def store(count: int) -> list[certificate.Pair]:
             nonlocal announced, last
             outcomes = [known[number] for number in sorted(known)]
-            versions = {"versions": provenance.versions(), "commit": provenance.commit(), "run_id": plan.id}
+            versions = {"versions": manifest.versions(), "commit": manifest.commit(), "run_id": plan.id}
             fields = {"identity": identity, "schedule": asdict(schedule), "begun": count, "config": spec.identity}
             write_sealed(stored, fields | {"pairs": [asdict(pair) for pair in outcomes]} | versions)
             announced, last = count, time.monotonic()

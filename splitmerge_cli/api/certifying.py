@@ -17,7 +17,6 @@ import numpy as np
 
 from splitmerge_cli.analysis import coupled_pairs
 from splitmerge_cli.analysis.certificate import Certificate
-from splitmerge_cli.analysis.coupled_pairs import MIXTURE, check_coupling
 from splitmerge_cli.analysis.plots import races as plots
 from splitmerge_cli.analysis.plots.style import save, use_style
 from splitmerge_cli.analysis.race import Race
@@ -159,7 +158,7 @@ FIGURE_OF_RACE = "race"
 def efficiencies(jobs: Sequence[RunSpecification], pairs: int, workers: int | None = None) -> Iterator[str]:
     """Certify every sampler of the `jobs` of a race by so many `pairs` of coupled chains, and say what its estimates
     cost: the variance of the estimate of one pair times the processor seconds of a pair."""
-    changed = {key: groups.main_values()[key] for key in ("seed", "chains", "budget")} | {"init": MIXTURE}
+    changed = {key: groups.main_values()[key] for key in ("seed", "chains", "budget")} | {"init": coupled_pairs.MIXTURE}
     changed |= {} if workers is None else {"workers": workers}
     jobs_to_certify: list[RunSpecification] = []
     for job in jobs:
@@ -168,7 +167,7 @@ def efficiencies(jobs: Sequence[RunSpecification], pairs: int, workers: int | No
             continue
         jobs_to_certify.append(config)
         try:
-            certificate = make_certificate(check_coupling(config), pairs)
+            certificate = make_certificate(coupled_pairs.check_coupling(config), pairs)
         except ConfigError as error:
             yield f"{config.sampler_name}: {error}"
             continue

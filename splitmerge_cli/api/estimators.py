@@ -4,6 +4,7 @@
 >>> labels = SplitMergeClustering(random_state=1).fit_predict(X)
 """
 
+import inspect
 from collections.abc import Callable, Mapping
 from typing import Any, Self
 
@@ -14,15 +15,16 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Cluster
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, check_non_negative, validate_data
 
-from splitmerge_cli.api import posterior, sampling, selection
+from splitmerge_cli.api import posterior, sampling, selection, updating
 from splitmerge_cli.data.objects import as_pandas, holds_long_digits
 from splitmerge_cli.kinds.documents import stored as documents
 
 _MOST_SEED = 2**31 - 1
 
 
-def _constructor(usual: str) -> Callable[..., None]:
-    """Make the constructor of an estimator whose default model is `usual`; scikit-learn reads its signature."""
+def _constructor(usual: str, **own: tuple[Any, Any]) -> Callable[..., None]:
+    """Make the constructor of an estimator whose default model is `usual`, and which has `own` parameters, each a type
+    and a default; scikit-learn reads its signature."""
 
     def __init__(
         self: "_Sampled",
@@ -35,16 +37,17 @@ def _constructor(usual: str) -> Callable[..., None]:
         options: Mapping[str, Any] | None = None,
         n_jobs: int | None = None,
         progress: str = "none",
+        **further: Any,
     ) -> None:
-        self.model = model
-        self.sampler = sampler
-        self.chains = chains
-        self.iterations = iterations
-        self.random_state = random_state
-        self.options = options
-        self.n_jobs = n_jobs
-        self.progress = progress
+        self.model, self.sampler, self.chains, self.iterations = model, sampler, chains, iterations
+        self.random_state, self.options, self.n_jobs, self.progress = random_state, options, n_jobs, progress
+        for name, (_, default) in own.items():
+            setattr(self, name, further.get(name, default))
 
+    head, *others, _ = inspect.signature(__init__).parameters.values()
+    added = [inspect.Parameter(k, inspect.Parameter.KEYWORD_ONLY, default=v, annotation=t) for k, (t, v) in own.items()]
+    parameters = [head, others[0], *added, *others[1:]]
+    __init__.__signature__ = inspect.Signature(parameters, return_annotation=None)  # type: ignore[attr-defined]
     return sampling.answer_misspelt(__init__)
 
 
@@ -70,18 +73,17 @@ class _Sampled(BaseEstimator):
         seed = self.random_state
         if not isinstance(seed, int | np.integer) or isinstance(seed, bool):
             seed = check_random_state(seed).randint(_MOST_SEED)
-        # what was chosen stands in `model_`: an estimator prints nothing
-        self.posterior_ = sampling.sample_silently(
-            self.model,
-            data,
-            self.sampler,
-            chains=self.chains,
-            iterations=self.iterations,
-            seed=int(seed),
-            options={**(self.options or {}), **(of_rows or {})},
-            workers=self.n_jobs if self.n_jobs is not None and self.n_jobs > 0 else None,
-            progress=self.progress,
-        )
+        keys: dict[str, Any] = {"chains": self.chains, "iterations": self.iterations, "seed": int(seed)}
+        keys["workers"] = self.n_jobs if self.n_jobs is not None and self.n_jobs > 0 else None
+        keys["progress"] = updating.choose_progress(self.progress)
+        chosen = self.model, data, self.sampler
+        options = {**(self.options or {}), **(of_rows or {})}
+
+        def settle_in(out: str) -> Any:
+            # what was chosen stands in `model_`: an estimator prints nothing
+            return sampling.specify_sample(*chosen, keys | {"out": out}, None, options, say=lambda line: None)
+
+        self.posterior_ = posterior.Posterior(*updating.make(settle_in, None))
         self.converged_ = self.posterior_.converged
         self.model_ = {key: value for key, value in self.posterior_.run.config["model"].items() if key != "_target_"}
 
@@ -265,7 +267,9 @@ class SplitMergeClustering(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cl
         if self._of_numbers:
             options: dict[str, Any] = {"dtype": np.float64, "accept_sparse": "csr", "ensure_all_finite": "allow-nan"}
             try:
-                checked = _whole_numbers(X, validate_data(self, X, reset=reset, **options))
+                checked = validate_data(self, X, reset=reset, **options)
+                # the table itself where whole numbers lose digits as such
+                checked = as_pandas(X) if holds_long_digits(X) else checked
                 # names tell an id from a measurement
                 names = getattr(self, "feature_names_in_", None)
                 return checked if names is None or not hasattr(X, "columns") else pd.DataFrame(checked, columns=names)
@@ -306,40 +310,14 @@ class SplitMergeBlocks(ClusterMixin, _Clustered):
     >>> SplitMergeBlocks(random_state=1).fit(networkx.karate_club_graph()).labels_
     """
 
-    @sampling.answer_misspelt
-    def __init__(
-        self,
-        model: str | Mapping[str, Any] = "irm",
-        *,
-        directed: bool = False,
-        values: str | None = None,
-        loops: bool = False,
-        layer: str | None = None,
-        bipartite: bool | str = False,
-        sampler: str | Mapping[str, Any] | None = None,
-        chains: int = 4,
-        iterations: int | None = None,
-        random_state: Any = None,
-        options: Mapping[str, Any] | None = None,
-        n_jobs: int | None = None,
-        progress: str = "none",
-    ) -> None:
-        _constructor("irm")(
-            self,
-            model,
-            sampler=sampler,
-            chains=chains,
-            iterations=iterations,
-            random_state=random_state,
-            options=options,
-            n_jobs=n_jobs,
-            progress=progress,
-        )
-        self.directed = directed
-        self.values = values
-        self.loops = loops
-        self.layer = layer
-        self.bipartite = bipartite
+    __init__ = _constructor(
+        "irm",
+        directed=(bool, False),
+        values=(str | None, None),
+        loops=(bool, False),
+        layer=(str | None, None),
+        bipartite=(bool | str, False),
+    )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -476,8 +454,3 @@ class SplitMergeTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Cluste
         check_non_negative(counts, type(self).__name__)
         # the columns of a data frame are the words
         return X if hasattr(X, "columns") else counts
-
-
-def _whole_numbers(data: Any, numbers: NDArray[np.float64]) -> Any:
-    """Return a table itself if its whole numbers lose digits when converted to `numbers`; otherwise `numbers`."""
-    return as_pandas(data) if holds_long_digits(data) else numbers

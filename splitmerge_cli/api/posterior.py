@@ -25,9 +25,8 @@ from splitmerge_cli.kinds.documents import stored as documents
 from splitmerge_cli.kinds.networks.links import LinkAnswers
 from splitmerge_cli.kinds.records.linkage import EntityAnswers
 from splitmerge_cli.kinds.tables.outcomes import OutcomeAnswers
-from splitmerge_cli.runs import grouping, summaries
+from splitmerge_cli.runs import checks, grouping, summaries
 from splitmerge_cli.runs.answers import answers_of, interval_of_run, searched_interval
-from splitmerge_cli.runs.checks import find_unlike, put_first
 from splitmerge_cli.runs.draws import draws_of
 from splitmerge_cli.runs.store import schema
 
@@ -82,7 +81,7 @@ class Posterior(OutcomeAnswers, LinkAnswers, EntityAnswers):
         n_chains, iterations = config["chains"], min(run.summary["iterations"])
         return [
             (unit, f"{counted} ({number})"),
-            ("verdict", put_first(run.summary, judged, verdict)),
+            ("verdict", checks.put_first(run.summary, judged, verdict)),
             *([("groups", groups)] if (groups := grouping.describe_groups(run.summary)) else []),
             ("sampler", how),
             ("chains", f"{n_chains} chain{'s' * (n_chains != 1)} of {iterations:,} iterations"),
@@ -108,7 +107,7 @@ class Posterior(OutcomeAnswers, LinkAnswers, EntityAnswers):
         >>> len(sample("gaussian", points, iterations=200, chains=2, progress="none").misfit)
         0
         """
-        unlike = find_unlike(self.run.summary) if self.complete else []
+        unlike = checks.find_unlike(self.run.summary) if self.complete else []
         return Table(unlike, columns=["subject", "quantity", "observed", "low", "high"])
 
     # -- the partition

@@ -103,7 +103,9 @@ def _is_edge(cells: Sequence[str]) -> bool:
 def _of_cells(file: Path) -> Recognised:
     """By the names and the cells of a table."""
     table = formats.open_table(file, UTF_8)
-    head = _first_row(table)
+    head = list(table.names or [])
+    if isinstance(table, text.Text):
+        head = [cell.strip() for cell in next(iter(table.lines()), (0, []))[1]]
     if isinstance(table, text.Text) and is_named_matrix(table):
         return Recognised(NETWORK, "its first row and column hold the same names")
     if symmetric := _of_symmetric_matrix(table):
@@ -118,9 +120,3 @@ def _of_cells(file: Path) -> Recognised:
     if table.width <= 2 and formats.text_column(table) is not None:
         return Recognised(DOCUMENTS, "a text in each row")
     return Recognised(TABLE)
-
-
-def _first_row(table: Table) -> Sequence[str]:
-    if isinstance(table, text.Text):
-        return [cell.strip() for cell in next(iter(table.lines()), (0, []))[1]]
-    return list(table.names or [])

@@ -16,9 +16,8 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from splitmerge_cli.api import posterior, selection
+from splitmerge_cli.api import posterior, selection, updating
 from splitmerge_cli.api.recognition import DOCUMENTS, NETWORK, recognise
-from splitmerge_cli.api.updating import choose_progress, make
 from splitmerge_cli.config import schema, specify_keys
 from splitmerge_cli.config.errors import ConfigError, nearest
 from splitmerge_cli.data.dataset import OF_NETWORKS, Dataset
@@ -41,17 +40,14 @@ def answer_misspelt(function: _F) -> _F:
     def wrapper(*args: Any, **given: Any) -> Any:
         for name in given:
             if name not in known:
-                raise TypeError(f"{name}: no such argument. {_advice(name, known)}")
+                near = nearest(name, known)
+                advice = f"Did you mean {near}?" if near else f"Expected one of {', '.join(known)}"
+                if "options" in known and name in {key for key, _ in schema.all_keys()}:
+                    advice = f"Expected options={{'{name}': VALUE}}, because it is a key of the command line"
+                raise TypeError(f"{name}: no such argument. {advice}")
         return function(*args, **given)
 
     return cast(_F, wrapper)
-
-
-def _advice(name: str, known: list[str]) -> str:
-    if "options" in known and name in {key for key, _ in schema.all_keys()}:
-        return f"Expected options={{'{name}': VALUE}}, because it is a key of the command line"
-    near = nearest(name, known)
-    return f"Did you mean {near}?" if near else f"Expected one of {', '.join(known)}"
 
 
 _SEEDS = 2**31
@@ -206,29 +202,13 @@ def sample(
     of_rows |= {"loops": loops, "layer": layer, "bipartite": bipartite, "unknown": unknown, "nodes": nodes}
     options = dict(options or {}) | row_options(**of_rows)
     keys: dict[str, Any] = {"chains": chains, "seed": read_seed(seed, rng), "iterations": iterations, "budget": budget}
-    keys |= {"workers": workers, "progress": choose_progress(progress)}
+    keys |= {"workers": workers, "progress": updating.choose_progress(progress)}
     if until is not None:
         wanted = until if isinstance(until, Mapping) else {"rhat": until}
         keys |= {f"until.{name}": value for name, value in wanted.items()}
     return posterior.Posterior(
-        *make(lambda out: specify_sample(model, data, sampler, keys | {"out": out}, truth, options), store)
+        *updating.make(lambda out: specify_sample(model, data, sampler, keys | {"out": out}, truth, options), store)
     )
-
-
-def sample_silently(
-    model: str | Mapping[str, Any],
-    data: Any,
-    sampler: str | Mapping[str, Any] | None,
-    options: Mapping[str, Any] | None,
-    **keys: Any,
-) -> posterior.Posterior:
-    """`sample` with the other keys of the command line; it does not print the choices of ``auto``."""
-    keys["progress"] = choose_progress(keys["progress"])
-
-    def settle_in(out: str) -> tuple[selection.Settled, Dataset | None]:
-        return specify_sample(model, data, sampler, keys | {"out": out}, None, options, say=lambda line: None)
-
-    return posterior.Posterior(*make(settle_in, None))
 
 
 def row_options(**of_rows: Any) -> dict[str, Any]:

@@ -184,13 +184,15 @@ def _choose(spec: RunSpecification, say: Callable[[str], None], made: Fits | Non
             spec, of_ratings = _settle_ratings(spec, say, fits)
         # choose what is left to the data when the model and the reading of ratings are known
         calibrates = OF_POWER in spec.to_choose
-        of_reals = _with_reals(spec) if "model" in asked and spec.model.name == MIXED else None
         if calibrates:
             model = spec.model.name
             having = [name for name, target in classes("model").items() if POWER in {o.name for o in target.OPTIONS}]
             if model not in having:
                 raise ConfigError(f"{OF_POWER}={AUTO}: model={model} has no power; expected one of {', '.join(having)}")
-        readings = [spec] if of_reals is None else [spec, of_reals]
+        readings = [spec]
+        if "model" in asked and spec.model.name == MIXED and (types := _types_of(spec, "counts")):
+            reals = spec.with_({"data.types": types[REALS]})
+            readings.append(reals.with_(_unnamed_options(spec, MIXED, _read(reals))))
         decided, chosen = _settle_readings(readings, asks, say, fits, "model" not in asked)
         by = (_describe_comparison() if chosen else {}) | ({"powers": list(choice.POWERS)} if calibrates else {})
         if calibrates:
@@ -215,10 +217,10 @@ def _settle_ratings(
     if not runs_by_name:
         return spec, {}
     datasets = {name: _read(run) for name, run in runs_by_name.items()}
-    table = candidates.choose_reading("ratings", _options_given(spec), datasets, fits, say)
-    if (name := table[0]["ratings"]) != AS_READ["ratings"]:
+    table = candidates.compare_readings("ratings", _options_given(spec), datasets, fits, say)
+    if (name := table["ratings"][0]) != AS_READ["ratings"]:
         spec = runs_by_name[name].with_(_unnamed_options(spec, MIXED, datasets[name]))
-    return spec, {"ratings": table, "by": _describe_comparison()}
+    return spec, {"ratings": candidates.as_records(table), "by": _describe_comparison()}
 
 
 def _types_of(spec: RunSpecification, what: str) -> dict[str, dict[Any, str]]:
@@ -252,8 +254,9 @@ def _settle_readings(
         by_name = {COUNTS: table, REALS: _read(of_reals)}
         vectors = None if columns is None else vectors
         forms = choice.forms_of_counts(table, options)
-        found["counts"] = candidates.choose_reading("counts", options, by_name, fits, say, vectors, forms)
-        if (taken := found["counts"][0]["counts"]) == REALS:
+        ranking = candidates.compare_readings("counts", options, by_name, fits, say, vectors, forms)
+        found["counts"], taken = candidates.as_records(ranking), ranking["counts"][0]
+        if taken == REALS:
             spec = of_reals
         elif taken in forms:
             spec = spec.with_({f"model.{key}": value for key, value in forms[taken].items()})
@@ -265,11 +268,10 @@ def _settle_readings(
         say(NOT_SKEWED)
     if on_scales is not None:
         options = {k: v for k, v in spec.model.as_typed.items() if f"model.{k}" not in spec.to_choose}
-        scales = on_scales.data.values["scale"]
-        found[OF_SCALE] = candidates.choose_scales(
-            options, _read(spec), _read(on_scales), choice.format_scales(scales), fits, say
-        )
-        spec = on_scales if found[OF_SCALE][0]["columns"] == candidates.RESCALED else spec
+        ranking = candidates.compare_scales(options, _read(spec), _read(on_scales), fits)
+        say(candidates.format_rescaled(ranking, choice.format_scales(on_scales.data.values["scale"])))
+        found[OF_SCALE] = candidates.as_records(ranking)
+        spec = on_scales if ranking["columns"][0] == candidates.RESCALED else spec
     later = A_POWER if OF_POWER in spec.to_choose else None
     for key in sorted({OF_COVARIANCE, OF_TAILS, OF_NOISE, OF_DEGREES} & spec.to_choose):
         if (name := key.removeprefix("model.")) not in spec.model.options or (
@@ -344,8 +346,9 @@ def read_whole_numbers(
         whole = what == "counts" and not (options or of_table) and np.shape(data) == as_read.values.shape
         vectors = as_vectors(as_read) if whole else None
         forms = choice.forms_of_counts(datasets[COUNTS], options) if what == "counts" else {}
-        chosen[what] = candidates.choose_reading(what, options, datasets, fits, say, vectors, forms)
-        if (name := chosen[what][0][what]) in by_name and name != AS_READ[what]:
+        ranking = candidates.compare_readings(what, options, datasets, fits, say, vectors, forms)
+        chosen[what] = candidates.as_records(ranking)
+        if (name := ranking[what][0]) in by_name and name != AS_READ[what]:
             of_table = by_name[name]
     return of_table, chosen | {"by": _describe_comparison()} if chosen else None
 
@@ -365,9 +368,10 @@ def read_scales(
     if keys.get(OF_COVARIANCE) == AUTO:
         del options["covariance"]
     rescaled = objects.from_object(data, kind, **on_scales)
-    found = candidates.choose_scales(options, as_they_are, rescaled, choice.format_scales(scales), fits, say)
-    taken = on_scales if found[0]["columns"] == candidates.RESCALED else of_table
-    return taken, {OF_SCALE: found, "by": _describe_comparison()}
+    ranking = candidates.compare_scales(options, as_they_are, rescaled, fits)
+    say(candidates.format_rescaled(ranking, choice.format_scales(scales)))
+    taken = on_scales if ranking["columns"][0] == candidates.RESCALED else of_table
+    return taken, {OF_SCALE: candidates.as_records(ranking), "by": _describe_comparison()}
 
 
 def _options_of(keys: Mapping[str, Any]) -> dict[str, Any]:
@@ -386,14 +390,6 @@ def _with_scales(spec: RunSpecification) -> RunSpecification | None:
 def _names_units(options: Mapping[str, Any]) -> bool:
     """Whether options of a model hold numbers in the units of the columns, which are others on another scale."""
     return any(not isinstance(options.get(key), str | None) for key in IN_UNITS)
-
-
-def _with_reals(spec: RunSpecification) -> RunSpecification | None:
-    """The run that reads the counts of a table as real numbers; None for a table without counts."""
-    if not (types := _types_of(spec, "counts")):
-        return None
-    reals = spec.with_({"data.types": types[REALS]})
-    return reals.with_(_unnamed_options(spec, MIXED, _read(reals)))
 
 
 def _unnamed_options(spec: RunSpecification, model: str, dataset: Dataset) -> dict[str, Any]:

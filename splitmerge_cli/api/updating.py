@@ -14,24 +14,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli import runs
+from splitmerge_cli import config, runs, terminal
 from splitmerge_cli.analysis.predictive import by_state
-from splitmerge_cli.config import Component, ConfigError, RunSpecification, specification, specify_keys
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.reading import hold
 from splitmerge_cli.fits.objects import DataNote, warn, warn_of_data
 from splitmerge_cli.runs import draws, initial, interrupts
 from splitmerge_cli.runs.starts import start_of
 from splitmerge_cli.runs.store import files, read
-from splitmerge_cli.terminal import console
 
-Made = tuple[read.Run, Dataset | None, str | None, Component]
+Made = tuple[read.Run, Dataset | None, str | None, config.Component]
 
 
 class Settled(NamedTuple):
     """A run without ``auto``, and how covariance and power were chosen, for its summary; None if nobody asked."""
 
-    spec: RunSpecification
+    spec: config.RunSpecification
     chosen: dict[str, Any] | None
 
     @property
@@ -65,7 +63,7 @@ def make(settle_in: Callable[[str], tuple[Settled, Dataset | None]], store: str 
 
 def choose_progress(progress: str) -> str:
     """Choose bars in a notebook, too, where stderr is no terminal."""
-    return "bars" if progress == "auto" and console().is_jupyter else progress
+    return "bars" if progress == "auto" and terminal.console().is_jupyter else progress
 
 
 STARTS = "starts"
@@ -77,17 +75,17 @@ def stack_items(dataset: Dataset, new: Any) -> tuple[Dataset, Dataset]:
     bundled, cannot be appended."""
     kind = dataset.kind
     if kind.no_update:
-        raise ConfigError(f"update: {kind.no_update}")
+        raise config.ConfigError(f"update: {kind.no_update}")
     new_items = kind.new_items(dataset, new)
     if dataset.bundles is not None or new_items.bundles is not None:
-        raise ConfigError("update: rows have weights, units, classes or links; expected sample() of all rows")
+        raise config.ConfigError("update: rows have weights, units, classes or links; expected sample() of all rows")
     whole = kind.stack(dataset, new_items)
     names = [*dataset.names, *new_items.names] if dataset.names and new_items.names else None
     return replace(whole, names=names, meta={k: v for k, v in dataset.meta.items() if k != "notes"}), new_items
 
 
 def start_states(
-    run: read.Run, model: Component, dataset: Dataset, new: Dataset, generator: np.random.Generator
+    run: read.Run, model: config.Component, dataset: Dataset, new: Dataset, generator: np.random.Generator
 ) -> NDArray[np.int32]:
     """The last recorded partition of every chain, with the new items in it: int32 ``[chains, N + n]``. Each new item
     joins a cluster drawn from its posterior predictive probabilities given that state alone, or founds one of its own,
@@ -118,7 +116,7 @@ def update(
 ) -> Made:
     """See `Posterior.update`."""
     if (missing := run.missing) is not None:
-        raise ConfigError(f"update: the run is not finished: {missing}")
+        raise config.ConfigError(f"update: the run is not finished: {missing}")
     whole, new_items = stack_items(dataset, new)
     seed = run.config["seed"] + 1 if seed is None else seed
     starts = start_states(run, initial.specification_of(run).model, dataset, new_items, np.random.default_rng(seed))
@@ -127,21 +125,16 @@ def update(
 
     def settle_in(out: str) -> tuple[Settled, Dataset]:
         data = {"data": "given", "data.sha256": hold(whole)}
-        settings = specification.differences(initial.specification_of(run), data=data)
-        held = _write(starts, Path(out) / STARTS)
+        settings = config.specification.differences(initial.specification_of(run), data=data)
+        # a file that its digest names
+        content = io.BytesIO()
+        np.save(content, starts, allow_pickle=False)
+        held = Path(out) / STARTS / f"{hashlib.sha256(content.getvalue()).hexdigest()[:12]}.npy"
+        held.parent.mkdir(parents=True, exist_ok=True)
+        with files.replace_file(held) as temporary:
+            temporary.write_bytes(content.getvalue())
         named = {key: value for key, value in settings.items() if key not in ("K0", "warmup")}
         named |= {"init": str(held), "chains": len(starts), "out": out} | changed
-        return Settled(specify_keys(named, run.config_dir), None), whole
+        return Settled(config.specify_keys(named, run.config_dir), None), whole
 
     return make(settle_in, store)
-
-
-def _write(starts: NDArray[np.int32], folder: Path) -> Path:
-    """Write states to a file of a folder, named by its digest."""
-    content = io.BytesIO()
-    np.save(content, starts, allow_pickle=False)
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{hashlib.sha256(content.getvalue()).hexdigest()[:12]}.npy"
-    with files.replace_file(path) as temporary:
-        temporary.write_bytes(content.getvalue())
-    return path

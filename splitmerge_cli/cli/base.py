@@ -18,7 +18,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.models import OptionInfo
 
-from splitmerge_cli import extras, terminal
+from splitmerge_cli import config, extras, runs, terminal
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.runs import interrupts
 
@@ -43,23 +43,21 @@ CLUSTER, JUDGE, COMPARE, LISTS, PAPERS, DEVELOPERS = (
 
 COMMANDS = {
     "run": Command(CLUSTER, "running", "Cluster a file, or run one sampler on one data set: smcmc run FILE"),
-    "columns": Command(CLUSTER, "columns", "Show how a file is read, column by column: smcmc columns FILE"),
+    "columns": Command(CLUSTER, "running", "Show how a file is read, column by column: smcmc columns FILE"),
     "summary": Command(
         CLUSTER, "results", "Show the clusters of runs: sizes, certainty, and what each differs most in."
     ),
     "plot": Command(CLUSTER, "figures", "Draw the pictures of runs, or figures of the papers, from stored results."),
     "report": Command(CLUSTER, "figures", "Write one page of HTML about runs; without runs, about the papers."),
-    "shards": Command(CLUSTER, "shards", "Cluster a table that is too large for one machine."),
+    "shards": Command(CLUSTER, "running", "Cluster a table that is too large for one machine."),
     "diagnose": Command(
         JUDGE, "results", "Show whether chains have converged, with R-hat and ESS, and what to do next."
     ),
     "certify": Command(JUDGE, "racing", "Bound the distance of a chain from its posterior."),
     "sweep": Command(COMPARE, "running", "Run a grid: smcmc sweep sampler=sdds,rgsm N=100,200 'seed=range(3)'"),
-    "compare": Command(
-        COMPARE, "comparing", "Compare finished runs: clusters, convergence, cost, and their distances."
-    ),
+    "compare": Command(COMPARE, "results", "Compare finished runs: clusters, convergence, cost, and their distances."),
     "race": Command(COMPARE, "racing", "Compare samplers on one posterior: which reaches it first."),
-    "list": Command(LISTS, "lists", "List samplers, models, priors, data sets, schedules or figures."),
+    "list": Command(LISTS, "components", "List samplers, models, priors, data sets, schedules or figures."),
     "data": Command(LISTS, "components", "Data sets: list, info NAME, fetch NAME."),
     "model": Command(LISTS, "components", "Models: list, info NAME."),
     "sampler": Command(LISTS, "components", "Samplers: list, info NAME."),
@@ -67,7 +65,7 @@ COMMANDS = {
     "verify": Command(DEVELOPERS, "verifying", "Compare samplers with the enumerated posterior of small data."),
     "posteriors": Command(DEVELOPERS, "verifying", "Posteriors over partitions, to test any program against."),
     "bench": Command(DEVELOPERS, "verifying", "Measure kernels and whole iterations against a plain C baseline."),
-    "sys-info": Command(DEVELOPERS, "lists", "Show versions, commit and machine, for a report of a problem."),
+    "sys-info": Command(DEVELOPERS, "components", "Show versions, commit and machine, for a report of a problem."),
 }
 
 
@@ -143,7 +141,7 @@ app = typer.Typer(
 
 def _say_version(wanted: bool) -> None:
     if wanted:
-        from splitmerge_cli.version import __version__
+        from splitmerge_cli import __version__
 
         typer.echo(f"smcmc {__version__}")
         raise typer.Exit
@@ -170,9 +168,8 @@ def explain_errors(command: _F) -> _F:
             try:
                 for words in kwargs.values():
                     if isinstance(words, list):
-                        _reject_options(command, words)
-                        if not (kwargs.get("cfg") or kwargs.get("info") or command.__name__ in _TAKES_HYDRA):
-                            _reject_hydra(command.__name__, words)
+                        takes_hydra = kwargs.get("cfg") or kwargs.get("info") or command.__name__ in _TAKES_HYDRA
+                        _reject_words(command, words, bool(takes_hydra))
                 command(*args, **kwargs)
             except typer.Exit:
                 raise
@@ -195,28 +192,18 @@ _TAKES_HYDRA = ("sweep", "race")
 """Commands whose jobs a launcher of Hydra makes."""
 
 
-def _reject_hydra(command: str, words: Sequence[object]) -> None:
-    """Raise a `ConfigError` for a key of Hydra."""
-    if of_hydra := [word for word in words if str(word).startswith(("hydra.", "hydra/"))]:
-        from splitmerge_cli.config import ConfigError
-
-        raise ConfigError(
-            f"{of_hydra[0]}: smcmc {command} reads no keys of Hydra; out=FOLDER names the folder of results, and smcmc "
-            "sweep takes a launcher"
-        )
-
-
 @explain_errors
 def _import_module_of(command: str) -> None:
     import_module(f"splitmerge_cli.cli.{COMMANDS[command].module}")
 
 
-def _reject_options(command: Callable[..., None], words: Sequence[object]) -> None:
-    """Raise a `ConfigError` for an option of the command that is typed as a key: ``pairs=20``."""
+def _reject_words(command: Callable[..., None], words: Sequence[object], takes_hydra: bool) -> None:
+    """Raise a `ConfigError` for an option of the command that is typed as a key (``pairs=20``), and for a key of Hydra
+    where it takes none."""
     typed = [str(word).partition("=") for word in words if "=" in str(word) and not os.path.exists(str(word))]
-    if not typed:
+    of_hydra = [word for word in words if not takes_hydra and str(word).startswith(("hydra.", "hydra/"))]
+    if not typed and not of_hydra:
         return
-    from splitmerge_cli.config import ConfigError
     from splitmerge_cli.config.schema import all_keys
 
     options, keys = _options_of(command), {key for key, _ in all_keys()}
@@ -224,7 +211,14 @@ def _reject_options(command: Callable[..., None], words: Sequence[object]) -> No
         option = options.get(key.replace("_", "-"))
         if option is not None and key not in keys:
             expected = option[0] if option[1] else f"{option[0]} {value}"
-            raise ConfigError(f"{key}={value}: an option of smcmc {command.__name__}, not a key; expected {expected}")
+            raise config.ConfigError(
+                f"{key}={value}: an option of smcmc {command.__name__}, not a key; expected {expected}"
+            )
+    if of_hydra:
+        raise config.ConfigError(
+            f"{of_hydra[0]}: smcmc {command.__name__} reads no keys of Hydra; out=FOLDER names the folder of results, "
+            "and smcmc sweep takes a launcher"
+        )
 
 
 def _options_of(command: Callable[..., None]) -> dict[str, tuple[str, bool]]:
@@ -250,16 +244,14 @@ def _answer(error: BaseException) -> tuple[str, int] | None:
     if isinstance(error, ImportError) and "failed to map segment" in str(error):  # the linker's word for it
         return f"not enough memory: {' '.join(str(error).split())}", 1
     if isinstance(error, ValueError | RuntimeError):
-        from splitmerge_cli.runs import ConfigError, DamagedRun, DataError, Interrupted, RunError
-
-        if isinstance(error, Interrupted):
+        if isinstance(error, runs.Interrupted):
             return str(error), interrupts.STATUS
         # a library may turn an interruption into an error of its own
         if interrupts.is_interrupted():
             return "interrupted", interrupts.STATUS
-        if isinstance(error, ConfigError | DataError):
+        if isinstance(error, runs.ConfigError | runs.DataError):
             return str(error), 2
-        if isinstance(error, RunError | DamagedRun):
+        if isinstance(error, runs.RunError | runs.DamagedRun):
             return str(error), 1
         return None
     if isinstance(error, KeyboardInterrupt) or interrupts.is_interrupted():
@@ -356,7 +348,7 @@ def settle_run(
         with choosing():
             spec, chosen = settle(spec, lambda line: typer.echo(terminal.fold(line), err=True), tell=tell)
     if spec.undecided:
-        from splitmerge_cli.runs.undecided import say_models
+        from splitmerge_cli.runs.plan import say_models
 
         say_models(spec.data, spec.words)
     return start_of(spec).choose(note), chosen
@@ -366,7 +358,6 @@ def settle_jobs(jobs: "list[RunSpecification]", words: str = "") -> "list[RunSpe
     """Replace ``auto`` in jobs by what it stands for, choose initial states of large tables, and print the choices;
     `words` are printed if that is interrupted, as by `choosing`."""
     from splitmerge_cli.config.specification import name_beside
-    from splitmerge_cli.runs import ConfigError, DataError
     from splitmerge_cli.runs.starts import start_of
 
     if any(job.to_choose for job in jobs):
@@ -379,7 +370,7 @@ def settle_jobs(jobs: "list[RunSpecification]", words: str = "") -> "list[RunSpe
     for job in jobs:
         try:
             with_start = start_of(job).choose(lines.setdefault)
-        except (ConfigError, DataError):  # whoever makes it says what is wrong
+        except (runs.ConfigError, runs.DataError):  # whoever makes it says what is wrong
             with_start = job
         settled.append(job if with_start is job else name_beside(with_start, job))
     for line in lines:
@@ -389,15 +380,13 @@ def settle_jobs(jobs: "list[RunSpecification]", words: str = "") -> "list[RunSpe
 
 def _complete_override(incomplete: str) -> list[str]:
     """Completions of a ``KEY=VALUE``: names of keys, then the choices of a group."""
-    from splitmerge_cli.config import complete
-
     # bash takes "=" for a word of its own: the key is then the word before it
     words = os.environ.get("COMP_WORDS", "").split()[: int(os.environ.get("COMP_CWORD", "0")) + 1]
     if words[-1:] == ["="]:
         words.append("")
     if words[-2:-1] == ["="]:
-        return [override.partition("=")[2] for override in complete(f"{words[-3]}={words[-1]}")]
-    return complete(incomplete)
+        return [override.partition("=")[2] for override in config.complete(f"{words[-3]}={words[-1]}")]
+    return config.complete(incomplete)
 
 
 def complete_figure(incomplete: str) -> list[str]:
@@ -446,13 +435,11 @@ Figures = Annotated[
 
 def with_workers(overrides: Sequence[str], workers: int | None) -> list[str]:
     """Add ``--workers`` to the overrides of one run as its key `workers`."""
-    from splitmerge_cli.config import ConfigError
-
     if workers is None:
         return list(overrides)
     for override in overrides:
         if override.startswith("workers=") and override != f"workers={workers}":
-            raise ConfigError(f"--workers {workers} and {override}: expected one of the two")
+            raise config.ConfigError(f"--workers {workers} and {override}: expected one of the two")
     return [*(override for override in overrides if not override.startswith("workers=")), f"workers={workers}"]
 
 
@@ -468,7 +455,6 @@ def table_lines(dataset: "Dataset") -> Iterator[str]:
 
     from splitmerge_cli.data.tables.mixed import describe_cells
     from splitmerge_cli.diagnostics.cluster_table import shorten
-    from splitmerge_cli.terminal import WIDTH, one_line
 
     types, scales = dataset.types or (), dataset.scales or [None] * len(dataset.column_names)
     rows = [("column", "read as", "values", "missing")]
@@ -476,12 +462,12 @@ def table_lines(dataset: "Dataset") -> Iterator[str]:
         cells = cells if cells.dtype.kind == "f" else np.where(cells < 0, np.nan, cells)  # codes have -1 in gaps
         missing = int(np.isnan(cells).sum())
         read_as = type.type if scale is None else f"{type.type}, {scale}"
-        held = one_line(describe_cells(cells, type))
-        rows.append((shorten(one_line(str(name)), NAME), read_as, held, f"{missing:,}" if missing else ""))
+        held = terminal.one_line(describe_cells(cells, type))
+        rows.append((shorten(terminal.one_line(str(name)), NAME), read_as, held, f"{missing:,}" if missing else ""))
     for name, read_as, held, gaps in dataset.meta.get("roles", ()):
-        rows.append((shorten(one_line(name), NAME), read_as, held, f"{gaps:,}" if gaps else ""))
+        rows.append((shorten(terminal.one_line(name), NAME), read_as, held, f"{gaps:,}" if gaps else ""))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    widths[2] = min(widths[2], WIDTH - widths[0] - widths[1] - widths[3] - 8)
+    widths[2] = min(widths[2], terminal.WIDTH - widths[0] - widths[1] - widths[3] - 8)
     for name, read_as, held, gaps in rows:
         if len(held) > widths[2]:  # the last levels that find no room are left out
             whole = held[: widths[2] - 5].rpartition(", ")[0]

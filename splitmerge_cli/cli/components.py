@@ -1,31 +1,86 @@
-"""``smcmc data``, ``model`` and ``sampler``: each of them, and what goes together."""
+"""What there is: ``smcmc list`` and ``sys-info``; ``data``, ``model`` and ``sampler``, and what goes together."""
 
 import inspect
-from collections.abc import Mapping
+import json
+import sys
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 import typer
 from rich.table import Table
 from rich.text import Text
 
-from splitmerge_cli import terminal
+from splitmerge_cli import config, terminal
 from splitmerge_cli.cli.base import ConfigDir, app, complain, console, explain_errors, print_entries
-from splitmerge_cli.config import (
-    DataSource,
-    choice,
-    component,
-    compose,
-    describe,
-    import_beside,
-    places,
-    shared_options,
-    show,
-    usable_choices,
-)
 from splitmerge_cli.config.components import file_comments, option_rows, title
-from splitmerge_cli.data import downloads, objects
-from splitmerge_cli.data.dataset import kinds
-from splitmerge_cli.kinds.tables.rows import example, support
+
+_LISTED = {"samplers": "sampler", "models": "model", "data": "data", "schedules": "schedule"}
+_ALL = ("samplers", "models", "priors", "data", "schedules", "figures")
+
+
+@app.command("list")
+@explain_errors
+def list_(
+    what: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[samplers|models|priors|data|schedules|figures]", help="The list to show. Default: all."
+        ),
+    ] = None,
+    config_dir: ConfigDir = None,
+) -> None:
+    """List samplers, models, priors, data sets, schedules or figures.
+
+    Without a name, all of them.
+    """
+    if what is None:
+        for name in _ALL:
+            typer.echo(f"{name}\n{'-' * len(name)}")
+            print_entries(_entries(name, config_dir))
+            typer.echo()
+        return
+    if f"{what}s" in _ALL:
+        what = f"{what}s"
+    if what not in _ALL:
+        raise config.ConfigError(f"list {what}: expected {', '.join(_ALL[:-1])} or {_ALL[-1]}")
+    if config_dir is not None and what != "figures":
+        raise config.ConfigError(
+            f"--config-dir {config_dir}: expected list figures; the other lists show only the package"
+        )
+    print_entries(_entries(what, config_dir))
+
+
+def _entries(kind: str, config_dir: str | None = None) -> Sequence[tuple[str, ...]]:
+    """Read the entries of a list, each with its meaning; figures also have their paper."""
+    if kind == "figures":
+        from splitmerge_cli.papers import discovery
+        from splitmerge_cli.papers.experiments import list_figures
+
+        names = discovery.paper_names(config_dir)
+        listed = [(name, names[name], title) for name, title in list_figures(config_dir)]
+        return [*listed, *((name, "", why) for name, why in discovery.unusable().items())]
+    if kind == "priors":
+        from splitmerge_cli.priors import priors, unusable
+
+        entries: list[tuple[str, ...]] = []
+        for name, cls in sorted(priors().items()):
+            options = ",".join(f"{option.name}={option.default}" for option in cls.OPTIONS)
+            doc = inspect.getdoc(sys.modules[cls.__module__]) or ""
+            entries.append((f"{name}({options})" if options else name, doc.splitlines()[0].rstrip(".:")))
+        return [*entries, *unusable().items()]
+
+    return config.describe(_LISTED[kind])
+
+
+@app.command("sys-info")
+@explain_errors
+def sys_info() -> None:
+    """Show versions, commit and machine, for a report of a problem."""
+    from splitmerge_cli.runs.store import manifest
+
+    info = {"versions": manifest.versions(), "commit": manifest.commit(), "machine": manifest.machine()}
+    typer.echo(json.dumps(info, indent=2))
+
 
 model_app = typer.Typer(help="Models: list, info NAME.", no_args_is_help=True)
 sampler_app = typer.Typer(help="Samplers: list, info NAME.", no_args_is_help=True)
@@ -39,33 +94,37 @@ Named = Annotated[str, typer.Argument(metavar="NAME", help="A name from smcmc li
 @explain_errors
 def model_list() -> None:
     """List the models."""
-    print_entries(describe("model"))
+    print_entries(config.describe("model"))
 
 
 @sampler_app.command("list")
 @explain_errors
 def sampler_list() -> None:
     """List the samplers."""
-    print_entries(describe("sampler"))
+    print_entries(config.describe("sampler"))
 
 
 @model_app.command("info")
 @explain_errors
 def model_info(name: Named) -> None:
     """Describe a model: its options with defaults, and the samplers that support it."""
+    from splitmerge_cli.kinds.tables.rows import example, support
+
     _show_options("model", name)
     model = example(name)
-    support_by_sampler = {sampler: support(sampler, model) for sampler in usable_choices("sampler")}
-    _show_facts([("reads", component("model", name).kind.name)], "samplers that support it", support_by_sampler)
+    support_by_sampler = {sampler: support(sampler, model) for sampler in config.usable_choices("sampler")}
+    _show_facts([("reads", config.component("model", name).kind.name)], "samplers that support it", support_by_sampler)
 
 
 @sampler_app.command("info")
 @explain_errors
 def sampler_info(name: Named) -> None:
     """Describe a sampler: its moves, its options with defaults, and the models that it supports."""
+    from splitmerge_cli.kinds.tables.rows import example, support
+
     _show_options("sampler", name)
-    cls = component("sampler", name).target
-    support_by_model = {model: support(name, example(model)) for model in usable_choices("model")}
+    cls = config.component("sampler", name).target
+    support_by_model = {model: support(name, example(model)) for model in config.usable_choices("model")}
     facts = [("moves", ", ".join(cls.MOVES)), ("terms of the ratio", ", ".join(getattr(cls, "TERMS", ())))]
     _show_facts(facts, "models that it supports", support_by_model)
 
@@ -99,25 +158,28 @@ app.add_typer(data_app, name="data")
 @explain_errors
 def data_list(config_dir: ConfigDir = None) -> None:
     """List the data sets: name, kind, number of items, where they are, what they are."""
-    beside = places(config_dir)
-    import_beside(beside)
+    beside = config.places(config_dir)
+    config.import_beside(beside)
     head = ("name", "kind", "N", "where", "what")
-    listed = describe("data", beside)
+    listed = config.describe("data", beside)
     print_entries([head, *((name, *_data_facts(name, config_dir), title) for name, title in listed)])
 
 
 def _data_facts(name: str, config_dir: str | None) -> tuple[str, str, str]:
     """Kind, number of items and place of a data set."""
+    from splitmerge_cli.data import downloads
+    from splitmerge_cli.data.dataset import kinds
+
     if name in downloads.SETS:
         published = downloads.SETS[name]
         return published.kind, published.N, downloads.describe_place(name)
-    options = choice("data", name, places(config_dir))
+    options = config.choice("data", name, config.places(config_dir))
     if "path" in options:
         # a table is of the kind that the model reads
         kind = next((kind for kind in kinds().values() if kind.reader == name and "kind" not in options), None)
         named, item = ("the model's", "row") if kind is None else (kind.name, kind.item)
         return named, f"{item}s of the file", "data.path=FILE"
-    data = compose([f"data={name}"], config_dir).data
+    data = config.compose([f"data={name}"], config_dir).data
     generated = data.options.get("N") is not None
     if generated:
         data = data.with_options(N=min(data.options["N"], 100))  # enough to tell the kind
@@ -129,10 +191,12 @@ def _data_facts(name: str, config_dir: str | None) -> tuple[str, str, str]:
 @explain_errors
 def data_info(name: Named, config_dir: ConfigDir = None) -> None:
     """Describe a data set: its source if it was published, and its options with defaults."""
-    beside = places(config_dir)
-    import_beside(beside)
-    options = choice("data", name, beside) | shared_options("data")
-    described = inspect.getdoc(DataSource({"name": name} | options).function) or ""
+    from splitmerge_cli.data import downloads
+
+    beside = config.places(config_dir)
+    config.import_beside(beside)
+    options = config.choice("data", name, beside) | config.shared_options("data")
+    described = inspect.getdoc(config.DataSource({"name": name} | options).function) or ""
     typer.echo(described)
     del options["_target_"]
     if name in downloads.SETS:
@@ -144,7 +208,7 @@ def data_info(name: Named, config_dir: ConfigDir = None) -> None:
     meanings = {} if "\nParameters\n" in described else file_comments("data", name)
     for key, value in options.items():
         if key != "name":
-            shown = f"data.{key}=FILE (needed)" if value == "???" else f"data.{key}={show(value)}"
+            shown = f"data.{key}=FILE (needed)" if value == "???" else f"data.{key}={config.show(value)}"
             typer.echo(terminal.hang(f"{shown}  # ", meanings[key]) if key in meanings else shown)
 
 
@@ -152,7 +216,9 @@ def data_info(name: Named, config_dir: ConfigDir = None) -> None:
 @explain_errors
 def data_fetch(name: Named) -> None:
     """Download a published data set to the folder SMCMC_DATA (default: your cache)."""
-    options = choice("data", name)
+    from splitmerge_cli.data import downloads, objects
+
+    options = config.choice("data", name)
     if name in downloads.SETS:
         with objects.show_progress() as report:
             path = downloads.fetch(name, report)

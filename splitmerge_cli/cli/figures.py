@@ -8,13 +8,13 @@ import typer
 from splitmerge_cli.analysis.certificate import open_certificate
 from splitmerge_cli.analysis.pages.runs import write_certificate, write_report
 from splitmerge_cli.cli import base
-from splitmerge_cli.cli.comparing import certificates_in, runs_in
+from splitmerge_cli.cli.results import certificates_in, runs_in
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.papers import report as pages_of_papers
 from splitmerge_cli.papers import reproduce as papers
 from splitmerge_cli.runs import open_run
 from splitmerge_cli.runs.store.files import LISTED_RUNS, STATUS
-from splitmerge_cli.runs.store.read import Run, find_runs
+from splitmerge_cli.runs.store.read import find_runs
 
 Everything = Annotated[
     bool, typer.Option("--all", help="Print every claim with its reason, and the verdicts under other readings.")
@@ -125,7 +125,11 @@ def report(
     """
     named = runs or []
     if not named:
-        finished = [] if pages_of_papers.has_figures(out) else _runs_here(out)
+        here = Path()
+        places = STATUS, LISTED_RUNS, f"*/{STATUS}", f"*/*/{STATUS}"
+        if not any(next(here.glob(place), None) for place in places):  # no folder of a run, of results or of a sweep
+            here = out
+        finished = [] if pages_of_papers.has_figures(out) else [run for run in find_runs(here) if run.is_done]
         if not finished:
             typer.echo(pages_of_papers.report(out, config_dir))
             return
@@ -136,11 +140,3 @@ def report(
     run_by_path = {one.path.resolve(): one for path in named if not certificates_in(path) for one in runs_in(path)}
     if run_by_path:
         typer.echo(write_report([open_run(one.path, config_dir) for one in run_by_path.values()]))
-
-
-def _runs_here(out: Path) -> list[Run]:
-    """Finished runs of the present folder if it is a folder of a run, of results or of a sweep; otherwise of `out`."""
-    here = Path()
-    if not any(next(here.glob(place), None) for place in (STATUS, LISTED_RUNS, f"*/{STATUS}", f"*/*/{STATUS}")):
-        here = out
-    return [run for run in find_runs(here) if run.is_done]

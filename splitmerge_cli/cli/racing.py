@@ -9,8 +9,7 @@ from rich.table import Table
 from splitmerge_cli.analysis import coupled_pairs, predictive
 from splitmerge_cli.analysis.race import jobs_of, race_of
 from splitmerge_cli.api import certifying
-from splitmerge_cli.api.certifying import make_certificate
-from splitmerge_cli.cli import base, comparing, files
+from splitmerge_cli.cli import base, results, running
 from splitmerge_cli.config import ConfigError, RunSpecification, specify
 from splitmerge_cli.runs import interrupts
 from splitmerge_cli.runs.store.read import Run
@@ -61,13 +60,15 @@ def certify(
     The same command continues an interrupted certificate, and finishes the pairs that were begun before it reports.
     With more --pairs it adds the missing ones. The last line on stdout is the folder of the certificate.
     """
-    job = specify(base.with_workers(files.with_file(overrides or []), workers), config_dir, leave_to_data=True)
-    plan = coupled_pairs.check_coupling(base.settle_run(job.with_default("init", coupled_pairs.MIXTURE))[0])
+    job = specify(base.with_workers(running.with_file(overrides or []), workers), config_dir, leave_to_data=True)
+    if "init" not in job.given_keys.keys:
+        job = job.with_(init=coupled_pairs.MIXTURE)
+    plan = coupled_pairs.check_coupling(base.settle_run(job)[0])
     items = None if new is None else predictive.items_of(plan.data, plan.dataset, new)
     for note in plan.dataset.notes:
         base.complain(f"note: {note}")
-    certificate = make_certificate(plan, pairs, lag, k, m, seconds, coupling, items)
-    comparing.show_certificate(certificate)
+    certificate = certifying.make_certificate(plan, pairs, lag, k, m, seconds, coupling, items)
+    results.show_certificate(certificate)
     typer.echo(certificate.path)
 
 
@@ -100,13 +101,13 @@ def race(
     Finished runs of one posterior are compared by: smcmc race RUN RUN ... Runs are stored and not made twice. The last
     line on stdout is the folder of the table and the figure.
     """
-    keys = files.with_file([each for each in words if "=" in each or Path(each).is_file()])
+    keys = running.with_file([each for each in words if "=" in each or Path(each).is_file()])
     folders = [each for each in words if "=" not in each and not Path(each).is_file()]
     if keys and folders:
         raise ConfigError(f"{folders[0]}: expected keys of smcmc run, or folders of finished runs, not both")
     jobs: list[RunSpecification] = []
     if folders:
-        runs = [run for folder in folders for run in comparing.runs_in(Path(folder))]
+        runs = [run for folder in folders for run in results.runs_in(Path(folder))]
         if certify:
             raise ConfigError("--certify makes pairs of chains; expected keys of smcmc run, not folders")
     else:

@@ -1,5 +1,8 @@
-"""``smcmc run`` and ``smcmc sweep``."""
+"""``smcmc run``, ``columns``, ``sweep`` and ``shards``; and FILE on the command line, the keys that it stands for:
+``data=csv data.path=FILE model=auto``.
+"""
 
+import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -10,12 +13,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from splitmerge_cli import runs, terminal
-from splitmerge_cli.cli import base, files
-from splitmerge_cli.config import ConfigError, errors, groups, schema, specify
-from splitmerge_cli.data.dataset import READ_AS
+from splitmerge_cli.cli import base
+from splitmerge_cli.config import ConfigError, choices, component, compose, errors, groups, schema, specify
+from splitmerge_cli.data.dataset import READ_AS, get_kind
+from splitmerge_cli.data.opening import SIGN, limit_bytes
+from splitmerge_cli.overrides import PATH, path_word, read, shell_word, write
 from splitmerge_cli.runs import interrupts
 
 if TYPE_CHECKING:
+    from splitmerge_cli.config import RunSpecification
     from splitmerge_cli.data.dataset import Dataset, Kind
 
 _RUN_HELP = """Cluster a file, or run one sampler on one data set: smcmc run FILE
@@ -78,6 +84,62 @@ _CFG = ("job", "hydra", "all")
 _INFO = ("all", "config", "defaults", "defaults-tree", "plugins", "searchpath")
 
 
+_OF_NETWORKS = [
+    *("data.directed", "data.values", "data.loops", "data.layer", "data.bipartite", "data.unknown", "data.nodes"),
+    *("data.matrix", "data.source", "data.target"),
+]
+"""Keys that networks alone have."""
+_READ_AS = {"csv": "a table", "edges": "a network", "corpus": "documents"}
+
+
+def with_file(words: Sequence[str]) -> list[str]:
+    """Replace a file among the overrides by the keys that it stands for; print how it is read unless it is a table."""
+    overrides: list[str] = []
+    for word in words:
+        if (path := _find_file(word, words)) is None:
+            overrides.append(word)
+            continue
+        from splitmerge_cli.api.recognition import NETWORK, TABLE, Recognised, recognise
+
+        recognised = recognise(path)
+        of_networks = next((key for key in map(_key, words) if key in _OF_NETWORKS), None)
+        if recognised.data == TABLE and of_networks and "data" not in map(_key, words):
+            recognised = Recognised(NETWORK, f"the key {of_networks}")
+        elif recognised.data != TABLE:
+            models = [word.partition("=")[2] for word in words if _key(word) == "model"]
+            if models and models[-1] in choices("model") and component("model", models[-1]).kind.reader == TABLE:
+                recognised = Recognised(TABLE)
+        overrides += [f"data={recognised.data}", f"data.path={write(path, PATH)}"]
+        if recognised.data == TABLE and not any(override.startswith(("model=", "experiment=")) for override in words):
+            overrides.append("model=auto")
+        if recognised.why:
+            others = ", ".join(
+                f"data={data} {path_word(path)} as {form}" for data, form in _READ_AS.items() if data != recognised.data
+            )
+            base.note(f"{path}: read as {_READ_AS[recognised.data]} ({recognised.why}); {others}")
+    return overrides
+
+
+def _key(word: str) -> str:
+    return word.partition("=")[0]
+
+
+def _find_file(word: str, words: Sequence[str]) -> str | None:
+    """The file, or standard input, that a word among `words` names; None if the word is a key."""
+    key, equals, value = word.partition("=")
+    if not equals:
+        return word if word == SIGN or errors.is_file_name(word) or os.path.exists(word) else None
+    if key == "data.path" and not {"data", "experiment"} & set(map(_key, words)):
+        # messages name a file so, and its reader only where that is known
+        path = str(read(value, PATH))
+        return path if path == SIGN or os.path.exists(path) else None
+    if key == "data":
+        named = value in choices("data") or ("," in value and not os.path.exists(value))
+        return value if not named and (errors.is_file_name(value) or os.path.exists(value)) else None
+    known = {name for name, _ in schema.all_keys()}
+    return word if "." not in key and key not in known and os.path.exists(word) else None
+
+
 def _with_keys(text: str) -> str:
     """Add a line for each key of the configuration to the help."""
     listed = [(f"{key}={errors.show(option.default)}", option.help) for key, option in schema.all_keys()]
@@ -99,7 +161,7 @@ def run(
     info: base.Info = None,
     config_dir: base.ConfigDir = None,
 ) -> None:
-    overrides = base.with_workers(files.with_file(overrides or []), workers)
+    overrides = base.with_workers(with_file(overrides or []), workers)
     if _show(overrides, cfg, resolve, package, info, config_dir):
         return
     from splitmerge_cli.runs import advice
@@ -109,7 +171,13 @@ def run(
     spec = specify(overrides, config_dir, leave_to_data=True)
 
     def tell(dataset: "Dataset") -> None:
-        _tell_columns(printed, dataset, spec.data.values.get("path"))
+        path = spec.data.values.get("path")
+        # the columns of a table that has few, once; the notes that repeat them count as printed
+        if dataset.types and path is not None and path not in printed and len(dataset.types) <= base.LISTED:
+            typer.echo(f"{terminal.one_line(path)}: {dataset.N:,} rows, {len(dataset.types)} columns", err=True)
+            for line in base.table_lines(dataset.original):
+                typer.echo(line, err=True)
+            printed.update({path, f"{path}: "} | {line for line in dataset.notes if _MISSING.search(line)})
         _tell_notes(
             printed, _without_own(dataset.notes, spec, dataset.kind), [column.type for column in dataset.types or ()]
         )
@@ -148,18 +216,6 @@ def run(
             raise
     advice.say(done, spec)
     typer.echo(done.path)
-
-
-def _tell_columns(printed: set[str], dataset: "Dataset", path: str | None) -> None:
-    """Print the columns of a table that has few, once; the notes that repeat them count as `printed`."""
-    if not dataset.types or path is None or path in printed:
-        return
-    if len(dataset.types) > base.LISTED:
-        return
-    typer.echo(f"{terminal.one_line(path)}: {dataset.N:,} rows, {len(dataset.types)} columns", err=True)
-    for line in base.table_lines(dataset.original):
-        typer.echo(line, err=True)
-    printed |= {path, f"{path}: "} | {line for line in dataset.notes if _MISSING.search(line)}
 
 
 def _without_own(notes: Iterable[str], spec: Any, kind: "Kind") -> list[str]:
@@ -225,25 +281,25 @@ def sweep(
 ) -> None:
     from splitmerge_cli.runs.sweeps import sweep as sweeps
 
-    job_words, hydra_words = sweeps.split_hydra(files.with_file(overrides or []))
+    job_words, hydra_words = sweeps.split_hydra(with_file(overrides or []))
     sweeps.check_workers(workers, hydra_words)
     jobs = sweeps.expand(job_words, config_dir)
     if _show([*jobs[0], *hydra_words], cfg, resolve, package, info, config_dir):
         return
     if len(jobs) > _MANY:
         base.complain(f"note: {len(jobs):,} jobs; each is composed and checked first")
-    read, wrong = sweeps.read_jobs(jobs, config_dir, leave_to_data=True)
+    found, wrong = sweeps.read_jobs(jobs, config_dir, leave_to_data=True)
     if wrong:
         # nothing is chosen for jobs that are not made
         order = {tuple(words): number for number, words in enumerate(jobs)}
-        outcomes = [*wrong, *sweeps.check_jobs([job for job in read if not job.to_choose], hydra_words, detach)]
+        outcomes = [*wrong, *sweeps.check_jobs([job for job in found if not job.to_choose], hydra_words, detach)]
         outcomes.sort(key=lambda each: order[tuple(each.overrides)])
     else:
-        read = base.settle_jobs(read, f"interrupted: {len(jobs)} to do; the same command continues the sweep")
+        found = base.settle_jobs(found, f"interrupted: {len(jobs)} to do; the same command continues the sweep")
         if dry_run:
-            outcomes = sweeps.check_jobs(read, hydra_words, detach)
+            outcomes = sweeps.check_jobs(found, hydra_words, detach)
         else:
-            outcomes = sweeps.run_jobs(read, workers, read[0].progress, hydra_words, detach=detach)
+            outcomes = sweeps.run_jobs(found, workers, found[0].progress, hydra_words, detach=detach)
     rejected = {o.error: o for o in outcomes[::-1] if o.status == "rejected"}
     if rejected:
         for error, outcome in list(rejected.items())[::-1]:
@@ -281,7 +337,7 @@ def _print_results(outcomes: list[Any], config_dir: str | None) -> None:
         return
     # pandas takes longer than an interrupted sweep has to end
     from splitmerge_cli.analysis import comparison
-    from splitmerge_cli.cli.comparing import print_table
+    from splitmerge_cli.cli.results import print_table
     from splitmerge_cli.runs.store.read import Run
 
     runs = [Run(o.path, config_dir) for o in done]
@@ -290,3 +346,104 @@ def _print_results(outcomes: list[Any], config_dir: str | None) -> None:
     table = comparison.compare(runs, comparison.drop_shared(jobs))
     print_table(table, "job")
     typer.echo(written)
+
+
+@base.app.command()
+@base.explain_errors
+def columns(overrides: base.Overrides = None, config_dir: base.ConfigDir = None) -> None:
+    """Show how a file is read, column by column: smcmc columns FILE
+
+    Nothing is run or changed. Keys are as in smcmc run: data.types={NAME:TYPE} changes how a column is read,
+    data.drop=[NAME] leaves a column out, data.truth=NAME keeps true labels apart.
+    """
+    from splitmerge_cli.data.tables.mixed import RejectedColumns
+
+    typed = overrides or []
+    spec = specify(with_file(typed), config_dir, leave_to_data=True)
+    if spec.data.values.get("path") is None:
+        raise ConfigError(f"data={spec.data.name}: these data are not read from a file; expected smcmc columns FILE")
+    dropped: list[str | int] = []
+    try:
+        dataset = _load(spec)
+    except RejectedColumns as error:
+        if not error.drop:
+            raise
+        base.note(str(error))
+        dropped = error.drop
+        dataset = _load(spec.with_({"data.drop": dropped}))
+    place = spec.data.values["path"]
+    typer.echo(f"{place}: {dataset.N:,} {dataset.kind.item}s")
+    for line in base.table_lines(dataset.original) if dataset.types is not None else ():
+        typer.echo(line)
+    for line in dataset.notes:
+        if READ_AS not in line:
+            base.note(line)
+    words = [*typed, *([f"data.drop=[{','.join(map(str, dropped))}]"] if dropped else [])]
+    typer.echo(" ".join(["next: smcmc run", *map(shell_word, words)]))
+
+
+def _load(spec: "RunSpecification") -> "Dataset":
+    """Load the data as a table of any columns, or as the named model reads them."""
+    from splitmerge_cli.runs import identity, initial
+    from splitmerge_cli.runs.plan import MIXED
+
+    kind = get_kind(MIXED) if spec.undecided or "model" in spec.to_choose else spec.model.kind
+    data = spec.data.with_options(kind=kind.name) if kind.name == MIXED else spec.data
+    data.check()
+    with limit_bytes(data.max_bytes):
+        return initial.load_dataset(data, kind, identity.file_digests(data))
+
+
+@base.app.command()
+@base.explain_errors
+def shards(
+    overrides: base.Overrides = None,
+    address: Annotated[
+        str | None,
+        typer.Option(
+            help="Address of a Dask scheduler, such as tcp://127.0.0.1:8786. Default: processes of this machine."
+        ),
+    ] = None,
+    count: Annotated[
+        int | None, typer.Option("--shards", min=1, help="Number of parts of the table. Default: one per worker.")
+    ] = None,
+    checkpoint: Annotated[float, typer.Option(min=0.0, help="Seconds between checkpoints.")] = 60.0,
+) -> None:
+    """Cluster a table that is too large for one machine.
+
+    smcmc shards data.path=FILE model=gaussian iterations=100
+
+    The run is one chain of the sampler subcluster. Its rows stay with the Dask workers that read them; only sums of
+    statistics travel. FILE is a .npy or .parquet file, a folder of .parquet files or a .zarr array of numbers, in a
+    place that all workers see. The chain is the same, byte for byte, for any number of shards. Keys are as in smcmc
+    run: model.*, sampler.*, seed, iterations, workers (threads of each shard), data.columns, data.drop, data.types (of
+    model=mixed), timing, out.
+
+    The same command continues an unfinished run, also with other workers. The last line on stdout is the folder of the
+    results.
+    """
+    from splitmerge_cli.runs.shards.run import check, read_summary, run_on_shards, source_of
+
+    words = overrides or []
+    fixed = [] if any(one.startswith("sampler=") for one in words) else ["sampler=subcluster"]
+    spec = compose(["data=csv", *fixed, *words]).with_fixed_length()
+    check(spec, words)
+    source = source_of(spec)
+    with base.console().status("") as status:
+        path = run_on_shards(
+            spec,
+            source,
+            address,
+            count,
+            checkpoint,
+            tell=lambda iteration, K: status.update(f"iteration {iteration}, {K} clusters"),
+            say=base.complain,
+        )
+    summary = read_summary(path)
+    low, high = summary["n_clusters_95"]
+    iterations, K = summary["iterations"], summary["n_clusters"]
+    base.print_line(
+        f"{K} clusters after {iterations:,} iterations; {low} to {high} in 95 % of the second half. One chain cannot "
+        "show convergence: compare another seed."
+    )
+    typer.echo(path)

@@ -1,4 +1,4 @@
-# ruff: noqa: F401 (names for type checkers)
+# ruff: noqa: F401, F403 (names for type checkers)
 """The configuration: composed by Hydra, checked against a schema, explained when it is wrong.
 
 Names are imported when they are asked for: Hydra takes as long as the rest of the command line.
@@ -8,32 +8,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from splitmerge_cli.config.components import (
-        Component,
-        DataSource,
-        class_of,
-        classes,
-        component,
-        gibbs_update,
-        read_component,
-    )
+    from splitmerge_cli.config.components import *
     from splitmerge_cli.config.composition import compose, specify, specify_stored
     from splitmerge_cli.config.errors import ConfigError, show
-    from splitmerge_cli.config.groups import (
-        choice,
-        choices,
-        complete,
-        describe,
-        figure_styles,
-        import_beside,
-        load,
-        locate,
-        places,
-        plain,
-        shared_options,
-        unshared_options,
-        usable_choices,
-    )
+    from splitmerge_cli.config.groups import *
     from splitmerge_cli.config.hydra_adapter import hydra_session, quote_priors, unreadable
     from splitmerge_cli.config.schema import GROUPS, Schema
     from splitmerge_cli.config.specification import RunSpecification, specify_keys

@@ -6,16 +6,16 @@ Configurations that the folders of runs hold: read as those that are given; a fo
 """
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from splitmerge_cli.config import components, errors, groups, hydra_adapter, resolution
 from splitmerge_cli.config.resolution import Composed, Given, check_schedule, check_weight
 from splitmerge_cli.config.schema import CHOOSING, LEFT_TO_DATA, NOT_TYPED, later_options, read_settings
 from splitmerge_cli.config.specification import RunSpecification, finish, specification_of
-from splitmerge_cli.overrides import Accepts, SeveralValues, Unreadable, read, shell_word
+from splitmerge_cli.overrides import SeveralValues, Unreadable, read, shell_word
 
 _ASSIGNED = re.compile(r"([A-Za-z_][\w.]*)=(.*)", re.DOTALL)
 """Key and value of an override that Hydra need not read."""
@@ -25,45 +25,21 @@ _PLAIN = re.compile(r"(?!(?:null|true|false|inf|nan)$)(?:[a-z_]|/|\.{1,2}/)[\w./
 """Texts that are read as they stand, whatever their key takes."""
 
 
-def _with_schedule(words: Iterable[str]) -> list[str]:
-    """Overrides without Hydra's signs, a weighted list of samplers by its parts."""
-    texts: list[str] = []
-    for override in (word.lstrip("+") for word in words):
-        key, _, value = override.partition("=")
-        if key == "schedule" and value.lstrip().startswith("["):
-            texts += ["schedule=mix", f"schedule.mix={value}"]
-        else:
-            texts.append(override)
-    return texts
-
-
-class _Reading(NamedTuple):
-    """The choices, by group, by which values are read: their keys say what they take."""
-
-    chosen: Mapping[str, Any]
-    search_path: Sequence[str]
-
-    def types_of(self, key: str) -> Accepts | None:
-        """The types that a key takes, where text is one of them."""
-        groups.import_beside(self.search_path)
-        return components.types_of_key(key, self.chosen, self.search_path)
-
-
 def _key_of(text: str) -> str:
     return text.partition("=")[0]
 
 
-def _read_text(text: str, chosen: _Reading) -> tuple[str, Any] | None:
-    """The key and the value of an override whose key takes text, None of any other; a `ConfigError` of a value that the
-    key does not take."""
+def _read_text(text: str, chosen: Mapping[str, Any], search_path: Sequence[str]) -> tuple[str, Any] | None:
+    """The key and the value of an override whose key takes text, by the choices in each group, None of any other; a
+    `ConfigError` of a value that the key does not take."""
     match = _ASSIGNED.fullmatch(text)
     if match is None or match[1] in CHOOSING:
         return None
     key, value = match.groups()
     if _PLAIN.fullmatch(value):
         return key, value
-    types = chosen.types_of(key)
-    if types is None:
+    groups.import_beside(search_path)
+    if (types := components.types_of_key(key, chosen, search_path)) is None:
         return None
     try:
         return key, read(value, types)
@@ -99,24 +75,29 @@ def compose(
     overrides: Sequence[str] = (), config_dir: str | Path | None = None, leave_to_data: bool = False
 ) -> RunSpecification:
     """Read the configuration of one run and check all of it; parameters and errors as of `specify`."""
-    return specify(overrides, config_dir, leave_to_data).check_data()
+    spec = specify(overrides, config_dir, leave_to_data)
+    spec.data.check()
+    return spec
 
 
 def compose_words(words: Sequence[str], search_path: tuple[str, ...], to_choose: Collection[str] = ()) -> Composed:
     """Lay the values that overrides name over the files of their choices; a `ConfigError` of an unknown key or choice,
     and of a word that cannot be read."""
-    texts = _with_schedule(words)
+    texts: list[str] = []  # without Hydra's signs, a weighted list of samplers by its parts
+    for text in (word.lstrip("+") for word in words):
+        key, _, value = text.partition("=")
+        is_list = key == "schedule" and value.lstrip().startswith("[")
+        texts += ["schedule=mix", f"schedule.mix={value}"] if is_list else [text]
     if of_hydra := [text for text in texts if _OF_HYDRA.match(text)]:
         hydra_adapter.check_own_keys(of_hydra, search_path)
         texts = [text for text in texts if text not in of_hydra]
     named = dict(_read_choice(text) for text in texts if _key_of(text) in CHOOSING)
     below, chosen, _ = groups.compose_choices(named, search_path)
-    reading = _Reading(chosen, search_path)
     values: dict[str, Any] = {}
     for text in texts:
         if _key_of(text) in CHOOSING:
             continue
-        key, value = _read(text, reading)
+        key, value = _read(text, chosen, search_path)
         if key.startswith("sampler.") and "sampler" not in named and chosen["sampler"] == resolution.AUTO:
             in_list = any(_key_of(text) == "schedule.mix" for text in texts)
             raise errors.ConfigError(f"{text}: {resolution.IN_LIST if in_list else resolution.NOT_NAMED}")
@@ -124,7 +105,7 @@ def compose_words(words: Sequence[str], search_path: tuple[str, ...], to_choose:
         both = isinstance(before, Mapping) and isinstance(value, Mapping)
         values[key] = groups.merge(before, value) if both else value
     named_keys = Given(named, values, search_path)
-    return Composed(named_keys.lay_over(below, to_choose), chosen, named_keys, search_path, tuple(words))
+    return Composed(named_keys.lay_over(below, to_choose), chosen, named_keys, tuple(words))
 
 
 def _read_choice(text: str) -> tuple[str, Any]:
@@ -132,12 +113,12 @@ def _read_choice(text: str) -> tuple[str, Any]:
     group, equals, name = text.partition("=")
     if _PLAIN.fullmatch(name) or (equals and not hydra_adapter.is_readable(hydra_adapter.quote_priors(text))):
         return group, name
-    return _read(text, _Reading({}, ()))
+    return _read(text)
 
 
-def _read(text: str, chosen: _Reading) -> tuple[str, Any]:
+def _read(text: str, chosen: Mapping[str, Any] | None = None, search_path: Sequence[str] = ()) -> tuple[str, Any]:
     """The key and the value of an override, as OmegaConf takes them."""
-    if (value := _read_text(text, chosen)) is not None:
+    if (value := _read_text(text, chosen or {}, search_path)) is not None:
         return value[0], hydra_adapter.protect(value[1])
     parsed = hydra_adapter.parse_override(hydra_adapter.quote_priors(text))
     key = parsed.key_or_group
@@ -163,7 +144,7 @@ def for_hydra(words: Sequence[str], config_dir: str | Path | None = None) -> lis
     """The overrides by which Hydra composes the configuration of these words: its choices, the options of the model and
     the sampler, which are in no file, and values; raises as `compose_words`."""
     composed = compose_words(words, tuple(groups.places(config_dir)))
-    named = composed.given or Given()
+    named = composed.given
     options = {f"{g}.{key}": one for g in ("model", "sampler") for key, one in composed.values[g].items()}
     values = {key: one for key, one in options.items() if key.partition(".")[2] not in NOT_TYPED} | dict(named.values)
     return [

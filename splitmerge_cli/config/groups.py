@@ -19,9 +19,8 @@ from typing import Any, NamedTuple
 import yaml
 from omegaconf import DictConfig, OmegaConf
 
-from splitmerge_cli import plugins
+from splitmerge_cli import plugins, received
 from splitmerge_cli.config import errors, hydra_adapter, schema
-from splitmerge_cli.received import reject_machine_error
 
 REQUIRED = {"data": (), "model": ("kind", "accepts", "from_data"), "sampler": ("MOVES", "supports")}
 """Attributes that the ``_target_`` of a group must have, besides being callable."""
@@ -57,9 +56,14 @@ def _papers() -> list[str]:
     ]
 
 
+def _folders(search_path: Iterable[str]) -> list[str]:
+    """The user's own folders of a search path."""
+    return [place.removeprefix("file://") for place in search_path if place.startswith("file://")]
+
+
 def import_beside(search_path: Iterable[str]) -> None:
     """Let a user's modules be imported from the folder of the configurations that name them."""
-    for folder in (place.removeprefix("file://") for place in search_path if place.startswith("file://")):
+    for folder in _folders(search_path):
         if folder not in sys.path:
             sys.path.append(folder)
 
@@ -193,7 +197,7 @@ def plugin_names(group: str) -> Collection[str]:
 
 def describe(group: str, search_path: Sequence[str] = ()) -> list[tuple[str, str]]:
     """Return the name of each choice in a group, and the first line of its comment."""
-    folders = [_conf(), *(Path(place.removeprefix("file://")) for place in search_path if place.startswith("file://"))]
+    folders = [_conf(), *map(Path, _folders(search_path))]
     described = []
     for name in choices(group, search_path):
         if name in plugin_names(group):
@@ -263,10 +267,16 @@ def compose_choices(named: Mapping[str, Any], search_path: Sequence[str] = ()) -
             if name not in _choices(group, ()) and name not in _choices(group, tuple(search_path)):
                 raise errors.ConfigError(errors.unknown_choice(group, errors.show(name), choices(group, search_path)))
             check_importable(group, name)
-    try:
+    with suppress(_ForHydra):
         return _lay(dict(named), search_path)
-    except _ForHydra:
-        return _compose_by_hydra(named, search_path)
+    words = [f"{group}={'null' if name is None else name}" for group, name in named.items()]
+    try:
+        raw = hydra_adapter.compose(words, search_path)
+        values, chosen = plain(raw, resolve=False), dict(raw.hydra.runtime.choices)
+    except Exception as error:  # Hydra raises all kinds on a file that is no configuration
+        received.reject_machine_error(error, " ".join(words))
+        raise errors.ConfigError(hydra_adapter.explain(error, words)) from error
+    return _over_classes(values, chosen, search_path)
 
 
 def choice(group: str, name: str, search_path: Sequence[str] = ()) -> dict[str, Any]:
@@ -367,11 +377,9 @@ def _read(group: str, name: str, search_path: tuple[str, ...]) -> _File:
         return _File(False, [], plugins.configuration(group, name))
     if (packaged := _read_packaged(group, name, search_path)) is not None:
         return packaged
-    for place in search_path:
-        if place.startswith("file://"):
-            file = Path(place.removeprefix("file://")) / group / f"{name}.yaml"
-            if file.is_file():
-                return _parse(file.read_bytes())
+    files = (Path(folder) / group / f"{name}.yaml" for folder in _folders(search_path))
+    if (file := next(filter(Path.is_file, files), None)) is not None:
+        return _parse(file.read_bytes())
     raise _ForHydra
 
 
@@ -390,7 +398,7 @@ def _parse(content: bytes) -> _File:
         text = content.decode()
         node = OmegaConf.create(text)
     except Exception as error:  # whoever composes the whole says what is wrong
-        reject_machine_error(error, "the configuration")
+        received.reject_machine_error(error, "the configuration")
         raise _ForHydra from error
     if not isinstance(node, DictConfig):
         raise _ForHydra
@@ -401,17 +409,6 @@ def _parse(content: bytes) -> _File:
     if not isinstance(defaults := values.pop("defaults", []), list):
         raise _ForHydra
     return _File(package is not None, defaults, values)
-
-
-def _compose_by_hydra(named: Mapping[str, Any], search_path: Sequence[str]) -> Layers:
-    words = [f"{group}={'null' if name is None else name}" for group, name in named.items()]
-    try:
-        raw = hydra_adapter.compose(words, search_path)
-        values, chosen = plain(raw, resolve=False), dict(raw.hydra.runtime.choices)
-    except Exception as error:  # Hydra raises all kinds on a file that is no configuration
-        reject_machine_error(error, " ".join(words))
-        raise errors.ConfigError(hydra_adapter.explain(error, words)) from error
-    return _over_classes(values, chosen, search_path)
 
 
 def merge(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
@@ -427,8 +424,7 @@ def complete(incomplete: str) -> list[str]:
     """Overrides that begin with `incomplete`: keys as ``KEY=``, and the choices of a group as ``GROUP=CHOICE``."""
     key, equals, _ = incomplete.partition("=")
     if equals:
-        group = key in ORDER
-        offered = [f"{key}={name}" for name in choices(key)] if group else []
+        offered = [f"{key}={name}" for name in choices(key)] if key in ORDER else []
     else:
         offered = [f"{name}=" for name in schema.known_keys(compose_choices({}).values)]
     return [candidate for candidate in offered if candidate.startswith(incomplete)]

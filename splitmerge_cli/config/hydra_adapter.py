@@ -20,10 +20,9 @@ from typing import Any
 import hydra
 from yaml import YAMLError
 
-from splitmerge_cli import plugins
+from splitmerge_cli import plugins, received
 from splitmerge_cli.config.errors import ConfigError, one_line, own_file, unknown_choice, unknown_key
 from splitmerge_cli.overrides import FUNCTIONS, is_call, quote, split_values, write
-from splitmerge_cli.received import reject_machine_error
 
 SUPPORTED = (1, 3)
 """Major and minor version."""
@@ -174,7 +173,7 @@ def check_own_keys(overrides: Sequence[str], search_path: Sequence[str]) -> None
     try:
         compose(overrides, search_path)
     except Exception as error:  # Hydra raises all kinds
-        reject_machine_error(error, " ".join(overrides))
+        received.reject_machine_error(error, " ".join(overrides))
         raise ConfigError(explain(error)) from error
 
 

@@ -120,13 +120,12 @@ class Given:
 @dataclass(frozen=True)
 class Composed:
     """A configuration that is neither resolved nor checked: `values` laid over choices, interpolations unresolved; the
-    choices `chosen` in each group; what was `given`, None if nobody knows; `words` as they were typed; keys of
-    `LEFT_TO_DATA` that are left to the data (`to_choose`)."""
+    choices `chosen` in each group; what was `given`; `words` as they were typed; keys of `LEFT_TO_DATA` that are left
+    to the data (`to_choose`)."""
 
     values: dict[str, Any]
     chosen: dict[str, Any]
-    given: Given | None
-    search_path: tuple[str, ...]
+    given: Given
     words: tuple[str, ...] = ()
     to_choose: frozenset[str] = frozenset()
 
@@ -170,14 +169,8 @@ def name_keys(
         values.pop(whole, None)  # the last value is laid over the others
         if whole not in to_choose:
             values[whole] = hydra_adapter.protect(_plain_value(value))
-    named = replace(named, choices=choices_, values=values)
-    return Composed(
-        named.lay_over(layers.values, to_choose),
-        layers.chosen,
-        named,
-        named.search_path,
-        to_choose=frozenset(to_choose),
-    )
+    named, left = replace(named, choices=choices_, values=values), frozenset(to_choose)
+    return Composed(named.lay_over(layers.values, to_choose), layers.chosen, named, to_choose=left)
 
 
 def by_key(changes: Mapping[str, Any]) -> dict[str, Any]:

@@ -87,8 +87,9 @@ _FEW = 10_000
 
 
 def _key(kind: type[Option], default: Any, help: str, is_stored: bool = True, **more: Any) -> Any:
-    """A key that takes what options of a kind take; if it is not stored with every run, it has its default there."""
-    metadata = {"option": kind("", default, help, **more)}
+    """A key that takes what options of a kind take, and null if that is its default; one that is not stored with every
+    run has its default there."""
+    metadata = {"option": kind("", default, help, **({"optional": True} if default is None else {}) | more)}
     return field(metadata=metadata) if is_stored else field(metadata=metadata, default=default)
 
 
@@ -100,7 +101,6 @@ class Trace:
         Count,
         None,
         "record every n-th partition. 0: none. null: up to 500 per chain, fewer if there are many items",
-        optional=True,
         most=_COUNT,
     )
 
@@ -113,20 +113,18 @@ class Until:
         Number,
         None,
         "stop the chains when R-hat of every recorded quantity is at most this",
-        optional=True,
         least=1.0,
         most=1e6,
         inside=True,
     )
     ess: float | None = _key(
-        Positive, None, "and bulk and tail ESS are at least this. iterations is the limit", optional=True, most=1e12
+        Positive, None, "and bulk and tail ESS are at least this. iterations is the limit", most=1e12
     )
     mcse: float | None = _key(
         Positive,
         None,
         "and the Monte Carlo standard errors of the certainties, of the expected loss and (as a share) of the "
         "number of clusters are at most this",
-        optional=True,
         most=1.0,
         is_stored=False,
     )
@@ -177,13 +175,10 @@ class Schema:
         None,
         "iterations per chain. null: until R-hat, ESS and Monte Carlo errors reach their targets, or until the "
         "budget is spent",
-        optional=True,
         least=1,
         most=_COUNT,
     )
-    budget: float | None = _key(
-        Positive, None, "seconds of sampling per chain. null: no limit", optional=True, most=1e9
-    )
+    budget: float | None = _key(Positive, None, "seconds of sampling per chain. null: no limit", most=1e9)
     until: Until
     gap: float | None = _key(
         Number,
@@ -201,7 +196,6 @@ class Schema:
         None,
         "initial number of clusters (init=random, and init=sequential for documents). null: 5 clusters, or the largest "
         "possible number; for documents with init=sequential 100",
-        optional=True,
         least=1,
         most=_SIZE,
     )
@@ -210,7 +204,6 @@ class Schema:
         None,
         f"initial state: {', '.join(INITIAL)}, or a file of labels. null: random, or stages for large tables, "
         "or categories for many ordinal columns, or best for covariances of many columns and for networks",
-        optional=True,
         is_path=True,
     )
     warmup: int | None = _key(
@@ -218,7 +211,6 @@ class Schema:
         None,
         f"number of iterations at the beginning that are only full Gibbs scans. null: {DEFAULT_WARMUP} for "
         "adaptive samplers, otherwise 0",
-        optional=True,
         most=_COUNT,
     )
     tempering: Tempering
@@ -231,13 +223,12 @@ class Schema:
         None,
         "number of threads. Chains use one each; samplers that can use the others share a step among them. "
         "null: one per processor",
-        optional=True,
         least=1,
         most=_FEW,
     )
     out: str = _key(Text, "results", "folder of the results", is_path=True)
     progress: str = _key(Choice, "auto", "how progress is shown", choices=("auto", "bars", "lines", "none"))
-    experiment: str | None = _key(Text, None, "take the settings of a figure (smcmc list figures)", optional=True)
+    experiment: str | None = _key(Text, None, "take the settings of a figure (smcmc list figures)")
 
 
 NESTED: dict[str, Any] = {name: hint for name, hint in get_type_hints(Schema).items() if is_dataclass(hint)}

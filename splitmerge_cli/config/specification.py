@@ -68,7 +68,7 @@ class RunSpecification(schema.Schema):
     @property
     def is_open(self) -> bool:
         """Whether nobody names a length: chains end when they have run long enough, or at a number of iterations that
-        the size of the data sets (`splitmerge_cli.runs.schedule.most_iterations`)."""
+        the size of the data sets (`splitmerge_cli.runs.initial.most_iterations`)."""
         return self.iterations is None and self.budget is None
 
     @property
@@ -99,15 +99,6 @@ class RunSpecification(schema.Schema):
             resolution.name_keys(self.given_keys, {**(changes or {}), **more}, self.to_choose, is_short=True), self
         )
 
-    def with_default(self, key: str, value: Any) -> "RunSpecification":
-        """Return the run with this value of a key unless somebody named one."""
-        return self if key in self.given_keys.keys else self.with_({key: value})
-
-    def check_data(self) -> "RunSpecification":
-        """Return the run, whose options of the data set are checked (`DataSource.check`)."""
-        self.data.check()
-        return self
-
     @property
     def given_keys(self) -> resolution.Given:
         """Choices and values that were given; of a stored run those that differ from the defaults."""
@@ -137,13 +128,6 @@ class RunSpecification(schema.Schema):
     def with_fixed_length(self) -> "RunSpecification":
         """Give the chains of this run a fixed length if nobody names one."""
         return self.with_(iterations=self.default_iterations) if self.is_open else self
-
-    def with_open_length(self) -> "RunSpecification":
-        """Let R-hat, ESS and Monte Carlo errors end the chains of this run."""
-        values = {**self.values, "iterations": None, "budget": None, "until": dict(schema.ENOUGH)}
-        return replace(
-            self, iterations=None, budget=None, until=schema.Until(**schema.ENOUGH), values=values, given=None
-        )
 
     def pack(self) -> dict[str, Any]:
         """The specification as it is sent to another process, where `unpack` reads it."""
@@ -199,7 +183,7 @@ def specify_keys(named: Mapping[str, Any], config_dir: str | Path | None = None)
 def finish(composed: resolution.Composed, like: RunSpecification | None = None) -> RunSpecification:
     """Check and resolve a configuration; what is the same in `like`, another run, is not read again. Errors as of
     `RunSpecification.with_`."""
-    chosen, keys_named, search_path = dict(composed.chosen), composed.given, composed.search_path
+    chosen, named, search_path = dict(composed.chosen), composed.given.keys, composed.given.search_path
     groups.import_beside(search_path)
     # papers bring experiments alone
     own_places = tuple(place for place in search_path if place.startswith("file://"))
@@ -215,8 +199,8 @@ def finish(composed: resolution.Composed, like: RunSpecification | None = None) 
     model = _read_component("model", chosen["model"], values["model"], own_places, like)
     values["data"], values["model"] = data.values, model.values
     if in_list:
-        if keys_named is not None and (named := [key for key in keys_named.keys if key.partition(".")[0] == "sampler"]):
-            word = next((w for w in composed.words if w.startswith(named[0])), named[0])
+        if of_sampler := [key for key in named if key.partition(".")[0] == "sampler"]:
+            word = next((w for w in composed.words if w.startswith(of_sampler[0])), of_sampler[0])
             raise errors.ConfigError(f"{word}: {resolution.IN_LIST}")
         samplers = resolution.read_list(values, own_places)
     else:
@@ -224,16 +208,14 @@ def finish(composed: resolution.Composed, like: RunSpecification | None = None) 
         values["sampler"] = samplers[0].values
         resolution.check_schedule(values["schedule"])
     settings |= resolution.resolve_defaults(values, model, samplers)
-    decides = keys_named is not None and any(
-        key == "data.kind" or key.partition(".")[0] == "model" for key in keys_named.keys
-    )
+    decides = any(key == "data.kind" or key.partition(".")[0] == "model" for key in named)
     return specification_of(
         settings,
         data,
         model,
         samplers,
         values,
-        given=keys_named,
+        given=composed.given,
         search_path=search_path,
         words=composed.words,
         to_choose=composed.to_choose,
@@ -376,8 +358,10 @@ def command_of(
     if spec.data.name == "given":
         return None
     changed = dict(changed or {})
-    if changed.get("iterations", 0) is None:
-        spec = spec.with_open_length()
+    if changed.get("iterations", 0) is None:  # R-hat, ESS and Monte Carlo errors end the chains
+        is_open: dict[str, Any] = {"iterations": None, "budget": None}
+        values = {**spec.values, **is_open, "until": dict(schema.ENOUGH)}
+        spec = replace(spec, **is_open, until=schema.Until(**schema.ENOUGH), values=values, given=None)
         del changed["iterations"]
     verb = "sweep" if any(isinstance(value, tuple) for value in changed.values()) else "run"
     more = [] if config_dir is None else ["--config-dir", str(config_dir)]

@@ -102,7 +102,7 @@ class Kind:
     """Iterations of a chain where a fixed length is needed and none is named."""
     limits: ClassVar[tuple[int, int, int] | None] = None
     """Fewest and most iterations of a chain whose length nobody names, and most visits of items (iterations times
-    items); None: as the values of a table ask for (`splitmerge_cli.runs.schedule`)."""
+    items); None: as the values of a table ask for (`splitmerge_cli.runs.initial`)."""
     init: ClassVar[str] = "random"
     """Initial state of chains where none is named."""
     sampler: ClassVar[str] = ""

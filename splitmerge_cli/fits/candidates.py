@@ -100,7 +100,16 @@ class Fits:
     ) -> LeaveOneOut:
         """Log density of each row given the others; with a power, of rows in folds, which keep copies together."""
         if _has_power(options, dataset):
-            return _hold_out(options, dataset, self.sample, draw_rows(dataset, self.seed, MOST_ROWS))
+            chosen, density = draw_rows(dataset, self.seed, MOST_ROWS), np.full(dataset.N, np.nan)
+            sample_rows = self.sample(options)
+            for held in map(np.sort, folds(dataset, chosen, FOLDS)):
+                posterior = sample_rows(dataset.take(np.setdiff1d(chosen, held)))
+                # under a power the rows of an item have no joint density
+                alone = replace(dataset.take(held), bundles=None)
+                density[held] = posterior.log_predictive(alone, states=draws.FIRST_STATES)
+            if dataset.counts is not None:
+                density *= dataset.counts
+            return LeaveOneOut(density[np.sort(chosen)], np.full(len(chosen), -np.inf))
         part = dataset.take(rows)
         known = repr(sorted(model_of(options).values.items())), digest_of(part), iterations
         if known not in self.made:
@@ -125,7 +134,8 @@ def covariances(model: Component, dataset: Dataset, fits: Fits, later: Mapping[s
     if dataset.N < 2:
         raise ConfigError("model.covariance=auto: 1 row; expected at least two, to hold one out")
     # with one column all covariances are one model
-    candidates = covariances_of(model.name) if count_reals(dataset) > 1 else ["diag"]
+    own = next((one.choices for one in model.target.OPTIONS if one.name == "covariance"), ())
+    candidates = [one for one in COVARIANCES if one in own] if count_reals(dataset) > 1 else ["diag"]
     problems = {
         covariance: find_problem(model, dataset, covariance=covariance, **(later or {})) for covariance in candidates
     }
@@ -177,7 +187,12 @@ def compare(
                 density_by_name[name] = left_out.log_density
                 facts[name]["few_draws"] = float((left_out.shape > UNRELIABLE).mean())
                 facts[name]["clusters"] = left_out.n_clusters
-                fits.say(f"{option} {name}: {_describe_density(density_by_name, name, ahead)}")
+                described = f"{left_out.log_density.mean():.3f} nats a row"
+                if ahead:
+                    difference, error = _difference(left_out.log_density - density_by_name[ahead])
+                    side = "ahead" if difference > 0 else "behind"
+                    described += f", {abs(difference):.3f} {side} (s.e. {error:.3f})"
+                fits.say(f"{option} {name}: {described}")
                 ahead = max(ahead or name, name, key=lambda one: density_by_name[one].mean())
             facts[name]["seconds"] += time.process_time() - began
         near = [name for name in remaining if not _is_behind(density_by_name[ahead] - density_by_name[name], errors)]
@@ -199,16 +214,6 @@ def compare(
         if len(remaining) < 2 or _has_power(*candidates[ahead]):
             break
     return {name: density for name, density in density_by_name.items() if not problems.get(name)}, facts
-
-
-def _describe_density(density_by_name: Mapping[str, NDArray[np.float64]], name: str, ahead: str) -> str:
-    """Format the mean log density of a candidate and its distance from the best so far."""
-    described = f"{density_by_name[name].mean():.3f} nats a row"
-    if not ahead:
-        return described
-    difference, error = _difference(density_by_name[name] - density_by_name[ahead])
-    side = "ahead" if difference > 0 else "behind"
-    return f"{described}, {abs(difference):.3f} {side} (s.e. {error:.3f})"
 
 
 def _difference(by_row: NDArray[np.float64]) -> tuple[float, float]:
@@ -284,28 +289,17 @@ def _has_power(options: Mapping[str, Any], dataset: Dataset) -> bool:
     return dataset.unit != 1.0 or float(options.get("power", 1.0)) != 1.0
 
 
-def _hold_out(options: Mapping[str, Any], dataset: Dataset, sample: Sample, rows: NDArray[np.int64]) -> LeaveOneOut:
-    """Log predictive density of rows that short runs did not see, each alone, in the order of the rows."""
-    density, sample_rows = np.full(dataset.N, np.nan), sample(options)
-    for held in map(np.sort, folds(dataset, rows, FOLDS)):
-        posterior = sample_rows(dataset.take(np.setdiff1d(rows, held)))
-        # under a power the rows of an item have no joint density
-        density[held] = posterior.log_predictive(replace(dataset.take(held), bundles=None), states=draws.FIRST_STATES)
-    if dataset.counts is not None:
-        density *= dataset.counts
-    return LeaveOneOut(density[np.sort(rows)], np.full(len(rows), -np.inf))
-
-
 def compare_readings(
     option: str,
     options: Mapping[str, Any],
     readings: Mapping[str, Dataset],
     fits: Fits,
+    say: Callable[[str], None],
     vectors: Dataset | None = None,
     forms: Mapping[str, Mapping[str, Any]] | None = None,
 ) -> "Ranking":
     """Leave-one-out log probability of rows whose whole numbers are read in several ways, ``ratings`` or ``counts``:
-    a row for each reading, the chosen one first, as of `covariances`.
+    a row for each reading, the chosen one first, as of `covariances`. `say` receives the choice and its reason.
 
     `options` of `mixed` are in addition to the covariance, which is full if there are two real columns. `vectors` are
     the rows for the models of `of_given_totals`, with which totals have one negative binomial distribution
@@ -328,7 +322,16 @@ def compare_readings(
     density_by_reading, facts = compare(option, candidates, fits, problems, simplest)
     if problems:
         raise ConfigError("; ".join(f"{name}: {problem}" for name, problem in problems.items()))
-    return rank(option, density_by_reading, facts, simplest)
+    table = rank(option, density_by_reading, facts, simplest)
+    how, chosen = (
+        f"data.types={{NAME:{'|'.join(READINGS[option].values())}}} changes how a column is read",
+        table[option][0],
+    )
+    named, why = f"{option} ", _describe_choice(table, option, "probability")
+    if chosen in of_given_totals():
+        named, how = "model=", "the totals of rows have one negative binomial distribution"
+    say(f"{named}{chosen}, {why}\n{how}")
+    return table
 
 
 def compare_scales(options: Mapping[str, Any], as_they_are: Dataset, rescaled: Dataset, fits: Fits) -> "Ranking":
@@ -387,12 +390,6 @@ def of_given_totals() -> list[str]:
     return sorted(target_by_name, key=lambda name: len(target_by_name[name].OPTIONS))
 
 
-def covariances_of(model: str) -> list[str]:
-    """The covariances that a model has."""
-    options = {option.name: option for option in class_of("model", model).OPTIONS}
-    return [covariance for covariance in COVARIANCES if covariance in getattr(options.get("covariance"), "choices", ())]
-
-
 def count_reals(dataset: Dataset) -> int:
     """Real columns of a table."""
     return int(dataset.values.shape[1]) if dataset.types is None else dataset.count_columns("real")
@@ -427,18 +424,6 @@ def as_records(table: Any) -> list[dict[str, Any]]:
     return [{name: value if value == value else None for name, value in zip(table, row, strict=True)} for row in rows]
 
 
-def format_readings(option: str, table: "Ranking") -> str:
-    """Describe the choice of `compare_readings` and its reason."""
-    how, chosen = (
-        f"data.types={{NAME:{'|'.join(READINGS[option].values())}}} changes how a column is read",
-        table[option][0],
-    )
-    named, why = f"{option} ", _describe_choice(table, option, "probability")
-    if chosen in of_given_totals():
-        named, how = "model=", "the totals of rows have one negative binomial distribution"
-    return f"{named}{chosen}, {why}\n{how}"
-
-
 def _describe_choice(table: "Ranking", option: str, measure: str) -> str:
     """Describe why the first row is chosen, and how far the others are from it."""
     why = f"by the leave-one-out log predictive {measure}"
@@ -470,32 +455,3 @@ def format_covariances(table: "Ranking") -> str:
         compared = Ranking({name: list(compress(column, is_compared)) for name, column in table.items()}, table.attrs)
         why = _describe_choice(compared, "covariance", "density")
     return "\n".join([*lines, f"model.covariance=auto: {best}, {why}"])
-
-
-def choose_reading(
-    option: str,
-    options: Mapping[str, Any],
-    readings: Mapping[str, Dataset],
-    fits: Fits,
-    say: Callable[[str], None],
-    vectors: Dataset | None = None,
-    forms: Mapping[str, Mapping[str, Any]] | None = None,
-) -> list[dict[str, Any]]:
-    """Records of `compare_readings`, which `say` receives as text."""
-    table = compare_readings(option, options, readings, fits, vectors, forms)
-    say(format_readings(option, table))
-    return as_records(table)
-
-
-def choose_scales(
-    options: Mapping[str, Any],
-    as_they_are: Dataset,
-    rescaled: Dataset,
-    scales: str,
-    fits: Fits,
-    say: Callable[[str], None],
-) -> list[dict[str, Any]]:
-    """Records of `compare_scales`, which `say` receives as text."""
-    table = compare_scales(options, as_they_are, rescaled, fits)
-    say(format_rescaled(table, scales))
-    return as_records(table)

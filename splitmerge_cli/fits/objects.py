@@ -50,16 +50,17 @@ def columns_of(reading: str, dataset: Dataset) -> list[str | int]:
     named: Sequence[str | int] = dataset.columns or []
     if len(set(named)) < dataset.values.shape[1]:
         named = [j + 1 for j in dataset.positions or range(dataset.values.shape[1])]
-    is_one = {"ratings": _is_rating, "counts": lambda column: column.type == "count"}[reading]
+
+    def is_one(column: ColumnType) -> bool:
+        n = len(column.levels)
+        if reading == "counts":
+            return column.type == "count"
+        if column.type != "categorical" or n < FEWEST_LEVELS or not column.levels[0].isdecimal():
+            return False
+        first = int(column.levels[0])
+        return first + n - 1 <= LARGEST_RATING and column.levels == tuple(map(str, range(first, first + n)))
+
     return [key for key, column in zip(named, dataset.types or (), strict=True) if is_one(column)]
-
-
-def _is_rating(column: ColumnType) -> bool:
-    n = len(column.levels)
-    if column.type != "categorical" or n < FEWEST_LEVELS or not column.levels[0].isdecimal():
-        return False
-    first = int(column.levels[0])
-    return first + n - 1 <= LARGEST_RATING and column.levels == tuple(map(str, range(first, first + n)))
 
 
 def add_types(typed: Mapping[Any, str], reading: str, dataset: Dataset) -> dict[str, dict[Any, str]]:

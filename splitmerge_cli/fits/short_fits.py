@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli import runs
+from splitmerge_cli import config, runs
 from splitmerge_cli.analysis import alternatives, predictive
-from splitmerge_cli.config import Component, specify_keys
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.diagnostics.point_estimate import evenly_spaced
 from splitmerge_cli.fits import candidates, objects
@@ -32,7 +31,7 @@ STEP_EVERY = 5.0
 class ShortFit:
     """Draws of a model on a data set."""
 
-    model: Component
+    model: config.Component
     dataset: Dataset
     states: list[draws.State]
 
@@ -98,7 +97,7 @@ def sample_by(sampler: Any, seed: int) -> candidates.Sample:
     """Short fits by a sampler. Chains of a model on data for which fewer iterations were made go on."""
     keys: dict[str, Any] = {"chains": CHAINS, "iterations": ITERATIONS, "seed": seed, "progress": "none"}
     keys |= {} if sampler is None else objects.choice_keys("sampler", sampler)
-    base = cache(lambda: specify_keys(keys))
+    base = cache(lambda: config.specify_keys(keys))
     begun: dict[tuple[str, str], drive.ShortRun] = {}
 
     def of_model(model: Mapping[str, Any], iterations: int | None = None) -> Callable[[Dataset], ShortFit]:

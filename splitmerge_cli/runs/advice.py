@@ -57,8 +57,10 @@ def say_next(run: read.Run, judged: Convergence, spec: RunSpecification | None =
     except ConfigError:  # choices of the user's own that are not at hand
         return
     step = _choose_step(run, spec, judged)
-    if step is None and judged.converged:
-        step = _unjoin(run.summary, spec)
+    joined = run.summary.get(schema.JOINED_BY) if step is None and judged.converged and spec.gap is None else None
+    # clusters were joined without being asked to, and there are surely more components than clusters
+    if joined and joined["why_not"] is None and joined["components"][0] > grouping.listed_clusters(run.summary):
+        step = "to see the components of the model, which overlap:", {"gap": 0}
     if step is None:
         if spec.data.name != "given":
             yield from answers_of(spec.model.kind).merging_lines(run) if judged.converged else _core_lines(run, judged)
@@ -83,17 +85,6 @@ def _core_lines(run: read.Run, judged: Convergence) -> Iterator[str]:
     if core.n_items > 1:
         yield "nothing further is known here that brings these chains together; what they share all the same:"
         yield f"next: smcmc summary {shell_word(str(run.path))} core={CORE}"
-
-
-def _unjoin(summary: Mapping[str, Any], spec: RunSpecification) -> tuple[str, dict[str, Any]] | None:
-    """The step to the components of the model that were joined without being asked to, where there are surely more of
-    these than clusters."""
-    joined = summary.get(schema.JOINED_BY)
-    if not joined or joined["why_not"] is not None or spec.gap is not None:
-        return None
-    if joined["components"][0] <= grouping.listed_clusters(summary):
-        return None
-    return "to see the components of the model, which overlap:", {"gap": 0}
 
 
 def _choose_step(run: read.Run, spec: RunSpecification, judged: Convergence) -> tuple[str, dict[str, Any]] | None:
@@ -233,11 +224,6 @@ def _find_fitting(run: read.Run, spec: RunSpecification, least: int) -> int:
     return low
 
 
-def _count(mean: float) -> str:
-    """A mean number of clusters, as whole as it is: chains with 5,000 and 5,001 differ."""
-    return f"{mean:,.0f}" if mean == round(mean) or mean >= 1e5 else f"{mean:,.1f}"
-
-
 def describe_modes(modes: Mapping[str, Any]) -> Iterator[str]:
     """Describe the partitions near which groups of chains stay, and the difference between the first two."""
     descriptions = []
@@ -246,7 +232,9 @@ def describe_modes(modes: Mapping[str, Any]) -> Iterator[str]:
             chains = "of chains " + ", ".join(f"{share:.0%}" for share in group["shares"])
         else:
             chains = ("chain " if len(group["chains"]) == 1 else "chains ") + ", ".join(map(str, group["chains"]))
-        descriptions.append(f"{chains}: {_count(group['n_clusters'])} clusters, log joint {group['log_joint']:,.1f}")
+        mean = group["n_clusters"]  # as whole as it is: chains with 5,000 and 5,001 differ
+        number = f"{mean:,.0f}" if mean == round(mean) or mean >= 1e5 else f"{mean:,.1f}"
+        descriptions.append(f"{chains}: {number} clusters, log joint {group['log_joint']:,.1f}")
     does = "rarely move between" if "shares" in modes["groups"][0] else "stay near"
     yield f"the chains {does} {len(descriptions)} different partitions ({'; '.join(descriptions)})"
     yield f"difference between the first and the second: {modes['difference']}"
@@ -332,24 +320,20 @@ def _describe_judgement(run: read.Run, judged: Convergence) -> Iterator[str]:
         after = f" after {stopped['iterations']:,} iterations" if stopped["reached"] else ""
         yield f"no sign of non-convergence{after}: largest R-hat {rhat} ({judged.quantity}){draws}"
     if ends := run.summary.get("both_ends"):
-        yield describe_ends(ends, judged.converged is True)
+        begun = " and ".join(f"{end['start']:,}" for end in ends)
+        if judged.converged:
+            yield f"two more chains, from {begun} clusters, agree with them"
+        else:
+            K, heights = (
+                " and ".join(f"{end[name]:{form}}" for end in ends)
+                for name, form in (("n_clusters", ",.3g"), ("log_joint", ",.1f"))
+            )
+            yield f"two more chains, from {begun} clusters, ended at {K}; their mean log joint is {heights}"
     if moves := [move for move in judged.never_accepted if not (judged.converged and move in OPTIONAL)]:
         *others, last = (move.replace("_", " ") for move in moves)
         named = f"{', '.join(others)} or {last}" if others else last
         agree = ", yet the chains agree" if judged.converged else ""
         yield f"no {named} was accepted in the second half of any chain{agree}"
-
-
-def describe_ends(ends: Sequence[Mapping[str, float]], agree: bool) -> str:
-    """Describe where the two chains from both ends ended (`splitmerge_cli.runs.judgement`)."""
-    starts = " and ".join(f"{end['start']:,}" for end in ends)
-    if agree:
-        return f"two more chains, from {starts} clusters, agree with them"
-    K, heights = (
-        " and ".join(f"{end[name]:{form}}" for end in ends)
-        for name, form in (("n_clusters", ",.3g"), ("log_joint", ",.1f"))
-    )
-    return f"two more chains, from {starts} clusters, ended at {K}; their mean log joint is {heights}"
 
 
 def warnings(run: read.Run) -> Iterator[str]:

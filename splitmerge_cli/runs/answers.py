@@ -310,7 +310,7 @@ def pooled_estimate(
     recorder: Recorder, sampled: Mapping[int, NDArray[np.int32]], interval: tuple[int, int]
 ) -> tuple[Pooled | None, str | None]:
     """Return the estimate over all chains; or None, and why not. `recorder`: the data set of the run; `sampled`: by
-    chain, the partitions that `select_averaged` gives; `interval`: the interval of the number of clusters.
+    chain, the partitions that `select_draws` gives; `interval`: the interval of the number of clusters.
     """
     if why := recorder.not_estimated:
         return None, why
@@ -363,16 +363,11 @@ def second_half_partitions(path: Path, N: int, iterations: Sequence[int]) -> dic
     """The partitions of the second half of every chain that an estimate averages; parameters as of `late_partitions`.
     Returns by chain int32 ``[M, N]``; chains that have none are left out.
     """
-    return select_averaged(late_partitions(path, N, iterations))
-
-
-def select_averaged(late: Mapping[int, "Late"]) -> dict[int, NDArray[np.int32]]:
-    """Select the late partitions that an estimate averages: those with one spacing, so that each weighs the same."""
-    return {c: rows.labels for c, rows in select_draws(late).items()}
+    return {c: rows.labels for c, rows in select_draws(late_partitions(path, N, iterations)).items()}
 
 
 def select_draws(late: Mapping[int, "Late"]) -> dict[int, "Late"]:
-    """Select the draws that `select_averaged` gives the partitions of."""
+    """Select the late partitions that an estimate averages: those with one spacing, so that each weighs the same."""
     chosen = {c: of_one_spacing(np.arange(len(rows.labels)), rows.iterations) for c, rows in late.items()}
     return {c: rows.take(chosen[c]) for c, rows in late.items()}
 
@@ -405,6 +400,18 @@ def late_partitions(path: Path, N: int, iterations: Sequence[int]) -> dict[int, 
     each = np.split(np.concatenate(parts), ends[:-1])
     more = np.split(np.concatenate(further), ends[:-1]) if further else [None] * len(each)
     return {c: Late(iteration[chosen[c]], labels, more[c]) for c, labels in enumerate(each) if len(labels)}
+
+
+def late_draws(recorded: Any, made: Mapping[Any, int]) -> dict[int, Late]:
+    """By chain the draws of its second half, after it `made` so many iterations, of a table of recorded partitions."""
+    late = {}
+    for chain, of_chain in recorded.groupby("chain"):
+        at, N = of_chain["iteration"].to_numpy(), len(of_chain["labels"].iloc[0])
+        rows = of_chain.iloc[late_rows(at, int(made[chain]), N)]
+        if len(rows):
+            values = [np.stack(rows[name].to_list()) for name in ("labels", schema.PARAMETERS) if name in rows]
+            late[int(chain)] = Late(rows["iteration"].to_numpy(), values[0].astype(np.int32), *values[1:])
+    return late
 
 
 def late_rows(recorded: NDArray[np.int64], iterations_made: int, N: int) -> NDArray[np.int64]:

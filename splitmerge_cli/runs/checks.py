@@ -298,7 +298,14 @@ def find_misfit(plan: Plan, late: Mapping[int, recorders.Late]) -> dict[str, Any
     model, dataset = plan.model, plan.dataset
     work = find_quantities(model).count_work(dataset, CELLS)
     draws = min(DRAWS, WORK // work)
-    why = _explain_unchecked(plan, late, draws)
+    power = model.options.get("power", 1.0)
+    reasons = [
+        (not late, "no partitions are recorded: trace.partitions=10 records some"),
+        (power != 1.0, f"model.power={power:g} allows for data that the model does not describe"),
+        (dataset.counts is not None, "rows have weights: data that the model makes have none"),
+        (draws < FEWEST, "the data are too large for quick checks: smcmc report checks them"),
+    ]
+    why = next((reason for is_so, reason in reasons if is_so), None) or explain_unchecked(model, dataset)
     if why is None:
         each = max(1, draws // len(late))
         states = [
@@ -322,20 +329,6 @@ def find_misfit(plan: Plan, late: Mapping[int, recorders.Late]) -> dict[str, Any
         for each in far[:MOST_KEPT]
     ]
     return {"draws": fit.draws, "checks": len(fit.checks), "unlike": unlike, "unchecked": None}
-
-
-def _explain_unchecked(plan: Plan, late: Mapping[int, recorders.Late], draws: int) -> str | None:
-    """Reason why the model of a run is not checked at its end; None if it is checked."""
-    model = plan.model
-    if not late:
-        return "no partitions are recorded: trace.partitions=10 records some"
-    if model.options.get("power", 1.0) != 1.0:
-        return f"model.power={model.options['power']:g} allows for data that the model does not describe"
-    if plan.dataset.counts is not None:
-        return "rows have weights: data that the model makes have none"
-    if draws < FEWEST:
-        return "the data are too large for quick checks: smcmc report checks them"
-    return explain_unchecked(model, plan.dataset)
 
 
 def describe_misfit(summary: Mapping[str, Any]) -> Iterator[str]:
@@ -374,17 +367,6 @@ def _show(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.2g}"
 
 
-def name_unlike(unlike: Sequence[Mapping[str, Any]]) -> str:
-    """Name quantities that the model does not describe."""
-    named = "; ".join(
-        f"{one['subject']}: {one['quantity']} {_show(one['observed'])}, the model makes {_show(one['low'])} to "
-        f"{_show(one['high'])}"
-        for one in unlike[:MOST_NAMED]
-    )
-    more = "" if len(unlike) <= MOST_NAMED else f"; and {len(unlike) - MOST_NAMED} more"
-    return f"the model does not describe these data ({named}{more})"
-
-
 def has_many_copies(summary: Mapping[str, Any]) -> bool:
     """Whether so many rows repeat another row that chance does not explain them, and each is an item."""
     repeated = summary.get("repeated_rows")
@@ -413,8 +395,15 @@ def name_misfit(summary: Mapping[str, Any]) -> str | None:
             f"{repeated['rows']:,} rows repeat another row, which no density does, and clusters may hold nothing but "
             "copies of one row"
         )
-    unlike = find_unlike(summary)
-    return name_unlike(unlike) if unlike else None
+    if not (unlike := find_unlike(summary)):
+        return None
+    named = "; ".join(
+        f"{one['subject']}: {one['quantity']} {_show(one['observed'])}, the model makes {_show(one['low'])} to "
+        f"{_show(one['high'])}"
+        for one in unlike[:MOST_NAMED]
+    )
+    more = "" if len(unlike) <= MOST_NAMED else f"; and {len(unlike) - MOST_NAMED} more"
+    return f"the model does not describe these data ({named}{more})"
 
 
 def put_first(summary: Mapping[str, Any], judged: convergence.Convergence, verdict: str) -> str:

@@ -8,6 +8,7 @@ is found by that name in the folder where the longer run is to lie.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -61,7 +62,10 @@ def take_up(plan: Plan, store: RunStore, chains: Sequence[ChainStore], say: Call
             continue
         try:
             tables = _read_tables(plan, run)
-            if why := _find_lacking(plan, run, tables):
+            # what the run of `plan` records and the finished one lacks
+            recorded = [(t, c) for t in tables for c in schema.recorded_columns(t, plan.optional_columns).names]
+            if lacking := [(name, table) for table, name in recorded if name not in tables[table].column_names]:
+                why = f"{run.path} has no column '{lacking[0][0]}' of the {lacking[0][1]}, which this run records"
                 continue
             _begin_with(plan, new, run, tables, run.states()["chains"])
         except (files.DamagedRun, FileNotFoundError) as error:
@@ -69,7 +73,10 @@ def take_up(plan: Plan, store: RunStore, chains: Sequence[ChainStore], say: Call
             _clear(new)
             continue
         iterations_made = min(run.summary["iterations"])
-        if not _is_stricter(plan.until, _read_until(run)) and (end := _find_earlier_end(plan, chains, iterations_made)):
+        earlier = takewhile(iterations_made.__gt__, judgement.looks(plan))
+        if not _is_stricter(plan.until, _read_until(run)) and (
+            end := next((end for end in earlier if judgement.look(plan, chains, end).reached), None)
+        ):
             _clear(new)
             why = f"until stops at {end:,} iterations, and the earlier run made {iterations_made:,}"
             continue
@@ -148,15 +155,6 @@ def _read_tables(plan: Plan, run: read.Run) -> dict[str, Any]:
     return whole
 
 
-def _find_lacking(plan: Plan, run: read.Run, tables: Mapping[str, Any]) -> str:
-    """Describe a column that the run of `plan` records and a finished one lacks; empty if it lacks none."""
-    for table, rows in tables.items():
-        for name in schema.recorded_columns(table, plan.optional_columns).names:
-            if name not in rows.column_names:
-                return f"{run.path} has no column '{name}' of the {table}, which this run records"
-    return ""
-
-
 def _begin_with(
     plan: Plan,
     chains: Sequence[ChainStore],
@@ -197,16 +195,6 @@ def _is_stricter(until: Until, than: Until) -> bool:
     ess = than.ess is None or (until.ess is not None and until.ess >= than.ess)
     mcse = than.mcse is None or (until.mcse is not None and until.mcse <= than.mcse)
     return than.is_given and rhat and ess and mcse
-
-
-def _find_earlier_end(plan: Plan, chains: Sequence[ChainStore], iterations_made: int) -> int | None:
-    """Iterations after which the run would have stopped earlier than after `iterations_made`; None if it would not."""
-    for end in judgement.looks(plan):
-        if end >= iterations_made:
-            break
-        if judgement.look(plan, chains, end).reached:
-            return end
-    return None
 
 
 def _clear(chains: Sequence[ChainStore]) -> None:

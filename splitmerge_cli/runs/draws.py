@@ -3,18 +3,16 @@ them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.diagnostics.point_estimate import evenly_spaced
+from splitmerge_cli.extras import pandas as pd
 from splitmerge_cli.runs.answers import of_one_spacing
 from splitmerge_cli.runs.store import read, schema
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 FIRST_STATES = 200
 """Draws that predictions average over at least, where there are so many."""
@@ -73,8 +71,6 @@ def recorded_partitions(run: read.Run) -> "pd.DataFrame":
     try:
         frame = run.partitions()
     except FileNotFoundError:
-        import pandas as pd  # takes longer than a short run
-
         return pd.DataFrame(columns=["chain", "iteration", "K", "labels"])
     trace = run.trace(["chain", "iteration"])
     last = trace.groupby("chain")["iteration"].max()

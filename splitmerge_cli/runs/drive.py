@@ -18,7 +18,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ from splitmerge_cli.data.values import READING
 from splitmerge_cli.runs import continuation, draws, finish, identity, interrupts, judgement, starts
 from splitmerge_cli.runs.plan import Plan, prepare
 from splitmerge_cli.runs.progress import LINE_EVERY, ChainProgress, Reporter, is_live, reporter
-from splitmerge_cli.runs.store import files, provenance, read, schema
+from splitmerge_cli.runs.store import files, manifest, read, schema
 from splitmerge_cli.runs.store.store import ChainStore, RunStore, save_checkpoints
 
 FIRST_BATCH = 0.1
@@ -122,9 +122,9 @@ def _provenance(plan: Plan) -> dict[str, Any]:
         "reading": READING,
         "run_id": plan.id,
         "seed": plan.seed,
-        "versions": provenance.versions(),
-        "commit": provenance.commit(),
-        "machine": provenance.machine(),
+        "versions": manifest.versions(),
+        "commit": manifest.commit(),
+        "machine": manifest.machine(),
     }
 
 
@@ -272,8 +272,9 @@ def _drive(
     for chain in chains:
         stop.drives(chain)
     # an iteration that is broken off is made again when the run is continued
-    with suppress(Halted), _close_at_end(stores):
+    with suppress(Halted), ExitStack() as stack:
         for store, chain in zip(stores, chains, strict=True):
+            stack.callback(store.close)
             store.open_into(chain)
         wall, finished = FIRST_BATCH, False
         while not finished and not stop.is_set():
@@ -300,7 +301,9 @@ def _advance(
     """Make the iterations of one batch, which ends at the time `until`, with the evaluations that fall among them."""
     while True:
         before = chains[0].iteration
-        limits = plan.until_next(before, end), plan.budget, max(0.0, until - time.perf_counter())
+        # to the end, or the next evaluation
+        most = min(end - before, plan.recorder.until_evaluation(before))
+        limits = most, plan.budget, max(0.0, until - time.perf_counter())
         recorded = advance_together(chains, *limits, plan.workers) if plan.is_adaptive else [chains[0].advance(*limits)]
         for chain, store, rows in zip(chains, stores, recorded, strict=True):
             check_densities(store.chain, rows)
@@ -310,16 +313,6 @@ def _advance(
         at_end = _have_ended(plan, [{"iterations": c.iteration, "seconds": c.seconds} for c in chains], end)
         if not plan.recorder.evaluates or at_end or time.perf_counter() >= until or stop.is_set():
             return
-
-
-@contextmanager
-def _close_at_end(stores: Sequence[ChainStore]) -> Iterator[None]:
-    """Close the streams of chains at the end."""
-    try:
-        yield
-    finally:
-        for store in stores:
-            store.close()
 
 
 def _outcome(plan: Plan, chain: Chain, rate: float) -> dict[str, Any]:
@@ -386,7 +379,8 @@ class ShortRun:
             await_chains(drives, stop)
         for drive in drives:
             drive.result()
-        return [state for group in self._groups for state in group.late_states(iterations)]
+        of_chains = [states for group in self._groups for states in group.states]
+        return [state for states in of_chains for at, state in states if iterations / 2 < at <= iterations]
 
 
 class _Group:
@@ -395,7 +389,7 @@ class _Group:
     def __init__(self, plan: Plan, numbers: Sequence[int]) -> None:
         self._plan, self._numbers = plan, numbers
         self._chains: list[Chain] = []
-        self._states: list[list[tuple[int, draws.State]]] = [[] for _ in numbers]
+        self.states: list[list[tuple[int, draws.State]]] = [[] for _ in numbers]
 
     def advance(self, iterations: int, stop: Stop) -> None:
         """Advance to so many iterations, or until `stop`."""
@@ -409,14 +403,9 @@ class _Group:
                     made = advance_together(self._chains, left, workers=self._plan.workers)
                 else:
                     made = [self._chains[0].advance(left)]
-                for number, chain, rows, states in zip(self._numbers, self._chains, made, self._states, strict=True):
+                for number, chain, rows, states in zip(self._numbers, self._chains, made, self.states, strict=True):
                     check_densities(number, rows)
                     states.extend(_states_of(chain, rows))
-
-    def late_states(self, iterations: int) -> Iterator[draws.State]:
-        """Recorded states between half of so many iterations and their end."""
-        for states in self._states:
-            yield from (state for at, state in states if iterations / 2 < at <= iterations)
 
 
 def _states_of(chain: Chain, rows: Mapping[str, NDArray[Any]]) -> Iterator[tuple[int, draws.State]]:

@@ -5,35 +5,20 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import ArrayLike, NDArray
 
-from splitmerge_cli.data.arrow import array_of, numbers_of
+from splitmerge_cli.data.arrow import numbers_of
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.diagnostics import around_estimate, cluster_table, point_estimate, similarity
-from splitmerge_cli.diagnostics.agreement import chain_groups, describe_difference, draw_groups
+from splitmerge_cli.diagnostics import agreement, around_estimate, cluster_table, point_estimate, similarity
 from splitmerge_cli.diagnostics.convergence import Convergence, convergence
 from splitmerge_cli.diagnostics.partition_losses import by_size, distances
 from splitmerge_cli.diagnostics.summary import Row, score, second_half
-from splitmerge_cli.runs import checks, grouping, judgement, recorders, summaries
-from splitmerge_cli.runs.answers import (
-    Pooled,
-    answers_of,
-    clusterings_of,
-    interval_of_trace,
-    late_counts,
-    late_partitions,
-    late_rows,
-    listed_counts,
-    pooled_estimate,
-    select_draws,
-)
+from splitmerge_cli.runs import answers, checks, grouping, judgement, recorders, summaries
 from splitmerge_cli.runs.judgement import evidence, judge_anew
 from splitmerge_cli.runs.plan import Plan
 from splitmerge_cli.runs.store import files, read, schema
@@ -56,17 +41,17 @@ def assemble(
         schema.MOVES, [[move[name] for name in schema.recorded_columns(schema.MOVES).names] for move in moves]
     )
     iterations = [outcome["iterations"] for outcome in outcomes]
-    answers = answers_of(plan.dataset.kind)
-    late = answers.leave_apart(plan, late_partitions(store.path, plan.dataset.N, iterations))
-    averaged_draws = select_draws(late)
+    kind_answers = answers.answers_of(plan.dataset.kind)
+    late = kind_answers.leave_apart(plan, answers.late_partitions(store.path, plan.dataset.N, iterations))
+    averaged_draws = answers.select_draws(late)
     partitions = {c: rows.labels for c, rows in averaged_draws.items()}
-    trace = _diagnosed_trace(store.path, answers.unjudged)
-    counts = late_counts(trace)
+    trace = _diagnosed_trace(store.path, kind_answers.unjudged)
+    counts = answers.late_counts(trace)
     interval = point_estimate.interval_of_counts(counts)
-    pooled, why_not = pooled_estimate(plan.recorder, partitions, interval)
+    pooled, why_not = answers.pooled_estimate(plan.recorder, partitions, interval)
     fields, rows = plan.recorder.assemble(store, chains, outcomes)
     of_chains = {c: rows.labels for c, rows in late.items()}
-    rows = [*rows, *answers.judge(of_chains)]
+    rows = [*rows, *kind_answers.judge(of_chains)]
     averaged = {} if plan.recorder.not_estimated else partitions
     possible_K = plan.largest_K, plan.dataset.smallest_K
     diagnostics = evidence(trace, moves, of_chains, plan.spec.init, *possible_K, rows, averaged)
@@ -84,13 +69,13 @@ def assemble(
         if gap is None and groups is not None and grouping.are_sure(groups, pooled.estimate.labels, pooled.sampled):
             gap, groups = groups["gap"], None
     if gap:
-        components, _ = listed_counts(plan.recorder, averaged_draws, counts)
+        components, _ = answers.listed_counts(plan.recorder, averaged_draws, counts)
         averaged_draws, counts, joined_by = _join(plan, store, averaged_draws, counts, gap)
         joined_by["components"] = list(point_estimate.interval_of_counts(components))
         interval = point_estimate.interval_of_counts(counts)
         partitions = {c: rows.labels for c, rows in averaged_draws.items()}
-        pooled, why_not = pooled_estimate(plan.recorder, partitions, interval)
-    listed, is_apart = listed_counts(plan.recorder, averaged_draws, counts)
+        pooled, why_not = answers.pooled_estimate(plan.recorder, partitions, interval)
+    listed, is_apart = answers.listed_counts(plan.recorder, averaged_draws, counts)
     # what pools chains that differ describes none of them
     if judged.converged is False:
         message = (
@@ -101,16 +86,20 @@ def assemble(
             joined_by["why_not"] = "the chains have not converged"
         why_not = message if why_not is None else f"{message}; {why_not}"
     if plan.dataset.truth is not None:
-        diagnostics += score(clusterings_of(plan.recorder, outcomes, pooled, why_not), plan.dataset.truth)
+        diagnostics += score(answers.clusterings_of(plan.recorder, outcomes, pooled, why_not), plan.dataset.truth)
     store.write_rows(schema.DIAGNOSTICS, diagnostics)
     summary = _summary(plan, outcomes, diagnostics, pooled, judged, why_not) | fields
     chosen = summary["point_estimate"]
-    if apart := grouping.find_apart(averaged_draws, answers.apart):
+    if apart := grouping.find_apart(averaged_draws, kind_answers.apart):
         summary[schema.APART] = apart
+
+        def number_apart_last(labels: ArrayLike) -> NDArray[np.int32]:
+            return by_size(labels, plan.dataset.row_sizes, grouping.rows_apart(labels, summary))
+
         if "labels" in chosen:
-            chosen["labels"] = _number_apart_last(chosen["labels"], plan, summary).tolist()
+            chosen["labels"] = number_apart_last(chosen["labels"]).tolist()
         if pooled is not None:
-            labels = _number_apart_last(pooled.estimate.labels, plan, summary)
+            labels = number_apart_last(pooled.estimate.labels)
             pooled = replace(pooled, estimate=replace(pooled.estimate, labels=labels))
     summary[schema.INTERVAL] = list(point_estimate.interval_of_counts(listed))
     summary[schema.OUTLIERS_APART] = is_apart
@@ -143,18 +132,13 @@ def assemble(
         names = data.names if data.copies is None else data.copies.names
         copies = None if data.copies is None else data.copies.items
         further = {} if apart is None else {apart["word"]: np.array(apart["probability"])}
-        further |= answers.columns(plan, late)
+        further |= kind_answers.columns(plan, late)
         store.write_clusters(summary["point_estimate"]["labels"], names, membership, copies, further, data.unit_names)
     certainty = None if membership is None else membership["certainty"]
-    summary |= answers.write(plan, store, summary["point_estimate"].get("labels", ()), late, certainty)
+    summary |= kind_answers.write(plan, store, summary["point_estimate"].get("labels", ()), late, certainty)
     if summaries.is_described(plan):
         summaries.write(store, plan.dataset, summary["point_estimate"]["labels"], certainty, summary)
     store.keep_text(files.SUMMARY, files.json_text(summary))
-
-
-def _number_apart_last(labels: ArrayLike, plan: Plan, summary: Mapping[str, Any]) -> NDArray[np.int32]:
-    """Labels of clusters in which rows of no cluster have the last numbers."""
-    return by_size(labels, plan.dataset.row_sizes, grouping.rows_apart(labels, summary))
 
 
 def _join(
@@ -167,12 +151,9 @@ def _join(
     if not joined:
         return draws, components, joined_by
     partitions = {c: rows.labels for c, rows in joined[0].items()}
-    columns = schema.recorded_columns(schema.JOINED)
     chain = np.repeat(list(partitions), [len(labels) for labels in partitions.values()])
     iteration = np.concatenate([rows.iterations for rows in joined[0].values()])
-    each = zip((chain, iteration, np.concatenate(list(partitions.values()))), columns, strict=True)
-    arrays = [array_of(values, field.type) for values, field in each]
-    store.write_parts(schema.JOINED, [pa.Table.from_arrays(arrays, schema=columns)])
+    store.write_columns(schema.JOINED, (chain, iteration, np.concatenate(list(partitions.values()))))
     counts = np.concatenate([labels.max(axis=1) + 1 for labels in partitions.values()])
     return joined[0], counts, joined_by
 
@@ -194,7 +175,7 @@ def _summary(
     plan: Plan,
     outcomes: Sequence[Mapping[str, Any]],
     diagnostics: Sequence[Row],
-    pooled: Pooled | None,
+    pooled: answers.Pooled | None,
     judged: Convergence,
     why_not: str | None,
 ) -> dict[str, Any]:
@@ -212,17 +193,22 @@ def _summary(
     likeliest = describe_best("likelihood", "log_lik", "best_lik_iteration", "best_lik_labels")
     estimate = central = None
     if pooled is not None:
-        estimate, central = _describe_estimates(pooled, plan.recorder.is_listed, plan.dataset)
+        estimate, central = _describe_estimates(pooled, plan)
     if estimate is None or why_not is not None:
         chosen = highest | {"note": why_not}
     else:
         chosen = estimate if judged.converged else estimate | {"note": judged.note}
+    # counts of the samplers in addition to their moves, each a list by chain
+    tallies = [{name: counts for tally in o["tallies"] for name, counts in tally.items()} for o in outcomes]
+    moves: dict[str, Counter[str]] = {}
+    for move in (move for outcome in outcomes for move in outcome["moves"]):
+        moves.setdefault(move["move"], Counter()).update({name: move[name] for name in ("proposed", "accepted")})
     return {
         "run_id": plan.id,
         **plan.recorder.facts,
         **{name: value for report in outcomes[0]["reports"] for name, value in report.items()},
-        **_tallies(outcomes),
-        "moves": _count_moves(outcomes),
+        **{name: {key: [one[name][key] for one in tallies] for key in tallies[0][name]} for name in tallies[0]},
+        "moves": {name: dict(counts) for name, counts in moves.items()},
         "sampler": plan.spec.sampler_name,
         "model": plan.model.name,
         "data": plan.data.name,
@@ -257,55 +243,46 @@ def _modes(
     if len(late) < len(outcomes):
         return None
     series = second_half(trace)
-    if len(groups := chain_groups(late)) < 2:
-        if (kinds := draw_groups(late)) is None:
+    if len(groups := agreement.chain_groups(late)) < 2:
+        if (kinds := agreement.draw_groups(late)) is None:
             return None
-        described, examples = _describe_kinds(kinds, late, series)
-        return {"groups": described, "difference": describe_difference(*examples[:2])}
-    described = [
+        # a draw of the trace is of the kind of the partition that stands at its place in the record
+        length = series["log_joint"].shape[1]
+        positions = np.arange(length)
+        drawn = np.stack([of_chain[positions * len(of_chain) // length] for of_chain in kinds.values()])
+        of_kinds = []
+        for kind in range(int(drawn.max()) + 1):
+            means = {name: float(series[name][drawn == kind].mean()) for name in ("n_clusters", "log_joint")}
+            example = next(
+                late[c][np.flatnonzero(of_chain == kind)[-1]] for c, of_chain in kinds.items() if kind in of_chain
+            )
+            of_kinds.append(({"shares": (drawn == kind).mean(axis=1).tolist()} | means, example))
+        of_kinds.sort(key=lambda one: -one[0]["log_joint"])
+        difference = agreement.describe_difference(of_kinds[0][1], of_kinds[1][1])
+        return {"groups": [description for description, _ in of_kinds], "difference": difference}
+    described: list[dict[str, Any]] = [
         {"chains": group, **{name: float(series[name][group].mean()) for name in ("n_clusters", "log_joint")}}
         for group in groups
     ]
     described.sort(key=lambda group: -group["log_joint"])
     one, other = (outcomes[group["chains"][0]]["last_labels"] for group in described[:2])
-    return {"groups": described, "difference": describe_difference(one, other)}
+    return {"groups": described, "difference": agreement.describe_difference(one, other)}
 
 
-def _describe_kinds(
-    kinds: Mapping[int, NDArray[np.intp]],
-    partitions: Mapping[int, NDArray[np.int32]],
-    series: Mapping[str, NDArray[np.float64]],
-) -> tuple[list[dict[str, Any]], list[NDArray[np.int32]]]:
-    """Describe kinds of partitions, the highest log joint first, and give a partition of each; a draw of the
-    trace is of the kind of the partition that stands at its place in the record."""
-    length = series["log_joint"].shape[1]
-    positions = np.arange(length)
-    drawn = np.stack([of_chain[positions * len(of_chain) // length] for of_chain in kinds.values()])
-    described = []
-    for kind in range(int(drawn.max()) + 1):
-        means = {name: float(series[name][drawn == kind].mean()) for name in ("n_clusters", "log_joint")}
-        example = next(
-            partitions[c][np.flatnonzero(of_chain == kind)[-1]] for c, of_chain in kinds.items() if kind in of_chain
-        )
-        described.append(({"shares": (drawn == kind).mean(axis=1).tolist()} | means, example))
-    described.sort(key=lambda one: -one[0]["log_joint"])
-    return [description for description, _ in described], [example for _, example in described]
-
-
-def _describe_estimates(pooled: Pooled, listed: bool, dataset: Dataset) -> tuple[dict[str, Any], dict[str, Any]]:
+def _describe_estimates(pooled: answers.Pooled, plan: Plan) -> tuple[dict[str, Any], dict[str, Any]]:
     """The estimate over all chains, and the partition of least expected variation of information."""
     over = "over partitions of the second halves of all chains"
-    estimate, least = pooled.estimate, pooled.least
+    estimate, least, listed, dataset = pooled.estimate, pooled.least, plan.recorder.is_listed, plan.dataset
     labels, sampled = estimate.labels, pooled.sampled
     if dataset.items is not None:
         labels, sampled = (
             point_estimate.first_rows(labels, dataset.items),
             point_estimate.first_rows(sampled, dataset.items),
         )
-    answers = answers_of(dataset.kind)
-    expected = float(distances(labels, answers.averaged(sampled)).mean())
+    kind_answers = answers.answers_of(dataset.kind)
+    expected = float(distances(labels, kind_answers.averaged(sampled)).mean())
     return {
-        "criterion": f"least expected variation of information {over}{answers.within}",
+        "criterion": f"least expected variation of information {over}{kind_answers.within}",
         "expected_vi": expected,
         "interval": list(pooled.interval),
         "partitions": estimate.partitions,
@@ -316,20 +293,6 @@ def _describe_estimates(pooled: Pooled, listed: bool, dataset: Dataset) -> tuple
         "partitions": least.partitions,
         **_describe_labels(least.labels, listed, dataset),
     }
-
-
-def _tallies(outcomes: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, list[int]]]:
-    """Counts of the samplers in addition to their moves, each a list by chain."""
-    named = [{name: counts for tally in o["tallies"] for name, counts in tally.items()} for o in outcomes]
-    return {name: {key: [of_chain[name][key] for of_chain in named] for key in named[0][name]} for name in named[0]}
-
-
-def _count_moves(outcomes: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
-    """How often each move was proposed and accepted, in all chains."""
-    totals: dict[str, Counter[str]] = {}
-    for move in (move for outcome in outcomes for move in outcome["moves"]):
-        totals.setdefault(move["move"], Counter()).update({name: move[name] for name in ("proposed", "accepted")})
-    return {name: dict(counts) for name, counts in totals.items()}
 
 
 def _describe_labels(labels: NDArray[Any], listed: bool, dataset: Dataset) -> dict[str, Any]:
@@ -380,10 +343,7 @@ def write_similarity(store: RunStore, sampled: NDArray[np.int32]) -> None:
         return
     together = np.triu(similarity.co_clustering(sampled), k=1)
     row, other = np.nonzero(together)
-    columns = schema.recorded_columns(schema.SIMILARITY)
-    each = zip((row + 1, other + 1, together[row, other]), columns, strict=True)
-    arrays = [array_of(values, field.type) for values, field in each]
-    store.write_parts(schema.SIMILARITY, [pa.Table.from_arrays(arrays, schema=columns)])
+    store.write_columns(schema.SIMILARITY, (row + 1, other + 1, together[row, other]))
 
 
 PARTITIONS = 60
@@ -405,25 +365,18 @@ def lines_so_far(plan: Plan, most_clusters: int) -> Iterator[str]:
     made, chains = trace.groupby("chain")["iteration"].max(), plan.n_chains
     begun = "" if len(made) == chains else f" of {len(made)} of {chains} chains"
     ended = f"interrupted after {made.min():,} iterations{begun}; not judged as converged"
-    late = partial(_late_draws, run, made.to_dict(), plan.dataset.N)
-    if (own := answers_of(plan.dataset.kind).so_far(plan, run, late)) is not None:
+
+    def late() -> dict[int, recorders.Late]:
+        with suppress(FileNotFoundError):  # no partition is recorded yet
+            return answers.late_draws(run.partitions(), made)
+        return {}
+
+    if (own := answers.answers_of(plan.dataset.kind).so_far(plan, run, late)) is not None:
         first, *others = own
         yield from (first, ended, *others)
     elif summaries.is_described(plan):
-        yield from map(one_line, _cluster_lines(plan, run, late(), interval_of_trace(trace), most_clusters))
+        yield from map(one_line, _cluster_lines(plan, run, late(), answers.interval_of_trace(trace), most_clusters))
         yield ended
-
-
-def _late_draws(run: read.Run, made: Mapping[int, int], N: int) -> dict[int, recorders.Late]:
-    """By chain the draws of its second half, after it `made` so many iterations."""
-    late = {}
-    with suppress(FileNotFoundError):  # no partition is recorded yet
-        for chain, of_chain in run.partitions().groupby("chain"):
-            rows = of_chain.iloc[late_rows(of_chain["iteration"].to_numpy(), made[chain], N)]
-            if len(rows):
-                values = [np.stack(rows[name].to_list()) for name in ("labels", schema.PARAMETERS) if name in rows]
-                late[int(chain)] = recorders.Late(rows["iteration"].to_numpy(), values[0].astype(np.int32), *values[1:])
-    return late
 
 
 def _cluster_lines(

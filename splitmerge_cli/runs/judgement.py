@@ -5,7 +5,7 @@ have run long enough.
 when all of them have made `FIRST` iterations (where no length is named `FIRST_OPEN`), and each time half as many more:
 at iterations that depend on nothing else, so that a run ends where it ends whatever the workers. What is looked at is
 the second half of what each chain has made by then. Where no length is named the most that a chain makes is a number of
-iterations, too (`splitmerge_cli.runs.schedule.most_iterations`).
+iterations, too (`splitmerge_cli.runs.initial.most_iterations`).
 
 **Two more chains from both ends.** A run that nobody gave a length ends when its chains agree. Where all of them keep
 one number of clusters, to which none came from fewer, or none from more, their agreement shows nothing about those
@@ -17,28 +17,29 @@ the run.
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from splitmerge_cli.config.schema import Until
+from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.data.arrow import numbers_of
 from splitmerge_cli.diagnostics.convergence import Convergence, convergence, format_rhat, report_errors
-from splitmerge_cli.diagnostics.summary import count_arrivals, count_found, diagnose, measure, second_half, series_of
-from splitmerge_cli.runs import interrupts, starts
-from splitmerge_cli.runs.answers import answers_of, late_rows, select_averaged
-from splitmerge_cli.runs.recorders import Late
-from splitmerge_cli.runs.starts import SEARCHES
-from splitmerge_cli.runs.store import schema
-
-if TYPE_CHECKING:
-    from splitmerge_cli.config.schema import Until
-    from splitmerge_cli.core.chain import Chain
-    from splitmerge_cli.diagnostics.convergence import Convergence
-    from splitmerge_cli.diagnostics.summary import Row
-    from splitmerge_cli.runs.plan import Plan
-    from splitmerge_cli.runs.store.read import Run
-    from splitmerge_cli.runs.store.store import ChainStore
+from splitmerge_cli.diagnostics.summary import (
+    Row,
+    count_arrivals,
+    count_found,
+    diagnose,
+    measure,
+    second_half,
+    series_of,
+)
+from splitmerge_cli.runs import interrupts, recorders, starts
+from splitmerge_cli.runs.answers import answers_of, late_draws, late_rows, select_draws
+from splitmerge_cli.runs.plan import Plan
+from splitmerge_cli.runs.store import read, schema
+from splitmerge_cli.runs.store.store import ChainStore
 
 APART = 1.5
 """R-hat from which on chains lie in different modes; below it chains that have not converged only mix slowly."""
@@ -56,9 +57,9 @@ def evidence(
     init: str,
     largest_K: int | None = None,
     smallest_K: int = 1,
-    further: Iterable["Row"] = (),
+    further: Iterable[Row] = (),
     averaged: Mapping[int, NDArray[np.int32]] | None = None,
-) -> list["Row"]:
+) -> list[Row]:
     """The diagnosis of a run; `trace`, `moves` and `partitions` are as of
     `splitmerge_cli.diagnostics.summary.diagnose`.
 
@@ -71,9 +72,9 @@ def evidence(
     if averaged is not None:
         rows += report_errors(second_half({name: trace[name] for name in OF_COUNTS})["n_clusters"], averaged)
     if len(set(np.asarray(trace["chain"]).tolist())) > 1:
-        rows += count_found(trace, init in SEARCHES)
+        rows += count_found(trace, init in starts.SEARCHES)
         # chains of init=pairs come from more clusters and from fewer
-        rows += [] if init in (*SEARCHES, "pairs") else count_arrivals(trace, largest_K, smallest_K)
+        rows += [] if init in (*starts.SEARCHES, "pairs") else count_arrivals(trace, largest_K, smallest_K)
     return diagnose(trace, moves, rows, partitions)
 
 
@@ -85,10 +86,10 @@ JUDGED = ("rhat", "rhat_classic", "ess", "ess_tail", "found", "arrivals")
 """Kinds of rows, over all chains, by which chains are judged."""
 
 
-def judge_anew(diagnosis: Iterable["Row"], others: Iterable["Row"]) -> list["Row"]:
+def judge_anew(diagnosis: Iterable[Row], others: Iterable[Row]) -> list[Row]:
     """Replace the rows of a diagnosis that judge its chains by the rows of another diagnosis."""
 
-    def is_judged(row: "Row") -> bool:
+    def is_judged(row: Row) -> bool:
         return row[1] is None and row[0].partition("/")[0] in JUDGED
 
     instead = {row[0]: row for row in others if is_judged(row)}
@@ -96,19 +97,15 @@ def judge_anew(diagnosis: Iterable["Row"], others: Iterable["Row"]) -> list["Row
     return [*(row for row in rows if row is not None), *instead.values()]
 
 
-def evidence_of(run: "Run") -> list["Row"]:
+def evidence_of(run: read.Run) -> list[Row]:
     """The diagnosis of a run, finished or not, from what its chains have recorded so far."""
-    trace, late = run.trace(), {}
-    iterations_made = trace.groupby("chain")["iteration"].max()
-    if (recorded := run.partitions()) is not None:
-        for chain, rows in recorded.groupby("chain"):
-            chosen = late_rows(rows["iteration"].to_numpy(), int(iterations_made[chain]), len(rows["labels"].iloc[0]))
-            if len(chosen):
-                late[int(chain)] = np.stack(rows["labels"].iloc[chosen].tolist()).astype(np.int32)
-    return evidence(trace, run.moves().to_dict("records"), late, run.config["init"])
+    trace = run.trace()
+    late = late_draws(run.partitions(), trace.groupby("chain")["iteration"].max())
+    partitions = {c: rows.labels for c, rows in late.items()}
+    return evidence(trace, run.moves().to_dict("records"), partitions, run.config["init"])
 
 
-def judgement_of(run: "Run") -> "Convergence":
+def judgement_of(run: read.Run) -> Convergence:
     """The judgement on the chains of a run: as stored, or made from its files if the run is unfinished or older."""
     stored = (run.summary.get("convergence") if run.is_done else None) or {}
     names = [field.name for field in fields(Convergence)]
@@ -137,7 +134,7 @@ class BothEnds:
     """For each its clusters at the `start`, and the means of `n_clusters` and `log_joint` over its second half."""
 
 
-def are_needed(plan: "Plan", judged: "Convergence") -> bool:
+def are_needed(plan: Plan, judged: Convergence) -> bool:
     """Whether chains that were judged are to be compared with two more."""
     # chains of adaptive samplers learn from all that there are
     can_be = not plan.is_adaptive and plan.dataset.kind.has_both_ends
@@ -145,7 +142,7 @@ def are_needed(plan: "Plan", judged: "Convergence") -> bool:
 
 
 def run_from_both_ends(
-    plan: "Plan",
+    plan: Plan,
     iterations: int,
     trace: Mapping[str, NDArray[Any]],
     partitions: Mapping[int, NDArray[np.int32]],
@@ -170,7 +167,7 @@ def run_from_both_ends(
     return BothEnds({name: np.concatenate(parts) for name, parts in columns.items()}, late, summary)
 
 
-def _advance(plan: "Plan", chain: "Chain", iterations: int) -> dict[str, NDArray[Any]]:
+def _advance(plan: Plan, chain: Chain, iterations: int) -> dict[str, NDArray[Any]]:
     parts: list[dict[str, NDArray[Any]]] = []
     while not parts or chain.iteration < iterations:
         if interrupts.is_interrupted():
@@ -215,7 +212,7 @@ NAMES = (("rhat", "R-hat", "largest"), ("ess", "ESS", "smallest"), ("mcse", "Mon
 """Targets, what they are called, and which value of all quantities counts."""
 
 
-def looks(plan: "Plan") -> Iterator[int]:
+def looks(plan: Plan) -> Iterator[int]:
     """Iterations after which chains are looked at; the last is their end."""
     if plan.until.is_given:
         if plan.is_open and plan.iterations <= starts.EARLY_MOST:
@@ -227,7 +224,7 @@ def looks(plan: "Plan") -> Iterator[int]:
     yield plan.iterations
 
 
-def look(plan: "Plan", chains: "Sequence[ChainStore]", upto: int) -> Look:
+def look(plan: Plan, chains: Sequence[ChainStore], upto: int) -> Look:
     """Whether the chains have run long enough after so many iterations."""
     answers, made = answers_of(plan.dataset.kind), []
     parts: dict[str, list[NDArray[Any]]] = {}
@@ -250,19 +247,19 @@ def look(plan: "Plan", chains: "Sequence[ChainStore]", upto: int) -> Look:
         return replace(look_of(judged, until, upto), reached=False)
     # errors take longer than R-hat
     if until.mcse is not None and judged.reaches(until.rhat, until.ess):
-        averaged = {} if plan.recorder.not_estimated else select_averaged(late)
+        averaged = {} if plan.recorder.not_estimated else {c: rows.labels for c, rows in select_draws(late).items()}
         judged = convergence([*rows, *report_errors(series["n_clusters"], averaged)])
     return look_of(judged, until, upto)
 
 
-def look_of(judged: "Convergence", until: "Until", iterations: int) -> Look:
+def look_of(judged: Convergence, until: Until, iterations: int) -> Look:
     """Findings of a look at chains of so many iterations that were judged."""
     reached = judged.reaches(until.rhat, until.ess, until.mcse)
     values = judged.rhat, judged.quantity, judged.ess, judged.ess_of, judged.mcse, judged.mcse_of, judged.classic
     return Look(iterations, reached, *values)
 
 
-def are_apart(plan: "Plan", found: Look) -> bool:
+def are_apart(plan: Plan, found: Look) -> bool:
     """Whether chains of a table that would go on lie in different modes, after a search, before one, or of so many rows
     that going on is for the person to decide."""
     if not plan.is_open or found.rhat_of is None or not lie_apart(found.rhat):
@@ -272,7 +269,7 @@ def are_apart(plan: "Plan", found: Look) -> bool:
     return after is not None and found.iterations >= after
 
 
-def describe_aim(plan: "Plan") -> str:
+def describe_aim(plan: Plan) -> str:
     """Describe when the chains of a run without a fixed length stop."""
     asked = [(key, name, bound) for key, name, _ in NAMES if (bound := getattr(plan.until, key)) is not None]
     aims = [f"{name} {'>=' if key == 'ess' else '<='} {bound:g}" for key, name, bound in asked]
@@ -307,7 +304,7 @@ def _join(words: Sequence[str]) -> str:
     return " and ".join(", ".join(words).rsplit(", ", 1))
 
 
-def _late_partitions(plan: "Plan", chains: "Sequence[ChainStore]", made: Sequence[int]) -> dict[int, Late]:
+def _late_partitions(plan: Plan, chains: Sequence[ChainStore], made: Sequence[int]) -> dict[int, recorders.Late]:
     """Recorded partitions of the second half of each chain, after it `made` so many iterations."""
     if schema.PARTITIONS not in [streamed.table for streamed in plan.recorder.streamed_tables]:
         return {}
@@ -318,5 +315,5 @@ def _late_partitions(plan: "Plan", chains: "Sequence[ChainStore]", made: Sequenc
         rows = late_rows(at[at <= end], end, plan.dataset.N)
         if len(rows):
             labels = numbers_of(table["labels"]).reshape(len(at), -1)
-            late[number] = Late(at[rows], labels[rows].astype(np.int32))
+            late[number] = recorders.Late(at[rows], labels[rows].astype(np.int32))
     return late

@@ -1,17 +1,20 @@
-"""A run that is planned: everything is checked, its first chain is built, and nothing is written."""
+"""A run that is planned: everything is checked, its first chain is built, and nothing is written. A table of the user's
+own without a model cannot be: what it holds, and which commands cluster it.
+"""
 
 import math
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.config import Component, ConfigError, DataSource, RunSpecification, classes, gibbs_update
+from splitmerge_cli.config import Component, ConfigError, DataSource, RunSpecification, classes, component, gibbs_update
 from splitmerge_cli.config.schema import INITIAL, Until
 from splitmerge_cli.core.chain import Chain, Rows
 from splitmerge_cli.core.coupled import CoupledChains
@@ -20,9 +23,11 @@ from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.core.tempering import Tempering, spread_powers
 from splitmerge_cli.data import opening, values
-from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.data.dataset import READ_AS, Dataset, Kind, get_kind
+from splitmerge_cli.overrides import shell_word, write
+from splitmerge_cli.received import DataError
 from splitmerge_cli.runs import grouping, identity, initial, recorders, starts
-from splitmerge_cli.runs.schedule import build_schedule, most_iterations
+from splitmerge_cli.runs.initial import build_schedule, most_iterations
 from splitmerge_cli.runs.store import files, read, schema
 
 
@@ -56,6 +61,11 @@ class Builder:
             if starts:
                 tempering.adapt(samplers)
             samplers = [*samplers, tempering]
+        warmup = None
+        if spec.warmup:  # full Gibbs scans: those of the schedule, where it has some
+            scan = gibbs_update(model.conjugate)
+            full = (one for one in schedule.samplers if type(one) is scan.target and getattr(one, "full", False))
+            warmup = next(full, None) or initial.build_sampler(scan, model, rng), spec.warmup
         return Chain(
             model,
             rng,
@@ -65,7 +75,7 @@ class Builder:
             partitions=self.partitions,
             truth=self.dataset.truth_of_items,
             timing=spec.timing,
-            warmup=(_full_scan(model, rng, schedule.samplers), spec.warmup) if spec.warmup else None,
+            warmup=warmup,
             sizes=self.sizes,
         )
 
@@ -97,7 +107,9 @@ class Builder:
         """Put the model of chain `number` in its start state."""
         spec = self.spec
         if not starts.start_of(spec).put(model, self.dataset, rng):
-            own_labels = initial.of_chain(self.labels, number)
+            own_labels = self.labels
+            if own_labels is not None and own_labels.ndim == 2:
+                own_labels = own_labels[number]
             labels, K = initial.initial_labels(model, self.dataset, spec.init, spec.K0, generator, own_labels, number)
             initial.set_labels(model, labels, K)
         model.start_parameters(rng)
@@ -148,15 +160,6 @@ class Builder:
 def has_powers(model: type[Model]) -> bool:
     """Whether a model has powers of the likelihood, under which replicas of chains move."""
     return hasattr(model, "temper") or any(option.name == "power" for option in model.OPTIONS)
-
-
-def _full_scan(model: Model, rng: Rng, samplers: Sequence[Sampler]) -> Sampler:
-    """The full Gibbs scan of a model: the one of the schedule, where it has one."""
-    scan = gibbs_update(model.conjugate)
-    for sampler in samplers:
-        if type(sampler) is scan.target and getattr(sampler, "full", False):
-            return sampler
-    return initial.build_sampler(scan, model, rng)
 
 
 UNLIMITED = 2**62
@@ -289,10 +292,6 @@ class Plan:
         """Chains that run at the same time."""
         return workers(self.spec)
 
-    def until_next(self, iteration: int, end: int) -> int:
-        """Iterations that a chain makes at most before the next thing to do: its `end`, or an evaluation."""
-        return min(end - iteration, self.recorder.until_evaluation(iteration))
-
     def chain(self, number: int, starts: bool = True) -> Chain:
         """Chain `number`, at its start if it `starts`; parameters and errors as of `Builder.chain`."""
         chain = self._built.pop(number, None)
@@ -372,3 +371,130 @@ def prepare(spec: RunSpecification, records: bool = True) -> Plan:
                 if not plan.is_done:  # of which nothing is to be recorded
                     raise
         return plan
+
+
+MIXED = "mixed"
+"""The model, and the kind of data, of tables of any columns."""
+
+
+class UndecidedModel(ConfigError):
+    """A table without a model: the table, where its columns can be listed, and the commands that cluster it."""
+
+    def __init__(self, message: str, dataset: Dataset | None, commands: list[str]) -> None:
+        super().__init__(message)
+        self.dataset, self.commands = dataset, commands
+
+
+def say_models(data: DataSource, words: Sequence[str]) -> NoReturn:
+    """Say what a table without a model holds, and which commands would cluster it, by the `words` that were typed.
+    Raises `UndecidedModel` (no model was chosen), `ConfigError` (the configuration is wrong otherwise) or `DataError`
+    (no model was chosen, and the table cannot be read as anything).
+    """
+    data.check()
+    with opening.limit_bytes(data.max_bytes):
+        digests = identity.file_digests(data)
+        description, works, mixed = _answer(data, digests)
+    other_words = [one for one in words if one.partition("=")[0] not in {key for _, extra in works for key in extra}]
+
+    def command(words: Sequence[str], extra: Mapping[str, str], *more: str) -> str:
+        return " ".join(["smcmc run", *map(shell_word, [*words, *(f"{k}={v}" for k, v in extra.items()), *more])])
+
+    commands = [command(other_words, extra, f"model={model}") for model, extra in works]
+    if _are_edges(data, digests):
+        of_edges = [one for one in other_words if not one.startswith(("data=", "data.kind", "data.types"))]
+        commands.insert(0, command(["data=edges", *of_edges], {}))
+    if works[0][0] == MIXED:  # the file alone: ``model=auto`` chooses
+        further = [one for one in other_words if one != "data=csv" and not one.startswith("data.path=")]
+        commands.insert(0, command([str(data.values["path"]), *further], works[0][1]))
+    raise UndecidedModel(f"{description}; expected a model: {', or '.join(commands)}", mixed, commands)
+
+
+def _are_edges(data: DataSource, digests: dict[str, str]) -> bool:
+    """Whether a table has two columns of words, of which most stand in both: the ends of edges."""
+    try:
+        table = _read_mixed(data, digests)
+    except DataError:
+        return False
+    if table.types is None or len(table.types) != 2 or {column.type for column in table.types} != {"categorical"}:
+        return False
+    first, second = (set(column.levels or ()) for column in table.types)
+    return 2 * len(first & second) >= min(len(first), len(second))
+
+
+def _answer(data: DataSource, digests: dict[str, str]) -> tuple[str, list[tuple[str, dict[str, str]]], Dataset | None]:
+    """Describe the table, the models that read it with the further keys that each needs, and the table itself where no
+    column had to be left out."""
+    from splitmerge_cli.data.tables.mixed import RejectedColumns
+
+    extra: dict[str, str] = {}
+    mixed: Dataset | None = None
+    failure: DataError | None = None
+    problem = ""
+    try:
+        mixed = _read_mixed(data, digests)
+    except RejectedColumns as error:
+        failure, problem = error, f"; {error.problem}"
+        # where nothing else is left, the error says what reads the column
+        with suppress(DataError):
+            mixed = _read_mixed(data.with_options(drop=error.drop), digests) if error.drop else None
+        extra = {"data.drop": write(error.drop)} if mixed is not None else {}
+    except DataError as error:
+        failure = error
+    path = data.values["path"]
+    if mixed is None and not str(path).endswith(".npz"):
+        assert failure is not None
+        raise failure
+    works = [(MIXED, extra)] if mixed is not None else []
+    for model, cls in classes("model").items():
+        kind = get_kind(cls.kind)
+        if not kind.column_types:
+            continue
+        to_try = kind.columns_to_try(mixed)
+        for columns in to_try:
+            chosen = {} if columns is None else {"data.columns": write(columns)}
+            tried = data if columns is None else data.with_options(columns=columns, drop=None)
+            read = _read_as(tried, kind, digests)
+            if read is None or not _takes(model, read):
+                continue
+            # ids and the like are no data, numbers though they may be
+            if (
+                columns is None
+                and mixed is not None
+                and len(to_try) > 1
+                and read.values[0].size > mixed.values.shape[1]
+            ):
+                continue
+            works.append((model, chosen))
+            break
+    if not works:
+        assert failure is not None
+        raise failure
+    path = "standard input" if path == "-" else path
+    if mixed is None:
+        return f"{path}: {failure}" if str(path) not in str(failure) else str(failure), works, None
+    read_as = next((note.partition(READ_AS)[2] for note in mixed.notes if READ_AS in note), "").partition(
+        " (data.types="
+    )
+    others = "".join(f"; {note.partition(': ')[2]}" for note in mixed.notes if READ_AS not in note)
+    return f"{path}: {mixed.N} rows; {READ_AS}{read_as[0]}{problem}{others}", works, None if problem else mixed
+
+
+def _read_mixed(data: DataSource, digests: dict[str, str]) -> Dataset:
+    return initial.load_dataset(data.with_options(kind=MIXED), get_kind(MIXED), digests)
+
+
+def _read_as(data: DataSource, kind: Kind, digests: dict[str, str]) -> Dataset | None:
+    try:
+        missing = data.values.get("missing") if kind.allows_missing else None
+        return initial.load_dataset(data.with_options(kind=kind.name, types=None, missing=missing), kind, digests)
+    except (ConfigError, DataError):
+        return None
+
+
+def _takes(model: str, dataset: Dataset) -> bool:
+    """Whether a model, its options at their defaults, takes a data set."""
+    try:
+        initial.build_model(component("model", model), dataset)
+    except ConfigError:
+        return False
+    return True

@@ -45,8 +45,16 @@ from splitmerge_cli.data.opening import limit_bytes
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs import interrupts
 from splitmerge_cli.runs.identity import file_digests, finished_run
-from splitmerge_cli.runs.initial import build_model, build_sampler, initial_labels, load_dataset, set_labels
-from splitmerge_cli.runs.schedule import START_WORK, build_starting_chain, most_iterations
+from splitmerge_cli.runs.initial import (
+    START_WORK,
+    build_model,
+    build_sampler,
+    build_starting_chain,
+    initial_labels,
+    load_dataset,
+    most_iterations,
+    set_labels,
+)
 
 STAGES = "stages"
 ROWS = 4_000

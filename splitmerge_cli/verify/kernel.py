@@ -22,8 +22,7 @@ from splitmerge_cli.core.chain import Chain, advance_together
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import ContinuousDraw, Rng
 from splitmerge_cli.core.sampler import PARTITION, Sampler
-from splitmerge_cli.runs.initial import build_sampler
-from splitmerge_cli.runs.schedule import Schedule, build_schedule
+from splitmerge_cli.runs.initial import Schedule, build_sampler, build_schedule
 from splitmerge_cli.verify import paths, transitions
 from splitmerge_cli.verify.cases import Case, Request
 from splitmerge_cli.verify.enumerate import state_of

@@ -260,7 +260,7 @@ def test_readings_are_compared_on_the_same_rows(monkeypatch: pytest.MonkeyPatch,
     monkeypatch.setattr(candidates, "_difference", lambda by_row: (compared.append(by_row), (0.0, 1.0))[1])
     fits = candidates.Fits(lambda model, iterations=None: lambda data: Held(dict(model), data))  # type: ignore[arg-type]
     candidates.compare_readings(
-        "counts", {"power": power}, dict(zip(("as counts", "as real numbers"), recorded, strict=True)), fits
+        "counts", {"power": power}, dict(zip(("as counts", "as real numbers"), recorded, strict=True)), fits, print
     )
     distinct = len(np.unique(rows, axis=0))
     assert {len(each) for each in compared} == {100 if power < 1 else distinct}

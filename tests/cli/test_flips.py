@@ -29,8 +29,7 @@ from splitmerge_cli.runs.store.files import DamagedRun
 from splitmerge_cli.runs.store.manifest import MANIFEST, Manifest
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.sweeps import queued_jobs
-from splitmerge_cli.runs.sweeps.job import Task
-from splitmerge_cli.runs.sweeps.remote import RemoteTask
+from splitmerge_cli.runs.sweeps.job import RemoteTask, Task
 from splitmerge_cli.verify import large_posteriors, small_posteriors
 from splitmerge_cli.verify.export import export
 

@@ -13,7 +13,7 @@ from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.diagnostics.partition_losses import by_appearance
 from splitmerge_cli.kinds.networks.start import FEW
 from splitmerge_cli.kinds.tables import start
-from splitmerge_cli.runs import judgement, prepare, schedule, starts
+from splitmerge_cli.runs import initial, judgement, prepare, starts
 from splitmerge_cli.runs.initial import build_model
 from splitmerge_cli.runs.starts import start_of
 from splitmerge_cli.runs.store.read import Run
@@ -50,8 +50,8 @@ def test_a_run_of_open_length_ends_where_chains_stay_apart(smcmc: Any, monkeypat
     monkeypatch.setattr(starts, "APART_AFTER", 300)
     monkeypatch.setattr(starts, "EARLY_MOST", 0)
     monkeypatch.setattr(judgement, "FIRST", 200)
-    monkeypatch.setattr(schedule, "LEAST", 900)
-    monkeypatch.setattr(schedule, "MOST", 900)
+    monkeypatch.setattr(initial, "LEAST", 900)
+    monkeypatch.setattr(initial, "MOST", 900)
     monkeypatch.setattr(
         judgement, "look", lambda plan, chains, upto: judgement.Look(upto, False, 1.7, "log_lik", 5.0, "log_lik")
     )

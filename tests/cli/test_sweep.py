@@ -19,7 +19,7 @@ from splitmerge_cli import runs
 from splitmerge_cli.config import compose, specify
 from splitmerge_cli.runs.store.files import LOCK, WORK, is_locked, lock_file
 from splitmerge_cli.runs.store.read import find_runs
-from splitmerge_cli.runs.sweeps import job, remote
+from splitmerge_cli.runs.sweeps import job
 from splitmerge_cli.runs.sweeps.job import Task
 from splitmerge_cli.runs.sweeps.sweep import check_jobs, expand, run_jobs
 
@@ -382,12 +382,12 @@ def test_what_dask_does_not_take_is_said(smcmc, args: list[str], message: str) -
     assert result.exit_code == 2 and message in result.stderr
 
 
-def task(tmp_path: Path, mark: Path | None, version: str | None = None) -> remote.RemoteTask:
-    return remote.RemoteTask(
+def task(tmp_path: Path, mark: Path | None, version: str | None = None) -> job.RemoteTask:
+    return job.RemoteTask(
         Task({}, str(tmp_path)),
         tmp_path / "run",
         "results",
-        version or remote.version("smcmc"),
+        version or job.version("smcmc"),
         None if mark is None else str(mark),
     )
 
@@ -395,22 +395,22 @@ def task(tmp_path: Path, mark: Path | None, version: str | None = None) -> remot
 def test_a_worker_that_does_not_share_the_folder_says_so(tmp_path: Path) -> None:
     """A folder that is not there, locks that do not hold, another version."""
     mark = tmp_path / "mark"
-    assert "does not share the folder" in str(remote._unfit(task(tmp_path, mark)))
+    assert "does not share the folder" in str(job._unfit(task(tmp_path, mark)))
     mark.touch()
-    assert "do not hold between machines" in str(remote._unfit(task(tmp_path, mark)))
+    assert "do not hold between machines" in str(job._unfit(task(tmp_path, mark)))
     holder = "import sys, time; from splitmerge_cli.runs.store.files import lock_file\n"
     holder += "from pathlib import Path\nwith lock_file(Path(sys.argv[1])):\n print(1, flush=True); time.sleep(60)"
     with subprocess.Popen([sys.executable, "-c", holder, str(mark)], stdout=subprocess.PIPE) as process:
         assert process.stdout is not None and process.stdout.readline()
-        assert remote._unfit(task(tmp_path, mark)) is None
+        assert job._unfit(task(tmp_path, mark)) is None
         process.kill()
-    assert "has smcmc" in str(remote._unfit(task(tmp_path, None, "0.0.0")))
-    end = remote.on_worker(task(tmp_path, None, "0.0.0"))
+    assert "has smcmc" in str(job._unfit(task(tmp_path, None, "0.0.0")))
+    end = job.on_worker(task(tmp_path, None, "0.0.0"))
     assert end[0] == "failed" and "the same command continues it" in str(end[1])
 
 
 def test_marks_are_held_and_removed(tmp_path: Path) -> None:
-    with remote._mark_folders({str(tmp_path)}) as marks:
+    with job._mark_folders({str(tmp_path)}) as marks:
         mark = Path(marks[str(tmp_path)])
         assert mark.exists()
         time.sleep(0)

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from splitmerge_cli.cli import app
 from splitmerge_cli.config import compose
-from splitmerge_cli.runs import judgement, run_id, schedule, starts
+from splitmerge_cli.runs import initial, judgement, run_id, starts
 from splitmerge_cli.runs.initial import load_dataset
 from splitmerge_cli.runs.store.read import Run
 
@@ -124,7 +124,7 @@ def test_runs_of_a_named_length_are_those_that_they_were() -> None:
 def test_the_most_iterations_follow_from_the_data(args: list[str], most: int) -> None:
     spec = compose(args)
     dataset = load_dataset(spec.data, spec.model.kind, {})
-    assert schedule.most_iterations(spec, dataset) == most
+    assert initial.most_iterations(spec, dataset) == most
     plan = SimpleNamespace(until=spec.until, is_open=spec.is_open, iterations=most)
     found = list(judgement.looks(plan))
     early = judgement.EARLY if most <= starts.EARLY_MOST else ()

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from splitmerge_cli import terminal
-from splitmerge_cli.cli import comparing
+from splitmerge_cli.cli import results
 from splitmerge_cli.cli.base import COMMANDS
 from splitmerge_cli.config.schema import all_keys
 from splitmerge_cli.fits import candidates
@@ -98,10 +98,10 @@ def test_a_table_wider_than_the_terminal_has_its_labels_below(
 ) -> None:
     row = {"job": "data.drop=target " * 5, "run": "results/sams-csv/0123456789ab", "n_clusters": 3, "low": 3, "high": 5}
     row |= {"converged": True, "rhat": 1.0, "ess": 99.0, "ess_per_second": 9.0, "seconds": 11.0, "ari": 0.5}
-    comparing.print_table(pd.DataFrame([row]), "differs in", numbered=True)
+    results.print_table(pd.DataFrame([row]), "differs in", numbered=True)
     assert f"{row['job']} " in capsys.readouterr().out
-    monkeypatch.setattr(comparing, "console", lambda _: terminal.console(80))
-    comparing.print_table(pd.DataFrame([row]), "differs in", numbered=True)
+    monkeypatch.setattr(results, "console", lambda _: terminal.console(80))
+    results.print_table(pd.DataFrame([row]), "differs in", numbered=True)
     head, numbers, label, path = capsys.readouterr().out.splitlines()
     assert head.split()[0] == "K" and numbers.split()[:3] == ["1", "3", "3–5"]
     assert label.startswith(" 1  data.drop=target") and path == f"    {row['run']}"

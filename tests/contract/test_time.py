@@ -20,7 +20,7 @@ ALLOWED = {
     "runs/store/files.py": "a lock that another process holds for so long is an error: nothing is written",
     "runs/store/store.py": "when a run began and was written to, which status.json says",
     "analysis/coupled_pairs.py": "pairs that are begun (--seconds), the column `seconds`, when pairs are stored",
-    "runs/sweeps/remote.py": "patience: workers that do not come are an error",
+    "runs/sweeps/job.py": "patience: workers that do not come are an error",
     "runs/drive.py": "budget: when sampling ends; otherwise progress, when checkpoints are written, how a stop goes on",
     "runs/identity.py": "whether the digest of a file is taken again, which finds the same",
     "runs/progress.py": "progress",

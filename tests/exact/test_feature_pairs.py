@@ -29,7 +29,7 @@ from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.kinds.tables.cases import CELL
 from splitmerge_cli.kinds.tables.models.sparse_gaussian import SparseGaussian
 from splitmerge_cli.priors import PriorOption, priors
-from splitmerge_cli.runs.schedule import build_schedule
+from splitmerge_cli.runs.initial import build_schedule
 from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.neal8 import Neal8

@@ -17,7 +17,7 @@ from splitmerge_cli import sample
 from splitmerge_cli.config import ConfigError, choice, compose, locate
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import CLUSTERS, EMPTY, PARTITION
-from splitmerge_cli.runs.schedule import build_schedule
+from splitmerge_cli.runs.initial import build_schedule
 from splitmerge_cli.verify.cases import small_case
 from splitmerge_cli.verify.enumerate import state_of
 from splitmerge_cli.verify.kernel import iteration_matrix, sample_schedule

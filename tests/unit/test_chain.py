@@ -24,7 +24,7 @@ from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
 from splitmerge_cli.kinds.tables.quantities import TIE, Table
 from splitmerge_cli.kinds.tokens.emm import EMM
-from splitmerge_cli.runs import schedule, starts
+from splitmerge_cli.runs import initial, starts
 from splitmerge_cli.runs.advice import choose_model
 from splitmerge_cli.runs.draws import states_of
 from splitmerge_cli.runs.drive import ShortRun
@@ -461,7 +461,7 @@ def test_many_ordinal_columns_start_as_categories() -> None:
 def test_an_ordinal_cell_counts_as_ten() -> None:
     spec = specify_keys({"model": "mixed", "data": "csv", "data.path": "survey.csv", "data.types": ANSWERS})
     wide = answers(5_000)
-    assert schedule.most_iterations(spec, wide) == schedule.WORK // (10 * wide.values.size)
+    assert initial.most_iterations(spec, wide) == initial.WORK // (10 * wide.values.size)
 
 
 def test_questions_that_go_together_are_read_as_real_numbers_next() -> None:

@@ -246,7 +246,7 @@ def test_a_place_that_cannot_be_written(folder: Path, server: Server, monkeypatc
 def test_the_command(folder: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """Exit status, progress on stderr, the folder on stdout."""
     address = offer(monkeypatch, server)
-    monkeypatch.setattr("splitmerge_cli.cli.components.choice", lambda group, name: {})
+    monkeypatch.setattr("splitmerge_cli.config.choice", lambda group, name: {})
     monkeypatch.setattr(objects, "LINE_EVERY", 500_000)
     server.status = 404
     rejected = CliRunner().invoke(cli.app, ["data", "fetch", "far"])
@@ -292,7 +292,7 @@ def test_the_commands_say_what_is_unverified(tmp_path: Path, monkeypatch: pytest
     (tmp_path / "kddcup04bio").mkdir()
     (tmp_path / "kddcup04bio" / generated.FILE).write_text("1\t2\n")
     # of the list one line alone, which costs less
-    monkeypatch.setattr("splitmerge_cli.cli.components.describe", lambda group, beside: [("kddcup04bio", "title")])
+    monkeypatch.setattr("splitmerge_cli.config.describe", lambda group, beside: [("kddcup04bio", "title")])
     assert f" {tmp_path / 'kddcup04bio'} (unverified) " in CliRunner().invoke(cli.app, ["data", "list"]).stdout
     assert "unverified: no source" in CliRunner().invoke(cli.app, ["data", "info", "kddcup04bio"]).stdout
     fetched = CliRunner().invoke(cli.app, ["data", "fetch", "kddcup04bio"])

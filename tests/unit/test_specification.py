@@ -21,7 +21,7 @@ from splitmerge_cli.config import (
 )
 from splitmerge_cli.config.composition import for_hydra, specify_stored, unpack
 from splitmerge_cli.config.groups import LEFT_OUT, compose_choices
-from splitmerge_cli.config.resolution import Composed
+from splitmerge_cli.config.resolution import Composed, Given
 from splitmerge_cli.config.schema import Until
 from splitmerge_cli.config.specification import RunSpecification, command_of, finish, name_beside, override
 from splitmerge_cli.runs.sweeps.job import text_of
@@ -48,7 +48,7 @@ def by_hydra(named: dict[str, object]) -> RunSpecification:
     words = tuple(override(key, value) for key, value in named.items())
     raw = hydra_adapter.compose(for_hydra(words), SEARCH_PATH)
     values = {key: value for key, value in plain(raw, resolve=False).items() if key not in LEFT_OUT}
-    return finish(Composed(values, dict(raw.hydra.runtime.choices), None, SEARCH_PATH, words))
+    return finish(Composed(values, dict(raw.hydra.runtime.choices), Given(search_path=SEARCH_PATH), words))
 
 
 def require_equal(found: RunSpecification, expected: RunSpecification | dict[str, object]) -> None:

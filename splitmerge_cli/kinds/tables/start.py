@@ -17,8 +17,7 @@ from splitmerge_cli.fits.candidates import count_reals
 from splitmerge_cli.kinds.tables import ANSWER
 from splitmerge_cli.runs import starts
 from splitmerge_cli.runs.identity import finished_run
-from splitmerge_cli.runs.initial import build_model, initial_labels, load_dataset, set_labels
-from splitmerge_cli.runs.schedule import build_starting_chain
+from splitmerge_cli.runs.initial import build_model, build_starting_chain, initial_labels, load_dataset, set_labels
 from splitmerge_cli.runs.starts import LARGE, RowStart
 
 WIDE = 5

@@ -7,7 +7,7 @@ neighbours their clusters. No item does, but that the first of each pair, and th
 are the statistics of a cluster of one item.
 
 Messages are methods of `ShardItems` with arrays: who sends them, in whatever process, is a `Shards`
-(``messages.py``).
+(``source.py``).
 """
 from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, uint64_t
@@ -32,21 +32,8 @@ cdef double[:, ::1] parameters_of(Items items, Py_ssize_t n):
 
 
 cdef class ShardItems(Items):
-    """Items of a chain that one shard holds.
-
-    Parameters
-    ----------
-    model : Model
-        Model of these items, as ``Shards.build_shard`` makes it.
-    offset : int
-        Items in the shards before.
-    total : int
-        Items in all shards.
-    near : int
-        As `Items` takes it.
-    threads : int
-        That a pass may use.
-    """
+    """Items of a chain that one shard holds: `model` is theirs, as ``Shards.build_shard`` makes it; `offset` items are in
+    the shards before, `total` in all; a pass may use so many `threads`."""
 
     cdef Shards statistics              # statistics of its clusters, packed
 
@@ -281,19 +268,8 @@ cdef class ShardItems(Items):
 
 
 cdef class RemoteItems(Items):
-    """Items that are in shards.
-
-    Parameters
-    ----------
-    model : Model
-        Model of the clusters, as ``Shards.build_whole`` makes it.
-    rng : Rng
-    near : int
-    shards : Shards
-        Who sends messages to them.
-    sizes : sequence of int
-        Items of each shard, in their order.
-    """
+    """Items that are in shards: `model` is of their clusters, as ``Shards.build_whole`` makes it; `shards` sends messages
+    to them; `sizes` are the items of each shard, in their order."""
 
     cdef Shards statistics              # statistics of its clusters, packed
     cdef readonly object shards
@@ -476,24 +452,7 @@ cdef class RemoteItems(Items):
 
 
 def sharded_subcluster(Model model not None, Rng rng not None, shards, sizes, **options):
-    """Return a `Subcluster` on items in shards, and these items.
-
-    Parameters
-    ----------
-    model : Model
-        Model of the clusters, as ``Shards.build_whole`` makes it.
-    rng : Rng
-    shards : Shards
-    sizes : sequence of int
-        Items of each shard.
-    **options
-        Of the sampler.
-
-    Returns
-    -------
-    sampler : Subcluster
-    items : RemoteItems
-    """
+    """Return a `Subcluster` with these options on items in shards, and the items; parameters as of `RemoteItems`."""
     sampler = Subcluster(model, rng, **options)
     sampler.items = RemoteItems(model, rng, sampler.near, shards, sizes)
     return sampler, sampler.items

@@ -32,7 +32,7 @@ from splitmerge_cli.runs.shards.items import sharded_subcluster
 from splitmerge_cli.runs.shards.source import Shard, ShardLost, Shards, Source, open_source
 from splitmerge_cli.runs.store import manifest, schema
 from splitmerge_cli.runs.store.files import MANIFEST, DamagedRun, Locked, lock_file, report_damage, require_writable
-from splitmerge_cli.runs.sweeps.remote import DaskWorkers
+from splitmerge_cli.runs.sweeps.job import DaskWorkers
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.subcluster import Subcluster
 
@@ -251,7 +251,18 @@ class ShardedRun:
             return self.path
         try:
             with lock_file(self.path / ".lock"):
-                self._go_on(every, tell)
+                rows, last = self._restore(), time.monotonic()
+                assert self.spec.iterations is not None  # as `check` says
+                while len(rows) < self.spec.iterations + 1:
+                    # the first row describes the initial state
+                    self.chain.advance(len(rows) - self.chain.iteration)
+                    rows.append(self._row())
+                    if tell is not None:
+                        tell(self.chain.iteration, self.model.K)
+                    if time.monotonic() - last > every:
+                        self._checkpoint(rows)
+                        last = time.monotonic()
+                self._finish(rows)
         except Locked as error:
             raise interrupts.WrittenElsewhere(f"{self.path}: another process writes this run") from error
         except KeyboardInterrupt as error:
@@ -266,21 +277,6 @@ class ShardedRun:
         manifest.Manifest(self.path / MANIFEST, remedy).check_all()
         if not self.identity.items() <= manifest.read_sealed(self.path / RUN, remedy).items():
             raise DamagedRun(self.path / RUN, remedy)
-
-    def _go_on(self, every: float, tell: Callable[[int, int], None] | None) -> None:
-        rows = self._restore()
-        last = time.monotonic()
-        assert self.spec.iterations is not None  # as `check` says
-        while len(rows) < self.spec.iterations + 1:
-            # the first row describes the initial state
-            self.chain.advance(len(rows) - self.chain.iteration)
-            rows.append(self._row())
-            if tell is not None:
-                tell(self.chain.iteration, self.model.K)
-            if time.monotonic() - last > every:
-                self._checkpoint(rows)
-                last = time.monotonic()
-        self._finish(rows)
 
     def _row(self) -> dict[str, Any]:
         sizes = np.sort(self.model.sizes)[::-1]
@@ -298,14 +294,12 @@ class ShardedRun:
         return row | self.model.hyperparameter_values
 
     # -- files
-    def _labels_of(self, folder: Path) -> list[Path]:
-        return [folder / f"labels-{first}-{end}.npy" for first, end in self.bounds]
-
     def _checkpoint(self, rows: list[dict[str, Any]]) -> None:
         """Write the state into a folder of its own, then name it; the one before is removed."""
         folder = self.path / f"checkpoint-{len(rows)}"
         folder.mkdir(exist_ok=True)
-        digests = self.shards.each("save", [(str(path.absolute()),) for path in self._labels_of(folder)])
+        labels = [folder / f"labels-{first}-{end}.npy" for first, end in self.bounds]
+        digests = self.shards.each("save", [(str(path.absolute()),) for path in labels])
         stored = {
             "identity": self.identity,
             "bounds": self.bounds,
@@ -359,7 +353,17 @@ class ShardedRun:
             )
             labels = [files.add_file(f"{LABELS}/rows-{first:012d}.parquet") for first, _ in self.bounds]
             self.shards.each("write", [(str(path.absolute()), numbers) for path in labels])
-            files.add_sealed(RUN, self.identity | {"summary": summary(frame)})
+            # clusters in the second half of the trace, with a 95 % interval, and the last log joint
+            half = frame["n_clusters"].iloc[len(frame) // 2 :]
+            low, high = np.quantile(half, [0.025, 0.975], method="inverted_cdf")
+            summary = {
+                "iterations": int(frame["iteration"].iloc[-1]),
+                "n_clusters": int(frame["n_clusters"].iloc[-1]),
+                "n_clusters_95": [int(low), int(high)],
+                "log_joint": float(frame["log_joint"].iloc[-1]),
+                "seconds": float(frame["seconds"].iloc[-1]),
+            }
+            files.add_sealed(RUN, self.identity | {"summary": summary})
         (self.path / CHECKPOINT).unlink(missing_ok=True)
         for folder in self.path.glob("checkpoint-*"):
             shutil.rmtree(folder)
@@ -386,19 +390,6 @@ def _labels(folder: Path, bounds: Sequence[Sequence[int]], digests: Sequence[str
 def read_summary(path: Path) -> dict[str, Any]:
     """The summary of a finished run. Raises `DamagedRun` (the file that holds it is not what was written)."""
     return dict(manifest.read_sealed(path / RUN, _remedy(path))["summary"])
-
-
-def summary(trace: pd.DataFrame) -> Mapping[str, Any]:
-    """Clusters in the second half of a trace, with a 95 % interval, and the last log joint."""
-    half = trace.iloc[len(trace) // 2 :]
-    low, high = np.quantile(half["n_clusters"], [0.025, 0.975], method="inverted_cdf")
-    return {
-        "iterations": int(trace["iteration"].iloc[-1]),
-        "n_clusters": int(trace["n_clusters"].iloc[-1]),
-        "n_clusters_95": [int(low), int(high)],
-        "log_joint": float(trace["log_joint"].iloc[-1]),
-        "seconds": float(trace["seconds"].iloc[-1]),
-    }
 
 
 def run_on_shards(

@@ -235,19 +235,6 @@ def find_columns(
     return names, tuple(parts)
 
 
-def write_labels(path: Path, first: int, labels: NDArray[np.int32]) -> None:
-    """Write row numbers, counted from row `first` of a table, and clusters."""
-    from pyarrow.parquet import ParquetWriter
-
-    schema = pa.schema([("row", pa.int64()), ("cluster", pa.int32())])
-    # piece by piece, and without pandas, whose import takes as much memory as millions of rows
-    with replace_file(path) as temporary, ParquetWriter(temporary, schema) as writer:
-        for start in range(0, len(labels), ROWS):
-            part = labels[start : start + ROWS]
-            rows = np.arange(first + start + 1, first + start + len(part) + 1)
-            writer.write_table(pa.table([rows, part], schema=schema))
-
-
 class Shard:
     """Rows of a table, from one to before another. `first`, `end`: numbers of the rows. Raises `DataError` (a cell is
     no finite number, or missing where none may be; the message names file, row and column).
@@ -286,8 +273,16 @@ class Shard:
 
     def write(self, path: str, numbers: NDArray[np.int32]) -> None:
         """Write row numbers, from 1, and `numbers` of clusters to a .parquet file."""
+        from pyarrow.parquet import ParquetWriter
+
         assert self.items is not None
-        write_labels(Path(path), self.first, numbers[self.items.labels()])
+        labels, schema = numbers[self.items.labels()], pa.schema([("row", pa.int64()), ("cluster", pa.int32())])
+        # piece by piece, and without pandas, whose import takes as much memory as millions of rows
+        with replace_file(Path(path)) as temporary, ParquetWriter(temporary, schema) as writer:
+            for start in range(0, len(labels), ROWS):
+                part = labels[start : start + ROWS]
+                rows = np.arange(self.first + start + 1, self.first + start + len(part) + 1)
+                writer.write_table(pa.table([rows, part], schema=schema))
 
     def save(self, path: str) -> str:
         """Write the labels, ndarray of int32, to a .npy file; returns its SHA-256."""

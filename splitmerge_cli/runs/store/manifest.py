@@ -10,19 +10,25 @@ The file is an ``.npz`` with eight bytes behind it: the CRC-32 of all that stand
 
 Choices that ``auto`` made, kept in OUT/choices: a run that was interrupted, or that is made longer, does not choose
 again.
+
+Where a result comes from: versions, commit, machine.
 """
 
 import hashlib
 import json
 import mmap
 import os
+import platform
 import re
 import struct
+import subprocess
 import threading
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
 
@@ -30,7 +36,7 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
-from splitmerge_cli import received
+from splitmerge_cli import __version__, received
 from splitmerge_cli.config.errors import RENAMED
 from splitmerge_cli.received import member, open_zip
 from splitmerge_cli.received import sha256_of as sha256_of
@@ -226,3 +232,49 @@ def recall(file: Path, say: Callable[[str], None]) -> dict[str, Any] | None:
     except DamagedRun:
         say(f"{file}: damaged; the choice is made again")
         return None
+
+
+_PACKAGES = ("numpy", "scipy", "pyarrow", "pandas", "hydra-core", "omegaconf", "scikit-learn")
+
+
+def versions() -> dict[str, str]:
+    """Versions of smcmc, Python and the packages that results depend on."""
+    packages = {package: _find_version(package) for package in _PACKAGES}
+    return {"smcmc": __version__, "python": platform.python_version(), **packages}
+
+
+@cache
+def _find_version(package: str) -> str:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return "not installed"
+
+
+@cache
+def commit() -> str | None:
+    """The commit of the source tree that is running, with ``+changes`` if it was edited; None outside a checkout."""
+    root = Path(received.__file__).parents[1]
+    if not (root / ".git").exists():
+        return None
+    git = ["git", "-C", str(root), "status", "--porcelain=v2", "--branch", "--untracked-files=no"]
+    try:
+        lines = subprocess.run(git, capture_output=True, text=True, check=True).stdout.splitlines()
+    except (OSError, subprocess.SubprocessError):
+        return None
+    # first "# branch.oid COMMIT", then lines on the branch, and one for each file that was edited
+    return lines[0].split()[-1] + "+changes" * any(not line.startswith("#") for line in lines)
+
+
+def machine() -> dict[str, Any]:
+    """Name, system and processors of this machine."""
+    names: list[str] = []
+    with suppress(OSError):
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return {
+        "node": platform.node(),
+        "system": platform.platform(),
+        "processor": names[0] if names else platform.processor() or platform.machine(),
+        "processors": os.cpu_count(),
+    }

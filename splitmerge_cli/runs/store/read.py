@@ -6,7 +6,7 @@ from fnmatch import fnmatch
 from functools import cached_property
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,13 +18,10 @@ from splitmerge_cli import received
 from splitmerge_cli.config.errors import rename, today
 from splitmerge_cli.data.dataset import Kind, kinds
 from splitmerge_cli.diagnostics.cluster_table import FIRST
-from splitmerge_cli.received import DataError
+from splitmerge_cli.extras import pandas as pd
 from splitmerge_cli.runs.store import files, manifest, schema
 from splitmerge_cli.runs.store.manifest import Manifest, read_sealed
 from splitmerge_cli.runs.store.store import STREAMED, ChainStore
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 GROUPS = ("data", "model", "sampler", "schedule")
 """Keys that every configuration holds."""
@@ -324,8 +321,6 @@ class Run:
 def read_csv(file: Path, text: Sequence[str], missing: Sequence[str] | None = None) -> "pd.DataFrame":
     """Read a table whose columns `text` are text, a name such as NA being a name; in the columns `missing` (by default
     in all others) an empty cell is a missing value."""
-    import pandas as pd  # takes longer than a short run
-
     head = pd.read_csv(file, nrows=0).columns if missing is None else missing
     empty: Any = {column: [""] for column in head if column not in text}
     return pd.read_csv(file, dtype=dict.fromkeys(text, str), keep_default_na=False, na_values=empty)
@@ -365,7 +360,7 @@ def _listed_runs(file: Path) -> list[Run]:
         places = [file.parents[2] / line, Path(line)]
         path = next((place for place in places if (place / files.STATUS).is_file()), None)
         if path is None:
-            raise DataError(
+            raise received.DataError(
                 f"{file}: row {number}: {line}: no run there; the command that wrote the list makes it again"
             )
         runs.append(Run(path))

@@ -19,17 +19,15 @@ from collections.abc import Collection, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import pyarrow as pa
 
 from splitmerge_cli.data.bundles import BUNDLES as BUNDLES
 from splitmerge_cli.data.dataset import kinds
+from splitmerge_cli.extras import pandas as pd
 from splitmerge_cli.received import Refused, member
 from splitmerge_cli.runs.store import files, manifest
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 TRACE = "trace"
 MOVES = "moves"

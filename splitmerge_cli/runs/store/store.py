@@ -49,7 +49,8 @@ class ChainStore:
         self.own_checkpoint = work / f"chain-{chain}.npz"
         self._schemas = {table: schema.recorded_columns(table, optional) for table in streamed}
         self._paths = {table: work / f"chain-{chain}.{table}.arrows" for table in self._schemas}
-        self._streams: dict[str, schema.Stream] = {}
+        self.streams: dict[str, schema.Stream] = {}
+        """Those that are open."""
 
     def find_other_columns(self) -> str:
         """Describe how the streams of an interrupted chain differ from what it records; empty if it can go on. Raises
@@ -77,7 +78,7 @@ class ChainStore:
         saved = self.read_checkpoint()
         for table, path in self._paths.items():
             mark = saved["marks"][table] if saved else None
-            self._streams[table] = schema.Stream(path, self._schemas[table], mark)
+            self.streams[table] = schema.Stream(path, self._schemas[table], mark)
         if saved is not None:
             with files.report_damage(self.checkpoint_path):
                 chain.state = saved["state"]
@@ -106,7 +107,7 @@ class ChainStore:
 
     def append(self, rows: dict[str, Any]) -> None:
         """Add the rows that ``Chain.advance`` returned."""
-        for table, stream in self._streams.items():
+        for table, stream in self.streams.items():
             prefix = "partition_" if table == schema.PARTITIONS else ""
             # others are evaluated now and then
             if {f"{prefix}{name}" for name in stream.schema.names if name != "chain"} <= rows.keys():
@@ -114,24 +115,19 @@ class ChainStore:
 
     def append_to(self, table: str, row: dict[str, Any]) -> None:
         """Add a row, its values in lists of one, to a table that is written now and then."""
-        stream = self._streams[table]
-        stream.append(_batch(stream.schema, self.chain, row, ""))
+        self.streams[table].append(_batch(self._schemas[table], self.chain, row, ""))
 
     def begin_with(self, rows: Mapping[str, pa.Table]) -> None:
         """Open the streams with the `rows` of this chain that a finished run recorded, by table; a checkpoint is to
         follow."""
         for table, path in self._paths.items():
-            self._streams[table] = schema.Stream(path, self._schemas[table])
+            self.streams[table] = schema.Stream(path, self._schemas[table])
             for batch in rows[table].to_batches() if table in rows else []:
-                self._streams[table].append(batch)
-
-    def sync(self) -> dict[str, schema.Mark]:
-        """Force the rows so far to the disk; how far each stream is."""
-        return {table: stream.sync() for table, stream in self._streams.items()}
+                self.streams[table].append(batch)
 
     def close(self) -> None:
         """Close the streams."""
-        for stream in self._streams.values():
+        for stream in self.streams.values():
             stream.close()
 
     def read(self, table: str) -> Iterator[pa.RecordBatch]:
@@ -163,7 +159,8 @@ def save_checkpoints(
     `together`: whether they advance together, so that all are stored in one file.
     """
     entries = [
-        {"state": chain_state, "outcome": outcome, "finished": finished, "marks": chain.sync()}
+        {"state": chain_state, "outcome": outcome, "finished": finished}
+        | {"marks": {table: stream.sync() for table, stream in chain.streams.items()}}
         for chain, chain_state, outcome in zip(chains, states, outcomes, strict=True)
     ]
     if together:
@@ -290,6 +287,12 @@ class RunStore:
     def write_rows(self, table: str, rows: Sequence[Sequence[Any]]) -> None:
         """Write the rows of a table, each with a value for every column; None and NaN are missing values."""
         self.write_parts(table, [files.table_of(rows, schema.recorded_columns(table, self.optional))])
+
+    def write_columns(self, table: str, columns: Sequence[NDArray[Any]]) -> None:
+        """Write a table of these columns, in the order of its own."""
+        known = schema.recorded_columns(table)
+        arrays = [files.array_of(values, field.type) for values, field in zip(columns, known, strict=True)]
+        self.write_parts(table, [pa.Table.from_arrays(arrays, schema=known)])
 
     def write_parts(self, table: str, parts: Iterable[pa.Table]) -> None:
         """Write a table that is made part by part; each becomes a row group."""

@@ -30,8 +30,16 @@ from splitmerge_cli.config import ConfigError, RunSpecification, hydra_adapter, 
 from splitmerge_cli.runs import identity, interrupts
 from splitmerge_cli.runs.store.files import STATUS, DamagedRun, report_damage
 from splitmerge_cli.runs.store.manifest import read_sealed, write_sealed
-from splitmerge_cli.runs.sweeps.job import Ended, make_alone, make_beside, make_composed, text_of
-from splitmerge_cli.runs.sweeps.remote import RemoteTask, make_remotely, on_worker
+from splitmerge_cli.runs.sweeps.job import (
+    Ended,
+    RemoteTask,
+    make_alone,
+    make_beside,
+    make_composed,
+    make_remotely,
+    on_worker,
+    text_of,
+)
 
 Jobs = Mapping[Path, RunSpecification]
 """Jobs by the folders of their runs."""
@@ -153,7 +161,7 @@ class Call:
 
 
 class QueuedJobs:
-    """An engine of `splitmerge_cli.runs.sweeps.remote`, on the `cluster` ``slurm`` or ``local``; a `ConfigError` if
+    """An engine of `splitmerge_cli.runs.sweeps.job`, on the `cluster` ``slurm`` or ``local``; a `ConfigError` if
     it is not there.
 
     `options` belong to Hydra's plugin; the user `named` some of them. `detach`: submit, and do not wait.
@@ -174,7 +182,7 @@ class QueuedJobs:
             self._executor(self.folder)
         except (RuntimeError, ValueError, NameError, TypeError, AssertionError) as error:
             raise ConfigError(f"submitit_{cluster}: {' '.join(str(error).split())}") from error
-        if cluster == "slurm" and (reason := _no_answer()):
+        if cluster == "slurm" and (reason := _ask_queue()[1]):
             raise ConfigError(f"submitit_slurm: no Slurm answers: {reason}")
 
     def _executor(self, folder: Path) -> Any:
@@ -242,7 +250,10 @@ class QueuedJobs:
         try:
             while len(ended) < len(jobs):
                 open_jobs = [number for number in range(len(jobs)) if number not in ended]
-                alive = self._alive([jobs[number] for number in open_jobs])
+                if self.cluster == "slurm":
+                    alive = in_queue([jobs[number].job_id for number in open_jobs])
+                else:
+                    alive = {jobs[number].job_id for number in open_jobs if not jobs[number].done()}
                 for number in open_jobs:
                     job = jobs[number]
                     if results[number].exists():
@@ -275,11 +286,6 @@ class QueuedJobs:
             raise
         return [ended[number] for number in range(len(jobs))]
 
-    def _alive(self, jobs: Sequence[Any]) -> set[str]:
-        if self.cluster == "slurm":
-            return in_queue([job.job_id for job in jobs])
-        return {job.job_id for job in jobs if not job.done()}
-
 
 def _writes_unlocked(path: Path) -> bool:
     """Whether a run has been written to in the last seconds, and nobody holds its lock."""
@@ -288,30 +294,25 @@ def _writes_unlocked(path: Path) -> bool:
     return False
 
 
-def _no_answer() -> str | None:
-    """Message of squeue where no Slurm answers; None: one does."""
+def _ask_queue(*options: str) -> tuple[str, str | None]:
+    """What squeue says of the user's jobs, and its message where no Slurm answers; None: one does."""
+    call = ["squeue", "--noheader", *options, "--me"]
     try:
-        answer = subprocess.run(
-            ["squeue", "--noheader", "--me"], capture_output=True, text=True, timeout=60, check=False
-        )
+        answer = subprocess.run(call, capture_output=True, text=True, timeout=60, check=False)
     except (OSError, subprocess.TimeoutExpired) as error:
-        return str(error)
-    lines = answer.stderr.strip().splitlines()
-    return (lines[-1] if lines else f"exit status {answer.returncode}") if answer.returncode else None
+        return "", str(error)
+    *_, last = ["", *answer.stderr.strip().splitlines()]
+    return answer.stdout, (last or f"exit status {answer.returncode}") if answer.returncode else None
 
 
 def in_queue(jobs: Sequence[str], folder: Path | None = None) -> set[str]:
     """Return the jobs that wait or run; where a folder is given, those by a script in it. Where the queue does not
     answer, all of them: nothing is known."""
-    call = ["squeue", "--noheader", "--array", "--format=%i %T %o", "--me"]
-    try:
-        answer = subprocess.run(call, capture_output=True, text=True, timeout=60, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return set(jobs)
-    if answer.returncode:
+    listed, no_answer = _ask_queue("--array", "--format=%i %T %o")
+    if no_answer is not None:
         return set(jobs)
     over = {"COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "NODE_FAIL", "OUT_OF_MEMORY", "BOOT_FAIL", "DEADLINE"}
-    rows = [line.split(maxsplit=2) for line in answer.stdout.splitlines()]
+    rows = [line.split(maxsplit=2) for line in listed.splitlines()]
     alive = [row for row in rows if len(row) == 3 and row[1] not in over]
     return {job for job, _, script in alive if folder is None or _own(folder) in Path(script).parents} & set(jobs)
 

@@ -16,8 +16,8 @@ from splitmerge_cli.config import ConfigError, RunSpecification, composition, hy
 from splitmerge_cli.data.opening import SIGN
 from splitmerge_cli.overrides import quote, shell_word, split_values
 from splitmerge_cli.received import DataError
-from splitmerge_cli.runs import identity, interrupts, undecided
-from splitmerge_cli.runs.plan import Plan, prepare
+from splitmerge_cli.runs import identity, interrupts
+from splitmerge_cli.runs.plan import Plan, prepare, say_models
 from splitmerge_cli.runs.progress import SweepProgress, SweepState
 from splitmerge_cli.runs.store.files import STATUS, DamagedRun
 from splitmerge_cli.runs.store.read import Run
@@ -138,7 +138,7 @@ def _check_job(job: RunSpecification, alike: dict[str, Plan]) -> JobOutcome:
     path, key = None, _but_seed(job)
     try:
         if job.undecided:
-            undecided.say_models(job.data, job.words)
+            say_models(job.data, job.words)
         # nothing is built for a finished run, unless others like it were planned before
         if key not in alike and (done := identity.finished_run(job)):
             return JobOutcome(job.words, "skipped", done.path, notes=done.summary.get("notes", []))

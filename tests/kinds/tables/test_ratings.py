@@ -72,6 +72,6 @@ def test_the_reading_that_predicts_best_is_taken(table: pd.DataFrame, best: list
     named = selection.settle(specify(words, leave_to_data=True), lines.append)
     assert "ratings" not in (named.chosen or {})
     fewer = {ORDERED: from_object(table, "mixed"), REALS: from_object(table[:90], "mixed")}
-    taken = compare_readings("ratings", {}, fewer, Fits(short_fits.sample_by(), 0, lines.append))
+    taken = compare_readings("ratings", {}, fewer, Fits(short_fits.sample_by(), 0, lines.append), lines.append)
     assert taken["ratings"] == [ORDERED]
     assert "ratings as real numbers: left out, because 30 repeated rows would be read once" in lines

@@ -13,7 +13,7 @@ from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.fits.short_fits import short_fits
 from splitmerge_cli.kinds.tables.start import TableStart
-from splitmerge_cli.runs import advice, prepare, schedule, starts
+from splitmerge_cli.runs import advice, initial, prepare, starts
 from splitmerge_cli.runs.initial import build_model
 from splitmerge_cli.runs.starts import BEST, SIMPLER, start_of
 from splitmerge_cli.runs.store.read import Run
@@ -81,7 +81,7 @@ def test_a_wide_table_starts_so_and_a_narrow_one_does_not(smcmc: Any, monkeypatc
     assert chosen.init == BEST and "a covariance of 9 columns" in lines[0] and "init=random" in lines[0]
     assert start_of(compose(WORDS)).choose_for_fit().init == BEST
     with monkeypatch.context() as few:
-        few.setattr(schedule, "MOST", 1_000)  # as of a table with many cells
+        few.setattr(initial, "MOST", 1_000)  # as of a table with many cells
         assert start_of(compose(WORDS)).choose_for_fit().init == SIMPLER
     for named in ("init=random", "K0=3", "init=sequential", "model.covariance=diag"):
         spec = compose([*WORDS, named])
