@@ -14,10 +14,10 @@ from splitmerge_cli.data.opening import readable, require_file, unpack
 from splitmerge_cli.data.tables import free_text, separators, text
 from splitmerge_cli.data.tables.table import Table
 from splitmerge_cli.kinds.documents.readers import files, formats
+from splitmerge_cli.kinds.networks.readers.conversions import SQUARE, is_named_matrix, is_symmetric_matrix
 from splitmerge_cli.kinds.networks.readers.edge_rows import WHOLE, names_ends
 from splitmerge_cli.kinds.networks.readers.edge_values import are_times
 from splitmerge_cli.kinds.networks.readers.graph_files import GRAPHS, NODE_LINK, graph_suffix
-from splitmerge_cli.kinds.networks.readers.tie_matrices import SQUARE, is_named_matrix, is_symmetric_matrix
 from splitmerge_cli.received import DataError
 
 TABLE, NETWORK, DOCUMENTS = "csv", "edges", "corpus"

@@ -27,8 +27,20 @@ from splitmerge_cli.data import downloads
 from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.data.opening import content
 from splitmerge_cli.data.values import equal_sizes, require, require_number, require_seed, require_size
-from splitmerge_cli.kinds.networks.data import BINARY, COUNT, FORMS, LEVELS, REAL, Relation, Relations
-from splitmerge_cli.kinds.networks.readers.adjacency import Nodes, adjacency, check_kept, keep, simple_graph
+from splitmerge_cli.kinds.networks.data import (
+    BINARY,
+    COUNT,
+    FORMS,
+    LEVELS,
+    REAL,
+    Nodes,
+    Relation,
+    Relations,
+    adjacency,
+    check_kept,
+    keep,
+    simple_graph,
+)
 from splitmerge_cli.kinds.networks.readers.edges import edges
 from splitmerge_cli.received import DataError
 

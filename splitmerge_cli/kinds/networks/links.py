@@ -15,7 +15,7 @@ from splitmerge_cli.fits.candidates import Sample
 from splitmerge_cli.fits.short_fits import sample_by
 from splitmerge_cli.fits.stored_draws import StoredDraws, Table
 from splitmerge_cli.kinds.networks import Graph
-from splitmerge_cli.kinds.networks.data import COUNT, REAL, Relations, network_of
+from splitmerge_cli.kinds.networks.data import COUNT, REAL, Relations, network_of, simple_graph
 from splitmerge_cli.kinds.networks.link_scores import (
     HeldOut,
     Links,
@@ -24,7 +24,6 @@ from splitmerge_cli.kinds.networks.link_scores import (
     remove_edges,
     score_links,
 )
-from splitmerge_cli.kinds.networks.readers.adjacency import simple_graph
 from splitmerge_cli.runs import checks
 from splitmerge_cli.runs.draws import State, states_of
 from splitmerge_cli.runs.initial import dataset_of, specification_of

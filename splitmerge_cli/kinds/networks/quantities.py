@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.config.resolution import AUTO
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.kinds.networks.data import BINARY, COUNT, REAL, Relation, Relations, network_of
+from splitmerge_cli.kinds.networks.data import BINARY, COUNT, REAL, Relation, Relations, network_of, simple_graph
 from splitmerge_cli.kinds.networks.layout import PLAIN
-from splitmerge_cli.kinds.networks.readers.adjacency import simple_graph
 from splitmerge_cli.runs import checks
 from splitmerge_cli.runs.answers import Answers
 from splitmerge_cli.runs.store.read import Run

@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splitmerge_cli.core.simulation import Array, Given, Rng
-from splitmerge_cli.kinds.networks.data import FORMS, network_of
+from splitmerge_cli.kinds.networks.data import FORMS, network_of, simple_graph
 from splitmerge_cli.kinds.networks.layout import BINARY, CORRECTED, COUNT, LEVELS, PLAIN, REAL
-from splitmerge_cli.kinds.networks.readers.adjacency import simple_graph
 
 Pairs = NDArray[np.int64]
 MOST_PAIRS = 4_000_000

@@ -19,7 +19,6 @@ from splitmerge_cli.data.tables.text import Text
 from splitmerge_cli.data.values import A_WEIGHT, require
 from splitmerge_cli.kinds.networks.data import BINARY, COUNT
 from splitmerge_cli.kinds.networks.readers import edge_values
-from splitmerge_cli.kinds.networks.readers.adjacency import read_weights
 from splitmerge_cli.kinds.networks.readers.listed import Use
 from splitmerge_cli.overrides import shell_word, write
 from splitmerge_cli.received import DataError
@@ -76,7 +75,15 @@ class Columns:
         if self.source is None or self.target is None:
             s, t = self.ends(table.names, table.width)
             if (s, t) == (0, 1) and (unnamed := table.unnamed_columns()):
-                s, t = _named_ends(table, unnamed)
+                # the first two columns that have a name; the others number the rows
+                named, keys = [j for j in range(table.width) if j not in unnamed], "data.source and data.target"
+                if len(named) < 2:
+                    few = f"columns with a name: {len(named)}; expected two, or {keys}, the ends of an edge"
+                    raise DataError(f"{table.path}: {few}")
+                s, t = named[:2]
+                if len(table.columns[0]):
+                    left_out = [j for j in unnamed if j < t]
+                    table.leave_out(left_out, f"{keys} would read it", f"{keys}, the ends of an edge")
         else:
             s, t = index(table, "data.source", self.source), index(table, "data.target", self.target)
         require(s != t, "data.target", self.target, "another column than data.source")
@@ -202,7 +209,15 @@ class Rows:
             return cls.empty(table.path)
         check_names(table)
         others = [j for j in range(table.width) if j not in (s, t, w, layer_column, *table.unnamed_columns())]
-        directed, others = _gephi_type(table, others)
+        directed: bool | None = None
+        for j in list(others) if table.names else ():
+            # as Gephi writes it
+            if table.names and table.names[j].strip().lower() == "type":
+                types = {str(cell).strip().lower() for cell in pc.unique(table.cells(j)).to_pylist()}
+                if types in ({"directed"}, {"undirected"}):
+                    directed = types == {"directed"}
+                    others.remove(j)
+                    break
         ends = [names_of(table, j) for j in (s, t)]
         kinds = None
         if two_kinds:
@@ -256,7 +271,15 @@ class Rows:
             named_ends or ENDS,
             named_ends is not None and tuple(map(str.lower, named_ends)) in (ENDS, ("source_id", "target_id")),
         )
-        rows._check()
+        # names that are missing, or that stand for one node in two ways, such as 1 and 1.0
+        known = set(all_names)
+        for k, name in enumerate(all_names):
+            if name in MISSING:
+                raise rows.error(k, A_NODE)
+            if not name.isdigit() and NUMBER.fullmatch(name) and (value := float(name)).is_integer():
+                other_name = str(int(value))
+                if other_name != name and other_name in known:
+                    raise rows.error(k, f"one way to write a node: there is also '{other_name}'")
         return rows
 
     def error(self, name: int, expected: str) -> DataError:
@@ -265,30 +288,6 @@ class Rows:
         table, s, t = self.table
         row, is_target = divmod(int(self.first[name]), 2)
         return table.error(row, t if is_target else s, expected)
-
-    def _check(self) -> None:
-        """Reject names that are missing, or that stand for one node in two ways, such as 1 and 1.0."""
-        known = set(self.names)
-        for k, name in enumerate(self.names):
-            if name in MISSING:
-                raise self.error(k, A_NODE)
-            if not name.isdigit() and NUMBER.fullmatch(name) and (value := float(name)).is_integer():
-                other = str(int(value))
-                if other != name and other in known:
-                    raise self.error(k, f"one way to write a node: there is also '{other}'")
-
-
-def _named_ends(table: Table, unnamed: list[int]) -> tuple[int, int]:
-    """Positions of the first two columns that have a name; the others number the rows."""
-    named = [j for j in range(table.width) if j not in unnamed]
-    keys = "data.source and data.target"
-    if len(named) < 2:
-        raise DataError(
-            f"{table.path}: columns with a name: {len(named)}; expected two, or {keys}, the ends of an edge"
-        )
-    if len(table.columns[0]):
-        table.leave_out([j for j in unnamed if j < named[1]], f"{keys} would read it", f"{keys}, the ends of an edge")
-    return named[0], named[1]
 
 
 def are_whole(column: pa.ChunkedArray) -> bool:
@@ -317,16 +316,6 @@ def _code_names(
     return step * first[order] + offset, names, rank[appeared].reshape(-1, len(ends))
 
 
-def _gephi_type(table: Table, others: list[int]) -> tuple[bool | None, list[int]]:
-    """Whether a column Type, as Gephi writes it, says that all edges are directed; and the columns that are left."""
-    for j in others if table.names else ():
-        if table.names and table.names[j].strip().lower() == "type":
-            types = {str(cell).strip().lower() for cell in pc.unique(table.cells(j)).to_pylist()}
-            if types in ({"directed"}, {"undirected"}):
-                return types == {"directed"}, [k for k in others if k != j]
-    return None, others
-
-
 def _values(table: Table, j: int, form: str) -> tuple[NDArray[np.float64], tuple[str, ...]]:
     """Column `j` as values of a form, and the levels of these."""
     column = table.cells(j)
@@ -349,7 +338,7 @@ def _weights(table: Table, j: int) -> NDArray[np.float64]:
         table.columns[j] = pc.cast(trimmed, pa.float64())
     elif not is_of_numbers(column):
         raise DataError(f"{table.path}: {table.column(j)} holds {column.type}; expected numbers ({NO_WEIGHT})")
-    values, bad = read_weights(pc.cast(table.columns[j], pa.float64(), safe=False).to_numpy())
+    values, bad = edge_values.read_weights(pc.cast(table.columns[j], pa.float64(), safe=False).to_numpy())
     if bad is not None:
         raise table.error(bad, j, expected)
     return values
