@@ -20,7 +20,7 @@ from splitmerge_cli.data.dataset import Dataset, Kind, get_kind, kinds
 from splitmerge_cli.data.opening import StandardInput, require_file
 from splitmerge_cli.data.opening import suffix_of as magic_suffix
 from splitmerge_cli.data.tables import cells as missing_cells
-from splitmerge_cli.data.tables import formats, free_text, mixed, repeats, scaled, separators
+from splitmerge_cli.data.tables import formats, mixed, repeats, scaled, separators
 from splitmerge_cli.data.tables.bundled import BundleOptions, bundle_rows, columns_in
 from splitmerge_cli.data.tables.cells import in_text, is_decorated
 from splitmerge_cli.data.tables.columns import POSITIVE, Wanted, as_list, header_key, is_number, position, rename
@@ -230,7 +230,7 @@ def read_written(path: Path, wanted: Wanted, header: str | bool, suffix: str, fo
         )
     notes += _layout_notes(path, layout_found, default, separator, decimal)
     if layout_found.separator == "space":
-        data = free_text.tabs(path, data, before)
+        data = separators.tabs(path, data, before)
     data, ends = _without_empty_end(data, layout_found.delimiter)
     if ends:
         notes.append(f"{path}: rows without any cell at the end: {ends}; they are left out")

@@ -327,8 +327,8 @@ def _describe_pairs(dataset: Dataset, pairs: small_clusters.LinkedPairs) -> dict
 
 
 def _read_review(path: Any, N: int) -> Any:
-    """Reviewed pairs in a file, as `splitmerge_cli.data.tables.free_text.read_review` returns them."""
-    from splitmerge_cli.data.tables.free_text import read_review  # a run without records needs no tables
+    """Reviewed pairs in a file, as `splitmerge_cli.data.tables.bundled.read_review` returns them."""
+    from splitmerge_cli.data.tables.bundled import read_review  # a run without records needs no tables
 
     return read_review(path, N)
 

@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from splitmerge_cli.data.dataset import Dataset, get_kind
 from splitmerge_cli.data.opening import Limit, check_rows, content
 from splitmerge_cli.data.tables.formats import load_npy
-from splitmerge_cli.data.tables.free_text import is_numeric
 from splitmerge_cli.data.tables.scaled import EMPTY_BYTES, read_sparse
+from splitmerge_cli.data.tables.separators import is_numeric
 from splitmerge_cli.data.tables.table import NUMBER, quote
 from splitmerge_cli.data.tables.text import Text
 from splitmerge_cli.data.values import A_WEIGHT, is_sparse, numbered_labels, place_of

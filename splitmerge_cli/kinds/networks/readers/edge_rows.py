@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from splitmerge_cli.data.tables.columns import index, labels_in, position, words
-from splitmerge_cli.data.tables.free_text import is_numeric
 from splitmerge_cli.data.tables.notes import check_names
+from splitmerge_cli.data.tables.separators import is_numeric
 from splitmerge_cli.data.tables.table import NUMBER, Table, column_key, is_of_numbers, is_text, list_names, quote
 from splitmerge_cli.data.tables.text import Text
 from splitmerge_cli.data.values import A_WEIGHT, require

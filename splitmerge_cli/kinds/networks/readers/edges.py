@@ -22,8 +22,7 @@ from splitmerge_cli.data.dataset import Dataset, get_kind
 from splitmerge_cli.data.opening import check_rows, require_file
 from splitmerge_cli.data.tables.columns import Wanted, header_key, index, labels_in, true_labels
 from splitmerge_cli.data.tables.formats import JSON, read_json, read_parquet, read_sheet
-from splitmerge_cli.data.tables.free_text import SEPARATORS, read_list
-from splitmerge_cli.data.tables.separators import suffix_of
+from splitmerge_cli.data.tables.separators import LIST_SEPARATORS, read_list, suffix_of
 from splitmerge_cli.data.tables.table import MOST_COLUMNS, Table, quote
 from splitmerge_cli.data.tables.text import Text
 from splitmerge_cli.data.values import MAGNITUDE, require, require_number, require_size
@@ -79,7 +78,7 @@ def edges(
     """
     options = {key: value for key, value in locals().items() if key != "path"}
     header = header_key("data.header", header)
-    known = ("auto", *SEPARATORS)
+    known = ("auto", *LIST_SEPARATORS)
     require(separator in known, "data.separator", separator, f"one of {', '.join(known)}")
     require_number("data.threshold", threshold, 0, MAGNITUDE)
     for key, one, other in (("source", source, target), ("target", target, source)):
