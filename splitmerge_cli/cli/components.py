@@ -23,7 +23,7 @@ from splitmerge_cli.config import (
     usable_choices,
 )
 from splitmerge_cli.config.components import file_comments, option_rows, title
-from splitmerge_cli.data import downloads, objects
+from splitmerge_cli.data import downloads
 from splitmerge_cli.data.dataset import kinds
 from splitmerge_cli.kinds.tables.rows import example, support
 
@@ -154,7 +154,7 @@ def data_fetch(name: Named) -> None:
     """Download a published data set to the folder SMCMC_DATA (default: your cache)."""
     options = choice("data", name)
     if name in downloads.SETS:
-        with objects.show_progress() as report:
+        with downloads.show_progress() as report:
             path = downloads.fetch(name, report)
         for note in downloads.verification_notes(name):
             complain(f"note: {note}")

@@ -1,26 +1,7 @@
 """Records: the columns of a table as fields of entities, by their cells; two files as sources.
 
-The rules, in this order, but for columns that mislead, which are found last; cells that are missing do not count:
-
-==========================================================  ==================================================
-the column                                                  is read as
-==========================================================  ==================================================
-no value; one value                                         nothing: it is left out
-counts the rows; whole numbers that ascend; differs in      nothing: it is left out
-each row and is named as an id; is named as a source, a
-note or the time of an entry
-describes the record: records that agree in all names       nothing: it is left out
-differ in it (`find_differing`); follows from others
-days of the calendar, all of them (also 19640229)           date
-whole numbers of five digits or more, of one length; digits string, a code
-of which one in `PADDED_SHARE` begins with 0, or that are
-named as postcodes, telephones and the like
-other numbers                                               number
-`FEW` words at most, each in `FREQUENT` rows                categorical
-other words                                                 string
-==========================================================  ==================================================
-
-Capital letters and blanks tell no words apart.
+The rules are those of docs/data/records.md, in their order, but for columns that mislead, which are found last; cells
+that are missing do not count. Capital letters and blanks tell no words apart.
 """
 
 import re
@@ -118,10 +99,8 @@ class Joined(Table):
     def __init__(self, first: Table, other: Table, names: Mapping[str | int, str | int] | None) -> None:
         self.places = _match_columns(first, other, names)
         rows = f"rows 1 to {first.rows:,} are of {first.path}, the next {other.rows:,} of {other.path}"
-        lacking, notes = (
-            _describe_lacking(first, other, self.places),
-            [f"{first.path}: {rows}", *first.notes, *other.notes],
-        )
+        lacking = _describe_lacking(first, other, self.places)
+        notes = [f"{first.path}: {rows}", *first.notes, *other.notes]
         if not self.places:
             raise DataError(f"data.other: {other.path}: no column is one of {first.path}: {lacking}")
         shared = None if first.names is None else [first.names[j] for j, _ in self.places]
@@ -156,8 +135,7 @@ def _match_columns(first: Table, other: Table, names: Mapping[str | int, str | i
     require(once, "data.names", write(names), "each column once")
     for word in (str, _bare, _meaning):
         theirs = _columns_by(word, other, places.values())
-        found = {j: theirs[name] for name, j in _columns_by(word, first, places).items() if name in theirs}
-        places |= found
+        places |= {j: theirs[name] for name, j in _columns_by(word, first, places).items() if name in theirs}
     return sorted(places.items())
 
 
@@ -210,11 +188,8 @@ def read_records(table: Table, wanted: Wanted, N: int | None, name: str) -> Data
         if cells.other not in (None, "date"):
             raise DataError(f"{table.path}: {table.column(j)} holds {cells.other}; expected words, numbers or dates")
         fields[j] = _read_field(cells, type_by_column.get(j), wanted.columns is not None)
-        if (
-            fields[j].why.startswith(("every value differs", "whole numbers"))
-            and names is None
-            and not cells.missing.any()
-        ):
+        names_items = fields[j].why.startswith(("every value differs", "whole numbers"))
+        if names_items and names is None and not cells.missing.any():
             names = [str(cell) for cell in table.cells(j).to_pylist()]
         if cells.text is not None and fields[j].type in ("string", "categorical"):
             written = len(pc.unique(cells.text.filter(pa.array(~cells.missing))))
@@ -237,7 +212,14 @@ def read_records(table: Table, wanted: Wanted, N: int | None, name: str) -> Data
     if spelt := [j for j in spelt if j in read]:
         names_spelt = list_names([column_key(table, j) for j in spelt])
         table.notes.append(f"{table.path}: capital letters and blanks tell no words apart: {names_spelt}")
-    _note_read(table, read, {j: (field.type, len(field.levels)) for j, field in zip(read, types, strict=True)})
+    shown = []
+    for type in ("string", "categorical", "date", "number"):
+        of_type = [(j, len(field.levels)) for j, field in zip(read, types, strict=True) if field.type == type]
+        held = [f"{table.names[j] if table.names else f'column {j + 1}'} ({n})" for j, n in of_type]
+        shown += [f"{type}: {list_names(held)}"] if held else []
+    table.notes.append(
+        f"{table.path}: {READ_AS}{'; '.join(shown)} different values (data.types={{NAME:TYPE}} changes a type)"
+    )
     note_missing(table, read, np.where(values < 0, np.nan, 0.0))
     sources = read_sources(table, wanted)
     if sources is not None:
@@ -247,12 +229,8 @@ def read_records(table: Table, wanted: Wanted, N: int | None, name: str) -> Data
             table.notes.append(
                 f"{alone}, so that no two are compared by them: give columns that mean the same one name"
             )
-    meta = {
-        "path": str(table.path),
-        "names": table.renamed,
-        "rows": rows,
-        "typed": [column_key(table, j) for j in read],
-    }
+    typed = [column_key(table, j) for j in read]
+    meta = {"path": str(table.path), "names": table.renamed, "rows": rows, "typed": typed}
     return Dataset(
         name,
         wanted.kind,
@@ -268,11 +246,7 @@ def read_records(table: Table, wanted: Wanted, N: int | None, name: str) -> Data
 
 
 def _leave_out_misleading(
-    table: Table,
-    values: NDArray[np.int32],
-    types: Sequence[ColumnType],
-    read: Sequence[int],
-    kept: Collection[int],
+    table: Table, values: NDArray[np.int32], types: Sequence[ColumnType], read: Sequence[int], kept: Collection[int]
 ) -> list[int]:
     """Note the columns that describe records, and those that follow from others; `values` ``[N, F]`` and `types` are
     of the columns `read`. Returns the numbers of those that stay among these: the others and those that the user has
@@ -394,10 +368,8 @@ def _counts(cells: Cells, numbers: NDArray[np.float64], name: str) -> str | None
 
 def _are_codes(numbers: NDArray[np.float64]) -> bool:
     """Whether numbers are whole, of one length, and long."""
-    least = numbers.min()
-    return bool(
-        least >= 10 ** (CODE - 1) and (numbers % 1 == 0).all() and len(str(int(least))) == len(str(int(numbers.max())))
-    )
+    shortest, longest = (len(str(int(number))) for number in (numbers.min(), numbers.max()))
+    return bool(numbers.min() >= 10 ** (CODE - 1) and (numbers % 1 == 0).all() and shortest == longest)
 
 
 def _words(cells: Cells) -> list[str | None]:
@@ -412,8 +384,6 @@ def _words(cells: Cells) -> list[str | None]:
 def fold(word: str) -> str:
     """A word in small letters, without blanks around it, and with single ones in it; an accent is part of its letter.
 
-    Examples
-    --------
     >>> fold(" St.  James")
     'st. james'
     >>> fold("Jose\u0301") == fold("Jos\u00e9")
@@ -444,21 +414,6 @@ def _days(cells: Cells, type: str) -> list[str | None] | DataError:
         None if gone else str(date.fromordinal(int(day // 1) + EPOCH))
         for day, gone in zip(np.nan_to_num(days), cells.missing, strict=True)
     ]
-
-
-def _note_read(table: Table, read: Sequence[int], types: Mapping[int, tuple[str, int]]) -> None:
-    """Note what every column is read as, in one line."""
-    shown = []
-    for type in ("string", "categorical", "date", "number"):
-        names = [
-            f"{table.names[j] if table.names else f'column {j + 1}'} ({types[j][1]})"
-            for j in read
-            if types[j][0] == type
-        ]
-        shown += [f"{type}: {list_names(names)}"] if names else []
-    table.notes.append(
-        f"{table.path}: {READ_AS}{'; '.join(shown)} different values (data.types={{NAME:TYPE}} changes a type)"
-    )
 
 
 class RecordsReading(KindReading):
