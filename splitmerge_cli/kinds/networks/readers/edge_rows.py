@@ -19,7 +19,7 @@ from splitmerge_cli.data.tables.text import Text
 from splitmerge_cli.data.values import A_WEIGHT, require
 from splitmerge_cli.kinds.networks.data import BINARY, COUNT
 from splitmerge_cli.kinds.networks.readers import edge_values
-from splitmerge_cli.kinds.networks.readers.listed import Use
+from splitmerge_cli.kinds.networks.readers.listed import Listed, Use
 from splitmerge_cli.overrides import shell_word, write
 from splitmerge_cli.received import DataError
 
@@ -156,39 +156,28 @@ DIRECTED = {
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of an edge list in the file `path`: names of the ends in the order of their first appearance, both ends
-    of each row by their position among these (int64 ``[rows, 2]``), and weights."""
+    """The rows of an edge list in the file `path`: as `listed`, whose nodes are the names of the ends in the order of
+    their first appearance, those of sources first where there are two kinds of nodes."""
 
     path: Path
+    listed: Listed
     first: NDArray[np.int64]
     """int64 ``[names]``: where each name appears first, 2 row + (1 where it is the target), ascending."""
-    names: list[str]
-    codes: NDArray[np.int64]
-    weight: NDArray[np.float64] | None
-    table: tuple[Table, int, int] | None
+    table: tuple[Table, int, int] | None = None
     """Table that the rows come from, and the positions of the ends in it."""
-    directed: bool | None = None
-    """Whether the file says that edges have a direction; None: it does not say."""
-    levels: tuple[str, ...] = ()
-    layer: NDArray[np.int64] | None = None
-    layers: tuple[str, ...] = ("",)
-    other_values: pa.ChunkedArray | None = None
-    other_layers: str = ""
-    """As of `Listed`."""
     kinds: int | None = None
     """Number of names that are of the first of two kinds; the others are of the second."""
-    side_names: tuple[str, str] = ENDS
-    """Names of the two kinds, from the columns."""
-    may_be_directed: bool = False
-    """Whether its columns are named source and target."""
 
-    def __len__(self) -> int:
-        return len(self.codes)
+    @property
+    def names(self) -> list[str]:
+        """Names of the ends."""
+        return self.listed.names or []
 
     @classmethod
     def empty(cls, path: Path) -> "Rows":
         """No rows."""
-        return cls(path, np.empty(0, dtype=np.int64), [], np.empty((0, 2), dtype=np.int64), None, None)
+        ends = np.empty((0, 2), dtype=np.int64)
+        return cls(path, Listed(str(path), "", [], 0, ends, side_names=ENDS), np.empty(0, dtype=np.int64))
 
     @classmethod
     def from_table(
@@ -252,25 +241,25 @@ class Rows:
                 "one of layers)"
             )
         named_ends = None if table.names is None else (table.names[s], table.names[t])
-        if named_ends is not None and tuple(map(str.lower, named_ends)) in DIRECTED:
-            directed = True
-        rows = cls(
-            table.path,
-            first_of,
+        lower = () if named_ends is None else tuple(map(str.lower, named_ends))
+        listed = Listed(
+            str(table.path),
+            "",
             all_names,
+            len(all_names),
             all_codes,
             weight,
-            (table, s, t),
-            directed,
             levels,
             layer,
             layers,
-            None if other is None else table.cells(other),
-            table.names[layers_left[0]] if layers_left and table.names else "",
-            kinds,
-            named_ends or ENDS,
-            named_ends is not None and tuple(map(str.lower, named_ends)) in (ENDS, ("source_id", "target_id")),
+            side_names=named_ends or ENDS,
+            directed=True if lower in DIRECTED else directed,
+            other_values=None if other is None else table.cells(other),
+            other_layers=table.names[layers_left[0]] if layers_left and table.names else "",
+            notes=table.notes,
+            may_be_directed=lower in (ENDS, ("source_id", "target_id")),
         )
+        rows = cls(table.path, listed, first_of, (table, s, t), kinds)
         # names that are missing, or that stand for one node in two ways, such as 1 and 1.0
         known = set(all_names)
         for k, name in enumerate(all_names):

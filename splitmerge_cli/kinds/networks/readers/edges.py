@@ -9,7 +9,6 @@ command that reads it; what was merged or left out is counted in ``Dataset.meta`
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from inspect import signature
 from pathlib import Path
 from typing import Any
@@ -188,10 +187,17 @@ def list_edges(
 ) -> Listed:
     """Edges in a list, between the nodes that the options say."""
     use = use or Use()
-    list_between = partial(_list_between, rows, place, name)
+
+    def list_between(names: list[str], number: NDArray[np.int64], notes: Sequence[str] = (), **of_nodes: Any) -> Listed:
+        """The edges between nodes of these `names`, empty where one is known by its number alone. `number`: the node of
+        every name that the rows hold; `of_nodes`: fields of `Listed` about nodes."""
+        of_nodes = {"side_names": edge_rows.ENDS} | of_nodes
+        of_nodes |= {"N": len(names), "ends": number[rows.listed.ends], "notes": [*rows.listed.notes, *notes]}
+        return replace(rows.listed, place=place, name=name, names=names, **of_nodes)
+
     if isinstance(nodes, str):
         file = require_file(nodes, "a file with the names of the nodes (data.nodes), or their number")
-        return list_between(*_listed_nodes(rows, file, truth, use))
+        return list_between(**_listed_nodes(rows, file, truth, use))
     require(truth is None, "data.truth", truth, "null, or a column of data.nodes=FILE")
     require(use.columns is None, "data.columns", use.columns, "null, or columns of data.nodes=FILE")
     if use.two_kinds:
@@ -204,7 +210,7 @@ def list_edges(
             order += sorted(codes, key=lambda k: int(rows.names[k])) if whole else codes
         sides = (np.arange(len(order)) >= (rows.kinds or 0)).astype(np.int8)
         names = [rows.names[k] for k in order]
-        return list_between(names, np.argsort(order), {"sides": sides, "side_names": rows.side_names})
+        return list_between(names, np.argsort(order), sides=sides, side_names=rows.listed.side_names)
     value = [int(name) for name in rows.names if WHOLE.fullmatch(name)]
     whole = len(value) == len(rows.names)
     if base is not None:
@@ -228,36 +234,6 @@ def list_edges(
     return list_between(names, np.argsort(order))
 
 
-def _list_between(
-    rows: Rows,
-    place: str,
-    name: str,
-    names: list[str],
-    number: NDArray[np.int64],
-    of_nodes: Mapping[str, Any] | None = None,
-    notes: Sequence[str] = (),
-) -> Listed:
-    """Edges in a list between nodes of these `names`, empty where one is known by its number alone. `number`: the node
-    of every name that the rows hold; `of_nodes`: attributes of `Listed` about nodes."""
-    return Listed(
-        place,
-        name,
-        names,
-        len(names),
-        number[rows.codes],
-        rows.weight,
-        rows.levels,
-        rows.layer,
-        rows.layers,
-        directed=rows.directed,
-        other_values=rows.other_values,
-        other_layers=rows.other_layers,
-        notes=[*(rows.table[0].notes if rows.table else []), *notes],
-        may_be_directed=rows.may_be_directed,
-        **{"side_names": edge_rows.ENDS, **(of_nodes or {})},
-    )
-
-
 def _check_numbers(rows: Rows, base: int, nodes: int | None) -> None:
     """Reject names of nodes that are no whole numbers from `base` on, or not among the first so many."""
     for k, name in enumerate(rows.names):
@@ -269,10 +245,8 @@ def _check_numbers(rows: Rows, base: int, nodes: int | None) -> None:
             raise rows.error(k, f"a whole number from {base} {upto}")
 
 
-def _listed_nodes(
-    rows: Rows, path: Path, truth: str | int | None, use: Use
-) -> tuple[list[str], NDArray[np.int64], dict[str, Any], list[str]]:
-    """The nodes that a file names, with their true clusters, kinds and columns, as `_list_between` takes them."""
+def _listed_nodes(rows: Rows, path: Path, truth: str | int | None, use: Use) -> dict[str, Any]:
+    """The nodes that a file names, with their true clusters, kinds and columns, as `list_edges` lists edges between."""
     suffix = suffix_of(path)
     if suffix in (*graph_files.FOREIGN, *graph_files.GRAPHS, *graph_files.MATRICES):
         raise DataError(f"{path}: unknown format '{suffix}'; expected a list of nodes in a text file or .parquet")
@@ -304,10 +278,10 @@ def _listed_nodes(
     roles = {first} if truth is None else {first, index(table, "data.truth", truth)}
     labels = None if truth is None else true_labels(table, index(table, "data.truth", truth))
     numbers = np.array([number[name] for name in rows.names], dtype=np.int64)
-    sides, side_names = None, rows.side_names
+    sides, side_names = None, rows.listed.side_names
     if use.bipartite is True:
         unsure = f"{path}: data.bipartite=true: expected data.bipartite=COLUMN of this file, or edges that go from "
-        sides = sides_of_ends(numbers[rows.codes], len(names), unsure)
+        sides = sides_of_ends(numbers[rows.listed.ends], len(names), unsure)
     elif use.two_kinds:
         j = index(table, "data.bipartite", use.bipartite)
         kinds, words = labels_in(table, j, "one of two kinds of nodes", "two kinds of nodes")
@@ -322,8 +296,8 @@ def _listed_nodes(
         table.notes = list(dict.fromkeys([*columns.notes, *table.notes]))
     others = [] if columns is not None or not table.names else [j for j in range(table.width) if j not in roles]
     other_columns = [table.names[j] for j in others if j not in unnamed] if table.names else []
-    of_nodes = {"truth": labels, "sides": sides, "side_names": side_names, "columns": columns}
-    return names, numbers, of_nodes | {"node_columns": other_columns}, table.notes
+    of_nodes = {"names": names, "number": numbers, "truth": labels, "sides": sides, "side_names": side_names}
+    return of_nodes | {"columns": columns, "node_columns": other_columns, "notes": table.notes}
 
 
 def _names_columns(table: Text, mentioned: Sequence[Any], ends: set[str]) -> bool:
@@ -371,12 +345,12 @@ def unknown_pairs(file: str | Path, listed: Listed) -> UnknownPairs:
         if (name, side) not in number:
             raise rows.error(k, f"a node of {listed.place}")
         numbers.append(number[name, side])
-    ends = np.array(numbers, dtype=np.int64)[rows.codes] if numbers else rows.codes
+    ends = np.array(numbers, dtype=np.int64)[rows.listed.ends]
     layer = np.full(len(ends), -1)
-    if in_layers and rows.layer is not None:
-        for k, word in enumerate(rows.layers):
+    if in_layers and rows.listed.layer is not None:
+        for k, word in enumerate(rows.listed.layers):
             if word not in listed.layers:
                 known = ", ".join(listed.layers)
-                raise table.error(int(np.argmax(rows.layer == k)), 2, f"a layer of {listed.place}: {known}")
-        layer = np.array([listed.layers.index(word) for word in rows.layers])[rows.layer]
+                raise table.error(int(np.argmax(rows.listed.layer == k)), 2, f"a layer of {listed.place}: {known}")
+        layer = np.array([listed.layers.index(word) for word in rows.listed.layers])[rows.listed.layer]
     return UnknownPairs(ends, layer)
