@@ -18,12 +18,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.dataset import READ_AS, ColumnType, Dataset, Labels
-from splitmerge_cli.data.reading import KindReading
+from splitmerge_cli.data.dataset import READ_AS, ColumnType, Dataset
 from splitmerge_cli.data.tables.cells import DATE, PADDED, Cells, cells_of, note_missing
 from splitmerge_cli.data.tables.columns import Wanted, codes, index, true_labels
 from splitmerge_cli.data.tables.inference import tells_apart
-from splitmerge_cli.data.tables.mixed import SKIP, frame_table
+from splitmerge_cli.data.tables.mixed import SKIP, MixedReading
 from splitmerge_cli.data.tables.notes import note_left_out
 from splitmerge_cli.data.tables.table import Table, column_key, list_names, quote
 from splitmerge_cli.data.tables.written import DATE_TYPES, EPOCH, days_of_column, days_written
@@ -416,21 +415,10 @@ def _days(cells: Cells, type: str) -> list[str | None] | DataError:
     ]
 
 
-class RecordsReading(KindReading):
+class RecordsReading(MixedReading):
     """Reads tables of records."""
 
-    def from_object(
-        self, data: Any, truth: Labels, name: str, whole: bool = False, types: Mapping[str | int, str] | None = None
-    ) -> Dataset:
-        """Convert a data frame or rows; `types` as data.types of a file, `whole`: every column is a field."""
-        table, names = frame_table(data, name)
-        chosen: list[str | int] | None = list(range(1, table.width + 1)) if whole else None
-        dataset = read_records(table, Wanted(self.kind, None, chosen, [], types), None, name)
-        return replace(dataset, truth=truth, names=dataset.names if names is None else names)
-
-    def from_table(self, table: Table, wanted: Wanted, N: int | None, header: str | bool) -> Dataset:
-        """Convert the first N rows of a table."""
-        return read_records(table, wanted, N, table.title)
+    read = staticmethod(read_records)
 
     def align(self, dataset: Dataset, new: Any) -> Dataset:
         """Read new records as the data; values that the data do not have are levels of theirs."""
