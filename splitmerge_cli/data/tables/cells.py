@@ -71,7 +71,7 @@ def note_missing(table: Table, read: Sequence[int], values: NDArray[np.floating]
     counted = [f"{names[read[d]] if names else f'column {read[d] + 1}'} {int(absent[:, d].sum())}" for d in columns]
     nothing = int(absent.all(axis=1).sum())
     empty = f"; rows without any value: {nothing}" if nothing else ""
-    table.notes.append(f"{table.path}: missing cells: {tables.list_names(counted)}{empty}")
+    table.note(f"missing cells: {tables.list_names(counted)}{empty}")
 
 
 FACTORS = {"k": 1e3, "K": 1e3, "M": 1e6, "mn": 1e6, "Mio": 1e6, "G": 1e9, "B": 1e9, "bn": 1e9, "T": 1e12}
@@ -337,11 +337,11 @@ def find_none_levels(table: Table, columns: Sequence[int], also: Sequence[str | 
             of_words.append(j)
     if of_words and elsewhere:
         names = tables.list_names([tables.column_key(table, j) for j in elsewhere])
-        table.notes.append(f"{table.path}: None is a missing cell in columns of words, too, as in {names}")
+        table.note(f"None is a missing cell in columns of words, too, as in {names}")
     levels += [] if elsewhere else of_words
     if levels:
         names = tables.list_names([tables.column_key(table, j) for j in levels])
-        table.notes.append(f"{table.path}: None is a level of {names} (data.missing=[None] reads it as missing)")
+        table.note(f"None is a level of {names} (data.missing=[None] reads it as missing)")
     return levels
 
 

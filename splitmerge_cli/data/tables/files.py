@@ -279,7 +279,7 @@ def parse_table(table: Text, wanted: Wanted, header: str | bool) -> Text:
     elif header == "auto" and not wanted.kind.one_column and table.is_shorter():
         shown = quote(", ".join(cell.strip() for cell in table.top[0][:4]))
         row = f"row {1 + table.before}: {shown} is read as data"
-        table.notes.append(f"{table.path}: {row} (data.header=true reads it as names of columns)")
+        table.note(f"{row} (data.header=true reads it as names of columns)")
     _, columns = wanted.resolve(table)
     # numbers are read as bytes; a file that writes them as 0.0 and 1.0 fails and is read once more as floats, and one
     # with words, or spaces around missing cells, as text
@@ -366,8 +366,8 @@ def _has_header(table: Text, wanted: Wanted) -> bool:
         if words and _are_successive_years(
             [head[j] for j in numbers_above], [[c[j] for j in numbers_above] for c in below]
         ):
-            table.notes.append(
-                f"{table.path}: row {1 + table.before}: its words and years, {head[numbers_above[0]]} to "
+            table.note(
+                f"row {1 + table.before}: its words and years, {head[numbers_above[0]]} to "
                 f"{head[numbers_above[-1]]}, are read as names of columns (data.header=false reads them as data)"
             )
             return True
@@ -378,8 +378,8 @@ def _has_header(table: Text, wanted: Wanted) -> bool:
         if not words:
             return False
         if _stand_apart([[head[j], *(cells[j] for cells in below)] for j in numbers_above], table.number):
-            table.notes.append(
-                f"{table.path}: row {1 + table.before}: its words and its numbers, which lie outside what the rows "
+            table.note(
+                f"row {1 + table.before}: its words and its numbers, which lie outside what the rows "
                 "below hold, are read as names of columns (data.header=false reads them as data)"
             )
             return True
@@ -389,8 +389,8 @@ def _has_header(table: Text, wanted: Wanted) -> bool:
             "only numbers (data.header=true or false decides)"
         )
     if wanted.kind.any_columns and len(words) > 1 and words == positions and _recurs(table, head, words):
-        table.notes.append(
-            f"{table.path}: row {1 + table.before}: its words stand in other rows, too: it is read as data "
+        table.note(
+            f"row {1 + table.before}: its words stand in other rows, too: it is read as data "
             "(data.header=true reads it as names of columns)"
         )
         return False

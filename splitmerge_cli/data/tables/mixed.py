@@ -335,7 +335,7 @@ def _note_readings(table: Table, readings: Mapping[int, inference.Reading]) -> N
             by_form.setdefault(re.sub(r"\d[\d,.]*|\{.*?\}", "", reading.said), []).append(j)
     for first, *others in by_form.values():
         likewise = f"; likewise {list_names([table.column(j) for j in others])}" if others else ""
-        table.notes.append(f"{table.path}: {table.column(first)}: {readings[first].said}{likewise}")
+        table.note(f"{table.column(first)}: {readings[first].said}{likewise}")
 
 
 def _note_alike(table: Table, alike: Mapping[int, str]) -> None:
@@ -345,7 +345,7 @@ def _note_alike(table: Table, alike: Mapping[int, str]) -> None:
         read_as = "categories" if type == "categorical" else f"{type}s"
         many = f"{len(columns)} columns are" if len(columns) > 1 else "1 column holds"
         listed = shorten(", ".join(columns), SHORT, placeholder=" ...")
-        table.notes.append(f"{table.path}: {many} {read_as}, judged together: {listed}")
+        table.note(f"{many} {read_as}, judged together: {listed}")
 
 
 def _note_read(table: Table, readings: Mapping[int, inference.Reading], read: Sequence[int], values: Any) -> None:
@@ -358,7 +358,7 @@ def _note_read(table: Table, readings: Mapping[int, inference.Reading], read: Se
         held = describe_cells(values[:, d], type)
         by_type[type.type].append(f"{name} ({held})" if held else name)
     shown = "; ".join(f"{type}: {list_names(columns)}" for type, columns in by_type.items() if columns)
-    table.notes.append(f"{table.path}: {READ_AS}{shown} (data.types={{NAME:TYPE}} changes a type)")
+    table.note(f"{READ_AS}{shown} (data.types={{NAME:TYPE}} changes a type)")
     note_missing(table, read, values)
 
 

@@ -78,21 +78,15 @@ class Relation:
 
     def __post_init__(self) -> None:
         called = f"relation {self.name}" if self.name else "the relation"
-        if self.form not in FORMS:
-            raise DataError(f"{called}: form {self.form!r}; expected one of {', '.join(FORMS)}")
-        if (self.value is None) != (self.form == BINARY):
-            raise DataError(f"{called}: form {self.form} {'with' if self.form == BINARY else 'without'} values")
+        if self.form not in FORMS or (self.value is None) != (self.form == BINARY):
+            raise DataError(f"{called}: form {self.form!r} {'without' if self.value is None else 'with'} values")
         if self.value is not None:
-            if len(self.value) != len(self.ends):
-                raise DataError(f"{called}: {len(self.value)} values of {len(self.ends)} edges")
             whole = self.form == REAL or bool((self.value == np.floor(self.value)).all())
             low = {COUNT: 1.0, LEVELS: 0.0}.get(self.form, -np.inf)
             high = len(self.levels) - 1.0 if self.form == LEVELS else np.inf
-            if not whole or not np.isfinite(self.value).all() or (self.value < low).any() or (self.value > high).any():
-                raise DataError(f"{called}: a value that is none of form {self.form}")
-        for pairs, what in ((self.ends, "edges"), (self.unknown, "unknown pairs")):
-            if pairs.ndim != 2 or pairs.shape[1] != 2:
-                raise DataError(f"{called}: {what} of shape {pairs.shape}; expected [n, 2]")
+            inside = (np.isfinite(self.value) & (self.value >= low) & (self.value <= high)).all()
+            if not whole or not inside or len(self.value) != len(self.ends):
+                raise DataError(f"{called}: expected {len(self.ends)} values of form {self.form}, one of each edge")
         pairs = np.concatenate([self.ends, self.unknown])
         # the hash table of np.unique takes several times as long
         codes = np.sort((pairs[:, 0].astype(np.int64) << 32) + pairs[:, 1])

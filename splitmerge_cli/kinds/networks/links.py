@@ -246,7 +246,13 @@ class LinkAnswers(StoredDraws):
         if pairs is None:
             table = probable_pairs(dataset, draws, most)
         else:
-            table = predict_links(dataset, draws, _read_pairs(dataset, pairs))
+            given = np.asarray(pairs)
+            if given.dtype.kind not in "iu" and dataset.names is not None:
+                number = {name: i for i, name in enumerate(dataset.names)}
+                if missing := [str(name) for name in given.ravel() if str(name) not in number]:
+                    raise ConfigError(f"pairs: {missing[0]!r}; expected names of nodes, or numbers from 0")
+                given = np.array([number[str(name)] for name in given.ravel()], dtype=np.int64).reshape(given.shape)
+            table = predict_links(dataset, draws, given)
         return Table(name_links(dataset, table, 0))
 
     def link_scores(self, held_out: float = SHARE, *, seed: int = 0) -> LinkScores:
@@ -286,15 +292,3 @@ def fit_links(
     fit = sample(options, iterations)(rest)
     scores = link_scores.score_links(held, draws_with_options(fit.model, rest, fit.thin(MOST_DRAWS)))
     return scores, float(np.mean([state.K for state in fit.states]))
-
-
-def _read_pairs(dataset: Dataset, pairs: ArrayLike) -> NDArray[np.int64]:
-    """Number the nodes in pairs, which may be given by name."""
-    given = np.asarray(pairs)
-    if given.dtype.kind in "iu" or dataset.names is None:
-        return given
-    number = {name: i for i, name in enumerate(dataset.names)}
-    missing = next((str(name) for name in given.ravel() if str(name) not in number), None)
-    if missing is not None:
-        raise ConfigError(f"pairs: {missing!r}; expected names of nodes, or numbers from 0")
-    return np.array([number[str(name)] for name in given.ravel()], dtype=np.int64).reshape(given.shape)

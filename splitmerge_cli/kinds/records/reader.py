@@ -207,18 +207,16 @@ def read_records(table: Table, wanted: Wanted, N: int | None, name: str) -> Data
     table.notes += [f"{table.path}: {table.column(j)}: {fields[j].note}" for j in read if fields[j].note]
     if len(read) == 1:
         only = f"{table.column(read[0])}: it alone is compared"
-        table.notes.append(f"{table.path}: {only}: chance makes equal and near values of one column; more would tell")
+        table.note(f"{only}: chance makes equal and near values of one column; more would tell")
     if spelt := [j for j in spelt if j in read]:
         names_spelt = list_names([column_key(table, j) for j in spelt])
-        table.notes.append(f"{table.path}: capital letters and blanks tell no words apart: {names_spelt}")
+        table.note(f"capital letters and blanks tell no words apart: {names_spelt}")
     shown = []
     for type in ("string", "categorical", "date", "number"):
         of_type = [(j, len(field.levels)) for j, field in zip(read, types, strict=True) if field.type == type]
         held = [f"{table.names[j] if table.names else f'column {j + 1}'} ({n})" for j, n in of_type]
         shown += [f"{type}: {list_names(held)}"] if held else []
-    table.notes.append(
-        f"{table.path}: {READ_AS}{'; '.join(shown)} different values (data.types={{NAME:TYPE}} changes a type)"
-    )
+    table.note(f"{READ_AS}{'; '.join(shown)} different values (data.types={{NAME:TYPE}} changes a type)")
     note_missing(table, read, np.where(values < 0, np.nan, 0.0))
     sources = read_sources(table, wanted)
     if sources is not None:
@@ -267,7 +265,7 @@ def _leave_out_misleading(
         if (j := read[d]) in kept:
             skips = shell_word(f"data.types={{{column_key(table, j)}:{SKIP}}}")
             twice = ": they count twice" if d in harm_by_number else ""
-            table.notes.append(f"{table.path}: {table.column(j)}: {why}{twice} ({skips} leaves it out)")
+            table.note(f"{table.column(j)}: {why}{twice} ({skips} leaves it out)")
         else:
             why_left_out[j] = why + harm_by_number.get(d, "")
     keeps = {j: f"data.types={{{column_key(table, j)}:{types[read.index(j)].type}}} keeps it" for j in why_left_out}

@@ -108,7 +108,7 @@ class Columns:
             chosen = [2] if third and (asked or is_numeric(table.columns[2][0].as_py())) else []
             if chosen and not asked and edge_values.are_times(table.columns[2]):
                 chosen = []
-                table.notes.append(f"{table.path}: column 3 holds times: it is not read (data.weights=3 reads it)")
+                table.note("column 3 holds times: it is not read (data.weights=3 reads it)")
         else:
             chosen = [j for j in others if table.names[j].lower() == "weight"]
             if asked and not chosen:
@@ -236,9 +236,8 @@ class Rows:
         layers_left = [] if layer_column is not None else _layer_columns(table, [j for j in others if j != other])
         if not_read := [table.column(j) for j in others if j != other and j not in layers_left[:1]]:
             verb = "are" if len(not_read) > 1 else "is"
-            table.notes.append(
-                f"{table.path}: {list_names(not_read)} {verb} not read (data.weights names one of weights, data.layer "
-                "one of layers)"
+            table.note(
+                f"{list_names(not_read)} {verb} not read (data.weights names one of weights, data.layer one of layers)"
             )
         named_ends = None if table.names is None else (table.names[s], table.names[t])
         lower = () if named_ends is None else tuple(map(str.lower, named_ends))
@@ -363,8 +362,8 @@ def _has_header(table: Text, columns: Columns) -> bool:
     # where names repeat, a pair that no other row has anything to do with names the columns
     both = pa.chunked_array([chunk for column in below for chunk in column.chunks])
     if len(table.top) > 1 and len(pc.unique(both)) < len(both):
-        table.notes.append(
-            f"{table.path}: row {table.row(0)}: {quote(head[s])} and {quote(head[t])} occur nowhere else: they are "
+        table.note(
+            f"row {table.row(0)}: {quote(head[s])} and {quote(head[t])} occur nowhere else: they are "
             "read as names of columns (data.header=false reads them as an edge)"
         )
         return True
@@ -436,4 +435,4 @@ def _note_command(table: Table, why: str, roles: Mapping[str, int], options: dic
     words = options | ({"layer": "layer"} if "layer" in roles else {})
     arguments = ", ".join(f"{key}={value!r}" for key, value in words.items())
     call = f'sample("irm", data.rename(columns={renamed!r}), {arguments})'
-    table.notes.append(f"{table.path}: {why}, {table.command_or_call(command, call)}")
+    table.note(f"{why}, {table.command_or_call(command, call)}")
