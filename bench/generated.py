@@ -6,8 +6,7 @@ import numpy as np
 
 from splitmerge_cli.data.bundles import Bundles
 from splitmerge_cli.data.dataset import ColumnType, Dataset
-from splitmerge_cli.kinds.networks.data import COUNT, Relation, Relations
-from splitmerge_cli.kinds.networks.readers.adjacency import simple_graph
+from splitmerge_cli.kinds.networks.data import COUNT, Relation, Relations, simple_graph
 from splitmerge_cli.kinds.tables.generated import gaussian
 
 N, K = 10_000, 10

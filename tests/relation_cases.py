@@ -13,9 +13,8 @@ from scipy import stats
 from scipy.special import gammaln
 
 from splitmerge_cli.data.dataset import ColumnType, Dataset
-from splitmerge_cli.kinds.networks.data import COUNT, LEVELS, REAL, Relation, Relations
+from splitmerge_cli.kinds.networks.data import COUNT, LEVELS, REAL, Relation, Relations, simple_graph
 from splitmerge_cli.kinds.networks.irm import IRM
-from splitmerge_cli.kinds.networks.readers.adjacency import simple_graph
 from splitmerge_cli.kinds.tables.models.mixed import Mixed
 from splitmerge_cli.verify.cases import Case, mixture_case
 from splitmerge_cli.verify.enumerate import State, mixture_log_weight, mixture_states

@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from splitmerge_cli.data.opening import readable, require_file, unpack
-from splitmerge_cli.data.tables import free_text, separators, text
+from splitmerge_cli.data.tables import separators, text
 from splitmerge_cli.data.tables.table import Table
 from splitmerge_cli.kinds.documents.readers import files, formats
+from splitmerge_cli.kinds.networks.readers.conversions import SQUARE, is_named_matrix, is_symmetric_matrix
 from splitmerge_cli.kinds.networks.readers.edge_rows import WHOLE, names_ends
 from splitmerge_cli.kinds.networks.readers.edge_values import are_times
 from splitmerge_cli.kinds.networks.readers.graph_files import GRAPHS, NODE_LINK, graph_suffix
-from splitmerge_cli.kinds.networks.readers.tie_matrices import SQUARE, is_named_matrix, is_symmetric_matrix
 from splitmerge_cli.received import DataError
 
 TABLE, NETWORK, DOCUMENTS = "csv", "edges", "corpus"
@@ -83,7 +83,7 @@ def _of_lines(file: Path) -> Recognised | None:
     if rows and all(map(_is_edge, rows)) and all(len(row) == 3 for row in rows) and are_times([r[2] for r in rows]):
         return Recognised(NETWORK, "two columns of nodes and one of times")
     # rows of numbers are no texts
-    if rows and all(all(map(free_text.is_numeric, row)) for row in rows):
+    if rows and all(all(map(separators.is_numeric, row)) for row in rows):
         square = len(rows) >= SQUARE and len(rows[0]) >= SQUARE
         return (_of_symmetric_matrix(formats.open_table(file, UTF_8)) if square else None) or Recognised(TABLE)
     return None
@@ -97,7 +97,7 @@ def _of_symmetric_matrix(table: Table) -> Recognised | None:
 
 def _is_edge(cells: Sequence[str]) -> bool:
     """Whether a row holds two names or whole numbers, and perhaps a weight."""
-    return len(cells) in (2, 3) and all(WHOLE.fullmatch(cell) or not free_text.is_numeric(cell) for cell in cells[:2])
+    return len(cells) in (2, 3) and all(WHOLE.fullmatch(cell) or not separators.is_numeric(cell) for cell in cells[:2])
 
 
 def _of_cells(file: Path) -> Recognised:

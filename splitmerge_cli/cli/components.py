@@ -216,11 +216,11 @@ def data_info(name: Named, config_dir: ConfigDir = None) -> None:
 @explain_errors
 def data_fetch(name: Named) -> None:
     """Download a published data set to the folder SMCMC_DATA (default: your cache)."""
-    from splitmerge_cli.data import downloads, objects
+    from splitmerge_cli.data import downloads
 
     options = config.choice("data", name)
     if name in downloads.SETS:
-        with objects.show_progress() as report:
+        with downloads.show_progress() as report:
             path = downloads.fetch(name, report)
         for note in downloads.verification_notes(name):
             complain(f"note: {note}")

@@ -246,20 +246,8 @@ class Kind:
         return {}
 
     def new_items(self, dataset: Dataset, new: Any) -> Dataset:
-        """New items, as the data of a run are.
-
-        Parameters
-        ----------
-        dataset : Dataset
-            The data of the run.
-        new : object
-            As `from_object` takes it. A table with named columns has the columns of the data, in any order.
-
-        Raises
-        ------
-        DataError
-            Other columns, or items that cannot be among the data.
-        """
+        """Convert new items, as `from_object` takes them, to what the data of a run are; a table with named columns has
+        the columns of the data, in any order. A `DataError`: other columns, or items that cannot be among the data."""
         return self._reading().new_items(dataset, new)
 
     def stack(self, dataset: Dataset, new: Dataset) -> Dataset:
@@ -322,15 +310,8 @@ class Kind:
         ]
 
     def describe(self, dataset: Dataset, here: NDArray[np.bool_], first: int) -> dict[str, Any]:
-        """Columns of ``cluster_summary.csv`` that tell a cluster from the others, where that has no columns.
-
-        Parameters
-        ----------
-        here : numpy.ndarray
-            bool ``[N]``: the items of the cluster.
-        first : int
-            Number of the first item, for items without names.
-        """
+        """Columns of ``cluster_summary.csv`` that tell a cluster from the others, where that has no columns. `here`,
+        bool ``[N]``: the items of the cluster; `first`: number of the first item, for items without names."""
         return {}
 
     def statistics(self, dataset: Dataset, labels: Any) -> Any:
@@ -346,15 +327,8 @@ class Kind:
         first: int,
         first_cluster: int,
     ) -> dict[str, list[Any]]:
-        """Columns of ``cluster_summary.csv``: an entry for each cluster in `order`.
-
-        Parameters
-        ----------
-        known : object
-            The `statistics`.
-        first, first_cluster : int
-            Numbers of the first item, and of the cluster with label 0.
-        """
+        """Columns of ``cluster_summary.csv``: an entry for each cluster in `order`. `known`: the `statistics`; `first`
+        and `first_cluster`: numbers of the first item, and of the cluster with label 0."""
         descriptions = [self.describe(dataset, labels == k, first) for k in order]
         return {column: [one[column] for one in descriptions] for column in descriptions[0]}
 

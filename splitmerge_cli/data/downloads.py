@@ -1,4 +1,5 @@
-"""Published data sets: contents, sources, whether they are on this machine, and how they are downloaded.
+"""Published data sets: contents, sources, whether they are on this machine, and how they are downloaded: with a bar on
+stderr in a terminal, a line every ten megabytes elsewhere.
 
 A file is written next to its place, counted and hashed on the way, and moved there only when complete. It comes by
 https alone, from servers whose certificates are verified, wherever an address redirects to.
@@ -14,6 +15,7 @@ import hashlib
 import os
 import re
 import ssl
+import sys
 import tomllib
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -22,7 +24,7 @@ from dataclasses import dataclass, replace
 from email.message import Message
 from http.client import HTTPException, HTTPResponse
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 from urllib.error import HTTPError, URLError
 from urllib.parse import urljoin, urlsplit
 
@@ -31,6 +33,7 @@ import platformdirs
 from splitmerge_cli import __version__
 from splitmerge_cli.data.opening import content, sha256_of
 from splitmerge_cli.received import DataError
+from splitmerge_cli.terminal import console
 
 Report = Callable[[str, int, int | None], None]
 """Called with the name of a file, the bytes that are here, and their total where the server announces it."""
@@ -336,3 +339,36 @@ def fetch(name: str, report: Report | None = None) -> Path:
             if expected is None:
                 _record(target / SUMS, path, digest)
     return target
+
+
+LINE_EVERY = 10_000_000
+"""Bytes between two lines of progress."""
+
+
+@contextmanager
+def show_progress() -> Iterator[Report]:
+    """Yield a report for `fetch`, which shows its progress."""
+    if not sys.stderr.isatty():
+        printed: dict[str, int] = {}
+
+        def print_size(name: str, here: int, size: int | None) -> None:
+            if here // LINE_EVERY > printed.get(name, 0) or here == size:
+                printed[name] = here // LINE_EVERY
+                whole = "" if size is None else f" of {size:,}"
+                print(f"{name}: {here:,}{whole} bytes", file=sys.stderr)
+
+        yield print_size
+        return
+    # a run of a file downloads nothing
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
+    with Progress(*columns, console=console(stderr=True), transient=True) as progress:
+        tasks: dict[str, Any] = {}
+
+        def redraw(name: str, here: int, size: int | None) -> None:
+            if name not in tasks:
+                tasks[name] = progress.add_task(name, total=size)
+            progress.update(tasks[name], completed=here)
+
+        yield redraw

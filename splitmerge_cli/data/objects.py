@@ -1,40 +1,25 @@
-"""Data sets of what a Python program holds: arrays, data frames, sparse matrices, graphs, documents; and how far a
-download is, on stderr: a bar in a terminal, a line every ten megabytes elsewhere.
-"""
+"""Data sets of what a Python program holds: arrays, data frames, sparse matrices, graphs, documents."""
 
-import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from splitmerge_cli.data import values
 from splitmerge_cli.data.dataset import OF_NETWORKS, Dataset, Kind, get_kind
 from splitmerge_cli.data.tables import notes, repeats, scaled
 from splitmerge_cli.data.tables.bundled import BundleOptions, bundle_rows, columns_of
 from splitmerge_cli.data.tables.columns import TOTAL, as_list, index
 from splitmerge_cli.data.tables.table import EXACT, IN_MEMORY, Table, long_digits
-from splitmerge_cli.data.values import (
-    is_sparse,
-    notes_entry,
-    numbered_labels,
-    place_of,
-    positions_in,
-    require,
-    width_entry,
-)
+from splitmerge_cli.data.values import is_sparse, notes_entry, numbered_labels, place_of, require
 from splitmerge_cli.extras import pandas as pd
 from splitmerge_cli.extras import sparse
 from splitmerge_cli.received import DataError
-from splitmerge_cli.terminal import console
-
-if TYPE_CHECKING:
-    from splitmerge_cli.data.downloads import Report
 
 
 def from_object(
@@ -104,8 +89,8 @@ def from_object(
         data, chosen, width = _choose_columns(data, as_list("data.columns", columns) or [])
         column_types["whole"] = True
         dataset = of_kind.from_object(data, true_labels, name, **column_types)
-        positions = positions_in([chosen[j] for j in dataset.positions or range(len(chosen))], width)
-        dataset = replace(dataset, positions=positions, meta=dataset.meta | width_entry(chosen, width))
+        positions = values.positions_in([chosen[j] for j in dataset.positions or range(len(chosen))], width)
+        dataset = replace(dataset, positions=positions, meta=dataset.meta | values.width_entry(chosen, width))
     if files is not None:
         sources = numbered_labels(of_rows["files"])
         require(
@@ -395,36 +380,3 @@ def counts_of(data: Any) -> "tuple[sparse.csr_array, list[str] | None, list[str]
     counts.sum_duplicates()
     counts.eliminate_zeros()
     return counts, vocabulary, names
-
-
-LINE_EVERY = 10_000_000
-"""Bytes between two lines."""
-
-
-@contextmanager
-def show_progress() -> Iterator["Report"]:
-    """Yield a report for `splitmerge_cli.data.downloads.fetch`, which shows its progress."""
-    if not sys.stderr.isatty():
-        printed: dict[str, int] = {}
-
-        def print_size(name: str, here: int, size: int | None) -> None:
-            if here // LINE_EVERY > printed.get(name, 0) or here == size:
-                printed[name] = here // LINE_EVERY
-                whole = "" if size is None else f" of {size:,}"
-                print(f"{name}: {here:,}{whole} bytes", file=sys.stderr)
-
-        yield print_size
-        return
-    # a run of a file downloads nothing
-    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
-
-    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
-    with Progress(*columns, console=console(stderr=True), transient=True) as progress:
-        tasks: dict[str, Any] = {}
-
-        def redraw(name: str, here: int, size: int | None) -> None:
-            if name not in tasks:
-                tasks[name] = progress.add_task(name, total=size)
-            progress.update(tasks[name], completed=here)
-
-        yield redraw

@@ -207,18 +207,9 @@ Numbers = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Scale:
-    """A scale of a column, increasing in its values.
+    """A scale of a column, increasing in its values: ``log`` and ``sqrt`` take positive numbers, ``yeo-johnson`` (Yeo
+    and Johnson 2000) any. Of its powers 1 leaves a column as it is; lower ones draw in large values.
 
-    Attributes
-    ----------
-    name : {"log", "sqrt", "yeo-johnson"}
-        ``log`` and ``sqrt`` take positive numbers, ``yeo-johnson`` any.
-    power : float
-        Of ``yeo-johnson`` (Yeo and Johnson 2000): 1 leaves a column as it is; lower powers draw in large
-        values.
-
-    Examples
-    --------
     >>> log = Scale("log")
     >>> y = log.read(np.array([1.0, 10.0]))
     >>> log.undo(y).round(6).tolist(), log.log_jacobian(y).round(3).tolist()
@@ -398,12 +389,7 @@ def _parts(dataset: Any) -> Iterator[Any]:
         yield dataset.positions
     if dataset.copies is not None:
         yield from (dataset.copies.items, dataset.copies.names)
-    if dataset.scales is not None:
-        yield dataset.scales
-    if dataset.exposure is not None:
-        yield dataset.exposure
-    if dataset.sources is not None:
-        yield dataset.sources
+    yield from (part for part in (dataset.scales, dataset.exposure, dataset.sources) if part is not None)
     if (bundles := dataset.bundles) is not None:
         yield from (bundles.items, bundles.weights, bundles.unit, bundles.prior_counts, bundles.apart, bundles.classes)
         yield bundles.names

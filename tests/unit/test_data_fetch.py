@@ -14,7 +14,7 @@ import pytest
 from typer.testing import CliRunner
 
 from splitmerge_cli import cli
-from splitmerge_cli.data import downloads, objects
+from splitmerge_cli.data import downloads
 from splitmerge_cli.data.downloads import SETS, SUMS, File, Published
 from splitmerge_cli.kinds.tables import generated
 from splitmerge_cli.received import DataError
@@ -247,7 +247,7 @@ def test_the_command(folder: Path, server: Server, monkeypatch: pytest.MonkeyPat
     """Exit status, progress on stderr, the folder on stdout."""
     address = offer(monkeypatch, server)
     monkeypatch.setattr("splitmerge_cli.config.choice", lambda group, name: {})
-    monkeypatch.setattr(objects, "LINE_EVERY", 500_000)
+    monkeypatch.setattr(downloads, "LINE_EVERY", 500_000)
     server.status = 404
     rejected = CliRunner().invoke(cli.app, ["data", "fetch", "far"])
     assert rejected.exit_code == 2 and rejected.stdout == ""
@@ -448,7 +448,7 @@ def test_a_terminal_sees_a_bar(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = Terminal()
     monkeypatch.setattr("sys.stderr", terminal)
     monkeypatch.setenv("TERM", "xterm")
-    with objects.show_progress() as report:
+    with downloads.show_progress() as report:
         report("a.txt", 500_000, 1_000_000)
         report("a.txt", 1_000_000, 1_000_000)
         report("b.txt", 10, None)

@@ -1,21 +1,23 @@
 """Rows of a table that are bundled (`splitmerge_cli.data.bundles`): by a column of weights, units or known classes, or
-by links between rows."""
+by links: pairs of rows that belong together or apart, in a file or as a program has them."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.bundles import COUNTS, ITEMS, ROWS, Bundles
+from splitmerge_cli.data.bundles import COUNTS, ITEMS, ROWS, SAME, Bundles
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.opening import Limit
+from splitmerge_cli.data.opening import Limit, require_file
 from splitmerge_cli.data.tables.cells import cells_of
-from splitmerge_cli.data.tables.columns import Wanted, codes, labels_in
-from splitmerge_cli.data.tables.free_text import Links, read_links
-from splitmerge_cli.data.tables.table import MISSING, WRITTEN, Table
-from splitmerge_cli.data.values import notes_entry, numbered_labels, require
+from splitmerge_cli.data.tables.columns import Wanted, codes, is_number, labels_in
+from splitmerge_cli.data.tables.separators import read_list
+from splitmerge_cli.data.tables.table import MISSING, WRITTEN, Table, quote
+from splitmerge_cli.data.tables.text import PLAIN, Text
+from splitmerge_cli.data.values import notes_entry, number_by_appearance, numbered_labels, require
 from splitmerge_cli.received import DataError
 
 A_WEIGHT = "a number from 0 on (data.weights)"
@@ -148,6 +150,127 @@ def bundle_units(units: Any) -> Bundles:
     return Bundles(column.cells.astype(np.int32), prior_counts=ITEMS)
 
 
+REVIEWED = ["row", "other", SAME]
+"""Columns that a file of reviewed pairs has at least; `SAME` is 1, 0 or empty."""
+
+
+class Links(NamedTuple):
+    """Pairs of rows, int64 ``[pairs, 2]`` from 0, what messages call them, where each stands, and notes."""
+
+    title: str
+    pairs: NDArray[np.int64]
+    place: Callable[[int], str]
+    notes: Sequence[str] = ()
+
+
+def read_links(key: str, link: Any, dataset: Dataset, units: Mapping[str, int]) -> Links | None:
+    """The pairs of rows that an option says: in a file of two columns, or an array; None without any. A file has names
+    of rows, names of `units` (which stand for their first row), or numbers of rows from 1; an array has names, or
+    positions from 0. Of a file of reviewed pairs (columns `REVIEWED`) ``must_link`` reads the rows with 1 in the column
+    `SAME`, ``cannot_link`` those with 0."""
+    if link is None:
+        return None
+    rows: dict[str, int] = dict(units)
+    twice = set[str]()
+    for i, name in enumerate(dataset.names or ()):
+        if rows.setdefault(name, i) != i:
+            twice.add(name)
+    if isinstance(link, str | Path):
+        return _read_link_file(link, key, dataset.N, rows, twice)
+    pairs = np.asarray(link)
+    shape = pairs.ndim == 2 and pairs.shape[1] == 2
+    require(shape, key, f"an array of shape {pairs.shape}", "a file, or pairs of rows [pairs, 2]")
+    if pairs.dtype.kind not in "iu":
+        for k, pair in enumerate(pairs.tolist()):
+            for cell in pair:
+                if str(cell) not in rows or str(cell) in twice:
+                    raise DataError(f"{key}: pair {k}: {cell!r}; expected {_expect(dataset.N, rows, 0)}")
+        pairs = np.array([[rows[str(cell)] for cell in pair] for pair in pairs.tolist()]).reshape(-1, 2)
+    bad = ((pairs < 0) | (pairs >= dataset.N)).any(axis=1)
+    if bad.any():
+        k = int(np.argmax(bad))
+        raise DataError(f"{key}: pair {k}: {pairs[k].tolist()}; expected {_expect(dataset.N, {}, 0)}")
+    return Links(key, pairs.astype(np.int64), lambda k: f"{key}: pair {k}")
+
+
+def _expect(N: int, rows: Mapping[str, int], first: int) -> str:
+    named = f"the name of one row, such as {quote(next(iter(rows), ''))}"
+    return named if rows else f"a row from {first} to {N - 1 + first}"
+
+
+def _read_link_file(path: str | Path, key: str, N: int, rows: Mapping[str, int], twice: set[str]) -> Links:
+    table = read_list(require_file(path, f"a file of two columns, a row of the data in each ({key})"), "auto", True)
+    assert table is not None
+    if _is_review(table):
+        pairs, same, at = _read_reviewed(table, N)
+        chosen = same == key.endswith("must_link")
+        return Links(str(path), pairs[chosen], lambda k: f"{path}: row {table.row(int(at[chosen][k]))}")
+    if table.width != 2:
+        raise DataError(f"{path}: row {table.row(0)}: cells: {table.width}; expected 2, a row of the data in each")
+    cells = [[str(cell).strip() for cell in table.cells(j).to_pylist()] for j in (0, 1)]
+    named = any(cell in rows for column in cells for cell in column)
+
+    def find(cell: str) -> int | None:
+        if named:
+            return None if cell in twice else rows.get(cell)
+        return int(cell) - 1 if PLAIN.fullmatch(cell) and 1 <= int(cell) <= N else None
+
+    if all(column[0] and find(column[0]) is None and not is_number(column[0]) for column in cells):
+        table.take_header()
+        table.columns = [column.slice(1) for column in table.columns]
+        if named:
+            head = " and ".join(quote(column[0]) for column in cells)
+            table.notes.append(f"{path}: row {table.row(-1)}: {head} name no rows: they are names of columns")
+        cells = [column[1:] for column in cells]
+    if not cells[0]:
+        raise DataError(f"{path}: no pair of rows; expected at least one ({key})")
+    pairs = np.empty((len(cells[0]), 2), dtype=np.int64)
+    for j, column in enumerate(cells):
+        for i, cell in enumerate(column):
+            if (row := find(cell)) is None:
+                names = rows if named or not PLAIN.fullmatch(cell) else {}
+                raise table.error(i, j, f"{_expect(N, names, 1)} ({key})")
+            pairs[i, j] = row
+    return Links(str(path), pairs, lambda k: f"{path}: row {table.row(k)}", table.notes)
+
+
+def _is_review(table: Text) -> bool:
+    return {*REVIEWED} <= {str(table.cells(j)[0].as_py()).strip() for j in range(table.width)}
+
+
+def _read_reviewed(table: Text, N: int) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64]]:
+    """The labelled pairs of a file: rows from 0, whether they belong together, and the line of each."""
+    head = [str(table.cells(j)[0].as_py()).strip() for j in range(table.width)]
+    table.take_header()
+    table.columns = [column.slice(1) for column in table.columns]
+    one, other, same = (head.index(name) for name in REVIEWED)
+    cells = {j: [str(cell).strip() for cell in table.cells(j).to_pylist()] for j in (one, other, same)}
+    for i, cell in enumerate(cells[same]):
+        if cell not in ("", "0", "1"):
+            raise table.error(i, same, "1 (the two belong together), 0 (they do not) or an empty cell")
+    labelled = [i for i, cell in enumerate(cells[same]) if cell]
+    if not labelled:
+        raise DataError(f"{table.path}: no row has 1 or 0 in the column {quote(SAME)}; expected at least one")
+    for j in (one, other):
+        for i in labelled:
+            if not (PLAIN.fullmatch(cells[j][i]) and 1 <= int(cells[j][i]) <= N):
+                raise table.error(i, j, _expect(N, {}, 1))
+    pairs = np.array([[int(cells[j][i]) - 1 for j in (one, other)] for i in labelled], dtype=np.int64)
+    return pairs, np.array([cells[same][i] == "1" for i in labelled]), np.array(labelled, dtype=np.int64)
+
+
+def read_review(link: Any, N: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]] | None:
+    """The labelled pairs in a file that was reviewed: rows from 0, int64 ``[pairs, 2]``, and whether the two belong
+    together; None for anything else, such as a file of two columns."""
+    if not isinstance(link, str | Path):
+        return None
+    try:
+        table = read_list(require_file(link, "a file"), "auto", True)
+        return None if table is None or not _is_review(table) else _read_reviewed(table, N)[:2]
+    except DataError:
+        return None
+
+
 def bundle_rows(dataset: Dataset, columns: dict[str, Column], options: BundleOptions) -> Dataset:
     """A table whose rows are bundled as its `columns` and the `options` say; rows of weight 0 are left out."""
     options.check(list(columns))
@@ -206,7 +329,7 @@ def bundle_rows(dataset: Dataset, columns: dict[str, Column], options: BundleOpt
         if options.apart and len(known) == N:
             compared = "data.labels" if labels.name is None else f"data.truth={labels.name} compares them with clusters"
             notes.append(f"{labels.title}: every row has a class, so the clusters are the classes ({compared})")
-    items = _number(joins.components())
+    items = number_by_appearance(joins.components()).astype(np.int32)
     if labels is not None and options.apart:
         classes = np.full(items.max() + 1, -1, dtype=np.int32)
         classes[items[known]] = labels.cells[known]
@@ -318,14 +441,6 @@ def _first_rows(column: Column) -> NDArray[np.int64]:
     return first
 
 
-def _number(components: NDArray[Any]) -> NDArray[np.int32]:
-    """Number components by their first rows."""
-    _, first, place = np.unique(components, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), dtype=np.int32)
-    rank[np.argsort(first)] = np.arange(len(first))
-    return rank[place]
-
-
 def _item_names(group: Column, items: NDArray[np.int32]) -> list[str]:
     """Names of the items: of their unit, or of all that are linked."""
     pairs = np.unique(np.column_stack([items, group.cells]), axis=0)
@@ -333,12 +448,6 @@ def _item_names(group: Column, items: NDArray[np.int32]) -> list[str]:
     for item, g in pairs:
         names[item].append(group.words[g])
     return ["+".join(words) for words in names]
-
-
-def _graphs() -> Any:
-    from scipy.sparse import csgraph  # takes long to import: few tables need it
-
-    return csgraph
 
 
 class _Joins:
@@ -352,15 +461,17 @@ class _Joins:
         """Add pairs of rows."""
         self.sources.append((source, pairs))
 
-    def _graph(self) -> Any:
-        pairs = np.concatenate([np.zeros((0, 2), dtype=np.int64), *(pairs for _, pairs in self.sources)])
-        from scipy.sparse import coo_array  # takes long to import: few tables need it
+    def _search(self, function: str, *start: int) -> Any:
+        """The second result of a search of `scipy.sparse.csgraph` in the graph of the pairs."""
+        from scipy.sparse import coo_array, csgraph  # take long to import: few tables need them
 
-        return coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(self.N, self.N)).tocsr()
+        pairs = np.concatenate([np.zeros((0, 2), dtype=np.int64), *(pairs for _, pairs in self.sources)])
+        graph = coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(self.N, self.N)).tocsr()
+        return getattr(csgraph, function)(graph, *start, directed=False)[1]
 
     def components(self) -> NDArray[np.int32]:
         """int32 ``[N]``: rows that are to be together have one number."""
-        numbers: NDArray[np.int32] = _graphs().connected_components(self._graph(), directed=False)[1]
+        numbers: NDArray[np.int32] = self._search("connected_components")
         return numbers
 
     def name(self, row: int) -> str:
@@ -369,7 +480,7 @@ class _Joins:
 
     def chain(self, one: int, other: int) -> str:
         """The shortest chain of pairs from one row to another, and the sources of these."""
-        before = _graphs().breadth_first_order(self._graph(), one, directed=False)[1]
+        before = self._search("breadth_first_order", one)
         rows = [other]
         while rows[-1] != one:
             rows.append(int(before[rows[-1]]))

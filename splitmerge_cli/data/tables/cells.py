@@ -15,18 +15,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from splitmerge_cli.data.arrow import array_of, numbers_of
-from splitmerge_cli.data.tables.table import (
-    EXACT,
-    NUMBER,
-    WRITTEN,
-    Table,
-    column_key,
-    has_long_digits,
-    is_of_numbers,
-    is_text,
-    list_names,
-    long_digits,
-)
+from splitmerge_cli.data.tables import table as tables
+from splitmerge_cli.data.tables.table import Table
 from splitmerge_cli.data.tables.text import Text
 from splitmerge_cli.data.values import require
 
@@ -49,7 +39,7 @@ def in_text(
 ) -> NDArray[np.bool_]:
     """Which cells of text, spaces around them stripped, are missing; numbers of `also` are looked for `in_numbers`, and
     ``None`` is a level if the column `has_none`."""
-    known = array_of([*(word for word in WRITTEN if not has_none or word != NONE), *map(str, also)], cells.type)
+    known = array_of([*(word for word in tables.WRITTEN if not has_none or word != NONE), *map(str, also)], cells.type)
     is_missing: NDArray[np.bool_] = numbers_of(pc.or_(pc.is_null(cells), pc.is_in(cells, known)))
     return is_missing
 
@@ -81,7 +71,7 @@ def note_missing(table: Table, read: Sequence[int], values: NDArray[np.floating]
     counted = [f"{names[read[d]] if names else f'column {read[d] + 1}'} {int(absent[:, d].sum())}" for d in columns]
     nothing = int(absent.all(axis=1).sum())
     empty = f"; rows without any value: {nothing}" if nothing else ""
-    table.notes.append(f"{table.path}: missing cells: {list_names(counted)}{empty}")
+    table.note(f"missing cells: {tables.list_names(counted)}{empty}")
 
 
 FACTORS = {"k": 1e3, "K": 1e3, "M": 1e6, "mn": 1e6, "Mio": 1e6, "G": 1e9, "B": 1e9, "bn": 1e9, "T": 1e12}
@@ -216,7 +206,7 @@ DECORATED = (
     rf" ?(%|[{_CURRENCY}]|eur|usd|gbp|chf)?['\")]?$"
 )
 """Numbers with commas, a currency or a percent sign, in brackets or quotes of another kind."""
-_NO_LEVELS = rf"(?i)^({NUMBER.pattern}|true|false)$|{DATE}|{DECORATED}"
+_NO_LEVELS = rf"(?i)^({tables.NUMBER.pattern}|true|false)$|{DATE}|{DECORATED}"
 """Cells among which Python writes ``None`` for a missing one."""
 _BEFORE_UNIT = rf"^[-+−]?[{_CURRENCY}]? ?(\d[\d.,'’ \x{{a0}}\x{{202f}}]*\d|\d|[.,]\d+)"
 _UNIT = rf"( ?°?\pL[\pL/²³]{{0,8}}\.?) ?[{_CURRENCY}]?$"
@@ -327,7 +317,7 @@ class Cells:
 def _as_word(value: float, boolean: bool) -> str:
     if boolean:
         return "true" if value else "false"
-    return str(int(value)) if value.is_integer() and abs(value) < EXACT else repr(value)
+    return str(int(value)) if value.is_integer() and abs(value) < tables.EXACT else repr(value)
 
 
 def find_none_levels(table: Table, columns: Sequence[int], also: Sequence[str | int | float]) -> list[int]:
@@ -336,7 +326,7 @@ def find_none_levels(table: Table, columns: Sequence[int], also: Sequence[str | 
     levels, of_words, elsewhere = list[int](), list[int](), list[int]()
     for j in columns if NONE not in map(str, also) else ():
         column = table.cells(j)
-        if not is_text(column) or not pc.any(pc.match_substring_regex(column, rf"^\s*{NONE}\s*$")).as_py():
+        if not tables.is_text(column) or not pc.any(pc.match_substring_regex(column, rf"^\s*{NONE}\s*$")).as_py():
             continue
         cells = cells_of(table, j, also)
         if j in table.categories:  # declared by the table itself
@@ -346,26 +336,26 @@ def find_none_levels(table: Table, columns: Sequence[int], also: Sequence[str | 
         elif len(cells.values()[1]) < cells.present:
             of_words.append(j)
     if of_words and elsewhere:
-        names = list_names([column_key(table, j) for j in elsewhere])
-        table.notes.append(f"{table.path}: None is a missing cell in columns of words, too, as in {names}")
+        names = tables.list_names([tables.column_key(table, j) for j in elsewhere])
+        table.note(f"None is a missing cell in columns of words, too, as in {names}")
     levels += [] if elsewhere else of_words
     if levels:
-        names = list_names([column_key(table, j) for j in levels])
-        table.notes.append(f"{table.path}: None is a level of {names} (data.missing=[None] reads it as missing)")
+        names = tables.list_names([tables.column_key(table, j) for j in levels])
+        table.note(f"None is a level of {names} (data.missing=[None] reads it as missing)")
     return levels
 
 
 def cells_of(table: Table, j: int, also: Sequence[str | int | float] = (), has_none: bool = False) -> Cells:
     """The cells of column `j`; `also`: what else stands for a missing one; `has_none`: ``None`` is a level."""
     column = table.cells(j)
-    if not is_text(column) and (digits := long_digits(column)) is not None:
+    if not tables.is_text(column) and (digits := tables.long_digits(column)) is not None:
         column = digits
     kind, types = column.type, pa.types
-    if is_text(column):
+    if tables.is_text(column):
         return _of_text(table, j, column, also, has_none)
     if types.is_null(kind):
         return Cells(table, j, np.ones(len(column), dtype=bool), np.full(len(column), np.nan))
-    if not is_of_numbers(column):
+    if not tables.is_of_numbers(column):
         dated = types.is_temporal(kind)
         absent = numbers_of(pc.is_null(column))
         return Cells(table, j, absent, None, other="date" if dated else str(kind))
@@ -382,12 +372,12 @@ def _of_text(table: Table, j: int, column: pa.ChunkedArray, also: Sequence[str |
     if isinstance(table, Text) and table.decimal != ".":
         with_comma = pc.match_substring_regex(plain, r"^[-+]?\d*,\d+([eE][-+]?\d+)?$")
         plain = pc.if_else(with_comma, pc.replace_substring(plain, table.decimal, "."), plain)
-    numeric = pc.match_substring_regex(plain, f"(?i)^({NUMBER.pattern})$")
+    numeric = pc.match_substring_regex(plain, f"(?i)^({tables.NUMBER.pattern})$")
     is_number: NDArray[np.bool_] = numbers_of(numeric, False)
     cells = Cells(table, j, absent, None, text, is_number)
     if not is_number.any():
         return cells
-    is_padded, is_long = bool(cells.matches(PADDED).any()), has_long_digits(plain)
+    is_padded, is_long = bool(cells.matches(PADDED).any()), tables.has_long_digits(plain)
     numbers = numbers_of(pc.cast(pc.if_else(numeric, plain, none), pa.float64()), np.nan)
     if also and not (is_padded or is_long):  # -99.0 is the missing -99, too
         absent = absent | (in_numbers(numbers, also) & is_number)

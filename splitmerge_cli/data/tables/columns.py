@@ -138,9 +138,8 @@ def true_labels(table: Table, j: int, also: Sequence[str | int | float] = ()) ->
     """The true labels in column `j`, as `labels_in` reads them; rows without one are noted."""
     labels, _ = labels_in(table, j, "a true label", "true labels (data.truth)", also)
     if missing := int((labels < 0).sum()):
-        table.notes.append(
-            f"{table.path}: {table.column(j)} has no true label in {missing} of {len(labels)} rows: scores are over "
-            "the others"
+        table.note(
+            f"{table.column(j)} has no true label in {missing} of {len(labels)} rows: scores are over the others"
         )
     return labels
 
@@ -278,8 +277,8 @@ class Wanted:
         table.leave_out_blank(blank, ask)
         if self.kind.one_column and isinstance(table, text.Text) and (delimiter := table.other_delimiter()):
             separator = next(name for name, words in separators.WORDS.items() if words == delimiter)
-            table.notes.append(
-                f"{table.path}: every row holds {delimiter}, which is read as part of the token "
+            table.note(
+                f"every row holds {delimiter}, which is read as part of the token "
                 f"(data.separator={separator} lets it end a cell)"
             )
 

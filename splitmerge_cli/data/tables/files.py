@@ -1,10 +1,6 @@
 """The user's own data: text tables (.csv, .tsv, .txt), .json, .jsonl, .parquet, .feather, .xlsx, .npy, .npz.
 
-The first row of a text names the columns if it holds a name that is asked for (truth, columns, drop, types), or if its
-first cell is empty above cells that count the rows. Else, of ``binary`` and ``points``, if it holds words and no
-number; of ``mixed`` too, where words next to numbers are data unless a word is above numbers only, which is asked
-about; of ``tokens`` if a cell is "token", "mention" or "word" (or the plural), or if it is the only token that is not a
-number. Of numbers alone see `splitmerge_cli.data.tables.text.Text.names_by_number`.
+Whether the first row of a text names the columns: docs/files.md, "The first line".
 """
 
 import re
@@ -20,7 +16,7 @@ from splitmerge_cli.data.dataset import Dataset, Kind, get_kind, kinds
 from splitmerge_cli.data.opening import StandardInput, require_file
 from splitmerge_cli.data.opening import suffix_of as magic_suffix
 from splitmerge_cli.data.tables import cells as missing_cells
-from splitmerge_cli.data.tables import formats, free_text, mixed, repeats, scaled, separators
+from splitmerge_cli.data.tables import formats, mixed, repeats, scaled, separators
 from splitmerge_cli.data.tables.bundled import BundleOptions, bundle_rows, columns_in
 from splitmerge_cli.data.tables.cells import in_text, is_decorated
 from splitmerge_cli.data.tables.columns import POSITIVE, Wanted, as_list, header_key, is_number, position, rename
@@ -73,25 +69,13 @@ def csv(
 ) -> Dataset:
     """Read a table, one item per row.
 
-    Options: ``conf/data/csv.yaml``. Types and values of a table of each `kind`: ``tokens`` has one column of any
-    strings or integers, ``binary`` columns of 0 and 1, or of true and false, or yes and no, ``points`` columns of
-    numbers, or a sparse matrix in .npz, ``mixed`` columns of several types (`splitmerge_cli.data.tables.inference`),
-    ``records`` fields.
-
-    Without `columns` some are left out besides `truth` and `drop`: pandas' index or the numbers of the rows (first
-    columns that have no name and count 0, 1, ... or 1, 2, ...), and columns that have neither a name nor a value. Of
-    tokens, unless a column is named or numbered, a comma separates cells in .csv and a tab in .tsv and .txt. A large
-    .npy file of floating-point numbers is mapped, not read, unless columns are left out: it must then stay as it is.
-    Standard input is read once and held in memory; its first bytes tell text, .parquet, .feather and .xlsx apart, and
-    whether it is packed. Tokens and true labels are coded in the order of their first appearance. ``points`` are
-    float64; float32 if that is the type of an .npy file; sparse if they are in .npz, entries of the same place added
-    up. The notes say what was left out, which first line was taken for names without being asked for, which separator
-    the rows showed, and what the columns of ``mixed`` are read as.
-
-    A `DataError`: the file is missing, empty or not readable as such; a row is ragged; a cell is (``tokens``) empty or
-    NaN, (``binary``) not 0 or 1, or (``points``) no number of magnitude 1e30 at most; a column of ``mixed`` cannot be
-    read; a quote is not closed; a column that is asked for is unknown, or two have its name; no column is left; N is
-    larger than the number of rows.
+    Options: ``conf/data/csv.yaml``; docs/files.md, "A table of your own", says what a table of each `kind` holds, which
+    columns are left out without `columns`, and how a text is written. Of tokens, unless a column is named or numbered,
+    a comma separates cells in .csv and a tab in .tsv and .txt. A large .npy file of floating-point numbers is mapped,
+    not read, unless columns are left out: it must then stay as it is. Standard input is read once and held in memory.
+    Tokens and true labels are coded in the order of their first appearance. ``points`` are float64; float32 if that is
+    the type of an .npy file; sparse if they are in .npz. The notes say what was left out, and how what nobody asked for
+    was read. A `DataError` names the file, row and column, or the option that is wrong.
     """
     tables = [name for name, known in kinds().items() if known.text_types]
     if kind in kinds() and kind not in tables:
@@ -230,7 +214,7 @@ def read_written(path: Path, wanted: Wanted, header: str | bool, suffix: str, fo
         )
     notes += _layout_notes(path, layout_found, default, separator, decimal)
     if layout_found.separator == "space":
-        data = free_text.tabs(path, data, before)
+        data = separators.tabs(path, data, before)
     data, ends = _without_empty_end(data, layout_found.delimiter)
     if ends:
         notes.append(f"{path}: rows without any cell at the end: {ends}; they are left out")
@@ -295,7 +279,7 @@ def parse_table(table: Text, wanted: Wanted, header: str | bool) -> Text:
     elif header == "auto" and not wanted.kind.one_column and table.is_shorter():
         shown = quote(", ".join(cell.strip() for cell in table.top[0][:4]))
         row = f"row {1 + table.before}: {shown} is read as data"
-        table.notes.append(f"{table.path}: {row} (data.header=true reads it as names of columns)")
+        table.note(f"{row} (data.header=true reads it as names of columns)")
     _, columns = wanted.resolve(table)
     # numbers are read as bytes; a file that writes them as 0.0 and 1.0 fails and is read once more as floats, and one
     # with words, or spaces around missing cells, as text
@@ -382,8 +366,8 @@ def _has_header(table: Text, wanted: Wanted) -> bool:
         if words and _are_successive_years(
             [head[j] for j in numbers_above], [[c[j] for j in numbers_above] for c in below]
         ):
-            table.notes.append(
-                f"{table.path}: row {1 + table.before}: its words and years, {head[numbers_above[0]]} to "
+            table.note(
+                f"row {1 + table.before}: its words and years, {head[numbers_above[0]]} to "
                 f"{head[numbers_above[-1]]}, are read as names of columns (data.header=false reads them as data)"
             )
             return True
@@ -394,8 +378,8 @@ def _has_header(table: Text, wanted: Wanted) -> bool:
         if not words:
             return False
         if _stand_apart([[head[j], *(cells[j] for cells in below)] for j in numbers_above], table.number):
-            table.notes.append(
-                f"{table.path}: row {1 + table.before}: its words and its numbers, which lie outside what the rows "
+            table.note(
+                f"row {1 + table.before}: its words and its numbers, which lie outside what the rows "
                 "below hold, are read as names of columns (data.header=false reads them as data)"
             )
             return True
@@ -405,8 +389,8 @@ def _has_header(table: Text, wanted: Wanted) -> bool:
             "only numbers (data.header=true or false decides)"
         )
     if wanted.kind.any_columns and len(words) > 1 and words == positions and _recurs(table, head, words):
-        table.notes.append(
-            f"{table.path}: row {1 + table.before}: its words stand in other rows, too: it is read as data "
+        table.note(
+            f"row {1 + table.before}: its words stand in other rows, too: it is read as data "
             "(data.header=true reads it as names of columns)"
         )
         return False

@@ -85,11 +85,8 @@ def _column(values: list[Any]) -> pa.ChunkedArray:
     types = {type(value) for value in values} - {type(None)}
     if types == {bool}:
         return pa.chunked_array([pa.array(values, pa.bool_())])
-    if (
-        types
-        and types <= {int, float}
-        and all(abs(value or 0) <= LARGEST_INT for value in values if type(value) is int)
-    ):
+    exact = all(abs(value) <= LARGEST_INT for value in values if type(value) is int)
+    if types and types <= {int, float} and exact:
         return pa.chunked_array([pa.array(values, pa.float64() if float in types else pa.int64())])
     text = [value if value is None or isinstance(value, str) else json.dumps(value) for value in values]
     return pa.chunked_array([pa.array(text, pa.string())])
@@ -138,7 +135,6 @@ def read_npy(path: Path) -> Table:
 MOST_PARQUET = 200_000
 """Most columns of a .parquet file, each of which takes some 50 microseconds to open and read."""
 _A_SECOND = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
-_MORE = "; .csv and .npy hold more"
 
 
 def read_parquet(path: Path, most_columns: int = MOST_PARQUET) -> Table:
@@ -177,23 +173,18 @@ def read_feather(path: Path) -> Table:
         # the messages in their order; the footer, which may be damaged, is left alone
         source = pa.ipc.open_stream(pa.py_buffer(data).slice(8))
         _check_width(path, len(source.schema), MOST_PARQUET)
-        return _plain_table(path, source.schema, source.schema, map(_valid, source))
+        # the reader takes offsets and words as they are
+        batches = (batch for batch in source if batch.validate(full=True) is None)
+        return _plain_table(path, source.schema, source.schema, batches)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         reject_machine_error(error, path)
         raise DataError(f"{path}: not a readable feather file: {error}") from error
 
 
-def _valid(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """A batch whose offsets and words were checked: the reader takes them as they are."""
-    batch.validate(full=True)
-    return batch
-
-
 def _check_width(path: Path, width: int, most_columns: int) -> None:
     if width > most_columns:
-        raise DataError(
-            f"{path}: {width} columns; expected at most {most_columns}{_MORE if most_columns == MOST_PARQUET else ''}"
-        )
+        more = "; .csv and .npy hold more" if most_columns == MOST_PARQUET else ""
+        raise DataError(f"{path}: {width} columns; expected at most {most_columns}{more}")
 
 
 def _plain_table(path: Path, declared: pa.Schema, read: pa.Schema, batches: Iterable[pa.RecordBatch]) -> Table:

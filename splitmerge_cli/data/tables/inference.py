@@ -1,40 +1,6 @@
-"""Types of columns in a mixed table, by their cells: binary, categorical, count, real, or none.
-
-The rules, in this order; values that are missing do not count:
-
-===========================================================  =================================================
-the column                                                   is read as
-===========================================================  =================================================
-no value; one value                                          nothing: it is left out
-dates                                                        nothing: it is left out, unless data.types says date
-text that is free, or of too many words                      nothing: it is left out
-words with numbers, more than `SOME`, or fewer rows than     nothing: it is rejected
-`REPEATED` of each on average
-categories that the file itself declares                     categorical (two: binary), ordinal if they are ordered
-numbers with a currency, percent signs, commas between       real; what does not agree is rejected
-thousands
-numbers with units: one, or several of one quantity; with k  as their numbers are
-and M; what does not agree is rejected
-two words, or two whole numbers                              binary
-digits that begin with 0, and whole numbers that lose        as words are
-digits as a number
-text of which every cell differs                             the names of the items; left out
-whole numbers that count up by one from row to row or from   nothing: they are left out
-group to group, or all differ in a column that is named as
-an id
-words, `SOME` at most, or `MOST` and twice each on average   categorical
-whole numbers from 0 on, four or more without a gap, the     count
-last in fewer than a `TAIL` of the rows, and a tenth of
-those that hold the commonest
-whole numbers from 0 to `LARGEST_CODE`, `SOME` at most       categorical
-(`SOME_FROM_0` with 0 among them), twice each on average
-numbers, `MOST_NUMBERS` different ones at most, each in      categorical
-`FREQUENT` rows and a `TAIL` of the mean number at least
-whole numbers from 0 to `LARGEST_COUNT`, half of them        count
-`TYPICAL_COUNT` at most
-other numbers                                                real
-what other columns determine (`determined`)                  nothing: it is left out, unless data.types names it
-===========================================================  =================================================
+"""Types of columns in a mixed table, by their cells: binary, categorical, count, real, or none. The table of
+docs/files.md, "Columns of several types", has the rules in their order; values that are missing do not count. A column
+that others determine (`splitmerge_cli.data.tables.notes.find_determined`) is left out afterwards.
 
 A density has no bound where many rows hold exactly the same number, so numbers that repeat like this are no real
 column. A quantity has rare values at its ends; codes, years of a study and doses do not: each is held by many rows.

@@ -22,20 +22,9 @@ from numpy.typing import NDArray
 from splitmerge_cli.data import objects, opening
 from splitmerge_cli.data.dataset import COLUMN_TYPES, READ_AS, ColumnType, Dataset, Labels, kinds
 from splitmerge_cli.data.reading import KindReading, read_new
-from splitmerge_cli.data.tables import formats, notes, written
+from splitmerge_cli.data.tables import formats, inference, notes, written
 from splitmerge_cli.data.tables.cells import cells_of, find_none_levels, note_missing
 from splitmerge_cli.data.tables.columns import Wanted, index, true_labels
-from splitmerge_cli.data.tables.inference import (
-    MOST_NUMBERS,
-    ORDINAL,
-    SOME,
-    SOME_FROM_0,
-    Levels,
-    Reading,
-    as_documents,
-    infer,
-    read_as_type,
-)
 from splitmerge_cli.data.tables.notes import leave_out_determined
 from splitmerge_cli.data.tables.table import MOST_COLUMNS, Table, column_key, list_names, quote
 from splitmerge_cli.data.values import is_sparse, notes_entry, positions_in, require, width_entry
@@ -133,7 +122,7 @@ def _choose_type(numbers: list[Numbers]) -> tuple[list[Numbers], str]:
     if several.count(ends) >= ON_SCALE * len(several):
         members = [one for one in numbers if ends[0] <= one.ends[0] and one.ends[1] <= ends[1]]
         different = np.unique(np.concatenate([one.different for one in members]))
-        if len(different) <= (SOME_FROM_0 if are_zeros else MOST_NUMBERS):
+        if len(different) <= (inference.SOME_FROM_0 if are_zeros else inference.MOST_NUMBERS):
             return members, "categorical"
     counts = sum(one.type == "count" for one in numbers)
     if not are_zeros or sum(len(one.different) > 2 for one in zeros) < FEWEST or counts < COUNTS * len(numbers):
@@ -187,7 +176,7 @@ def read_types(table: Table, types: Mapping[str | int, Any] | None) -> dict[int,
         is_order = is_order and len(set(map(str, type))) == len(type) > 1
         known_types = f"one of {', '.join(known)}, or words in their order, such as [low,high]"
         require(is_order or (isinstance(type, str) and type in known), f"data.types.{column}", type, known_types)
-        type_by_column[j] = ORDINAL if is_order else type
+        type_by_column[j] = inference.ORDINAL if is_order else type
         if is_order:
             table.orders[j] = [str(word).lower() if isinstance(word, bool) else str(word) for word in type]
     return type_by_column
@@ -204,7 +193,7 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
     labels, columns_read = wanted.resolve(table)
     columns_read = [j for j in columns_read if types.get(j) != SKIP]
     opening.Limit.current().check(table.path, 8 * table.rows * len(columns_read), " as numbers")
-    readings: dict[int, Reading] = {}
+    readings: dict[int, inference.Reading] = {}
     names, spelt, other_kind, many = table.names_of_items(), list[str](), "", dict[int, Sequence[str]]()
     neighbours: list[Numbers | None] = []
     with_none = find_none_levels(table, columns_read, wanted.missing)
@@ -212,7 +201,7 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
         cells = cells_of(table, j, wanted.missing, j in with_none)
         key = column_key(table, j)
         chosen = wanted.columns is not None
-        readings[j] = read_as_type(cells, types[j]) if j in types else infer(cells, key, chosen)
+        readings[j] = inference.read_as_type(cells, types[j]) if j in types else inference.infer(cells, key, chosen)
         blank = np.flatnonzero(cells.missing).tolist() if readings[j].names else []
         if readings[j].names and names is None and (not blank or blank == table.blank_rows()):
             names = [str(cell).strip() for cell in table.cells(j).to_pylist()]
@@ -229,7 +218,7 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
         words = cells.values()[1]
         name_note, reads_words = notes.ask_kinds("say_words", table, j, words, cells.present, by_name)
         if not name_note:
-            if readings[j].type is None and not readings[j].problem and len(words) > SOME:
+            if readings[j].type is None and not readings[j].problem and len(words) > inference.SOME:
                 many[j] = words
             continue
         if readings[j].problem:
@@ -245,7 +234,7 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
 
     alike = read_alike(neighbours, numbers_of)
     for j, type_of_neighbours in alike.items():
-        readings[j] = read_as_type(cells_of(table, j, wanted.missing, j in with_none), type_of_neighbours)
+        readings[j] = inference.read_as_type(cells_of(table, j, wanted.missing, j in with_none), type_of_neighbours)
     _note_alike(table, alike)
     without = {j: one for j, one in readings.items() if one.type is None}
     reads = {j: one.ways[0] for j, one in without.items() if one.ways}
@@ -260,7 +249,7 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
     if not read:
         name_note = "; ".join(note.partition(": ")[2] for note in table.notes)
         texts = [j for j in columns_read if _is_text(table, j)]
-        documents = [as_documents(table, column_key(table, j)) for j in texts[:1]]
+        documents = [inference.as_documents(table, column_key(table, j)) for j in texts[:1]]
         none_left = f"{table.path}: no column is left for the data"
         reasons = [f"{table.column(j)}: {one.why}" for j, one in without.items()]
         reasons += [*(note.partition(": ")[2] for note in spelt[:1]), *documents]
@@ -315,7 +304,7 @@ def _is_text(table: Table, j: int) -> bool:
     return 2 * sum(len(cell.split()) > 1 for cell in cells) > len(cells)
 
 
-def _raise_problems(table: Table, wanted: Wanted, readings: Mapping[int, Reading]) -> None:
+def _raise_problems(table: Table, wanted: Wanted, readings: Mapping[int, inference.Reading]) -> None:
     """Raise what is wrong with the first column that is rejected, with what leaves out all such columns."""
     bad = [j for j, reading in readings.items() if reading.problem]
     if not bad:
@@ -338,7 +327,7 @@ def _raise_problems(table: Table, wanted: Wanted, readings: Mapping[int, Reading
     raise RejectedColumns(f"{first.problem}{': ' if ways else ''}{', or '.join(ways)}", first.problem, drop, reads)
 
 
-def _note_readings(table: Table, readings: Mapping[int, Reading]) -> None:
+def _note_readings(table: Table, readings: Mapping[int, inference.Reading]) -> None:
     """Note how columns became what they are, in one line where the notes differ in numbers alone."""
     by_form: dict[str, list[int]] = {}
     for j, reading in readings.items():
@@ -346,7 +335,7 @@ def _note_readings(table: Table, readings: Mapping[int, Reading]) -> None:
             by_form.setdefault(re.sub(r"\d[\d,.]*|\{.*?\}", "", reading.said), []).append(j)
     for first, *others in by_form.values():
         likewise = f"; likewise {list_names([table.column(j) for j in others])}" if others else ""
-        table.notes.append(f"{table.path}: {table.column(first)}: {readings[first].said}{likewise}")
+        table.note(f"{table.column(first)}: {readings[first].said}{likewise}")
 
 
 def _note_alike(table: Table, alike: Mapping[int, str]) -> None:
@@ -356,10 +345,10 @@ def _note_alike(table: Table, alike: Mapping[int, str]) -> None:
         read_as = "categories" if type == "categorical" else f"{type}s"
         many = f"{len(columns)} columns are" if len(columns) > 1 else "1 column holds"
         listed = shorten(", ".join(columns), SHORT, placeholder=" ...")
-        table.notes.append(f"{table.path}: {many} {read_as}, judged together: {listed}")
+        table.note(f"{many} {read_as}, judged together: {listed}")
 
 
-def _note_read(table: Table, readings: Mapping[int, Reading], read: Sequence[int], values: Any) -> None:
+def _note_read(table: Table, readings: Mapping[int, inference.Reading], read: Sequence[int], values: Any) -> None:
     """Note what every column is read as, in one line."""
     by_type: dict[str, list[str]] = {type: [] for type in COLUMN_TYPES}
     for d, j in enumerate(read):
@@ -369,7 +358,7 @@ def _note_read(table: Table, readings: Mapping[int, Reading], read: Sequence[int
         held = describe_cells(values[:, d], type)
         by_type[type.type].append(f"{name} ({held})" if held else name)
     shown = "; ".join(f"{type}: {list_names(columns)}" for type, columns in by_type.items() if columns)
-    table.notes.append(f"{table.path}: {READ_AS}{shown} (data.types={{NAME:TYPE}} changes a type)")
+    table.note(f"{READ_AS}{shown} (data.types={{NAME:TYPE}} changes a type)")
     note_missing(table, read, values)
 
 
@@ -411,7 +400,9 @@ def frame_table(data: Any, name: str) -> tuple[Table, list[str] | None]:
 
 
 class MixedReading(KindReading):
-    """Reads tables whose columns are of several types."""
+    """Reads tables whose columns are of several types, as the function `read` does."""
+
+    read = staticmethod(read_mixed)
 
     def from_object(
         self,
@@ -424,12 +415,12 @@ class MixedReading(KindReading):
         """Convert an object; `types` as data.types of a file, `whole`: every column is data."""
         table, names = frame_table(data, name)
         chosen: list[str | int] | None = list(range(1, table.width + 1)) if whole else None
-        dataset = read_mixed(table, Wanted(self.kind, None, chosen, [], types), None, name)
+        dataset = self.read(table, Wanted(self.kind, None, chosen, [], types), None, name)
         return replace(dataset, truth=truth, names=dataset.names if names is None else names)
 
     def from_table(self, table: Table, wanted: Wanted, N: int | None, header: str | bool) -> Dataset:
         """Convert the first N rows of a table."""
-        return read_mixed(table, wanted, N, table.title)
+        return self.read(table, wanted, N, table.title)
 
     def align(self, dataset: Dataset, new: Any) -> Dataset:
         """Code new cells as in the data; a level that the data do not have is missing, as nothing is known of it."""
@@ -448,7 +439,7 @@ class MixedReading(KindReading):
             cells = frame.iloc[:, j]
             present = np.flatnonzero(cells.notna())
             if column.levels:
-                levels = Levels(column.levels)
+                levels = inference.Levels(column.levels)
                 values[present, j] = [levels.code(cell) for cell in cells.iloc[present]]
             elif pd.api.types.is_numeric_dtype(cells.dtype):
                 values[:, j] = cells.to_numpy(dtype=np.float64, na_value=np.nan)

@@ -84,7 +84,7 @@ def leave_out_copies(table: Table, are_same: Callable[[int, int], bool]) -> None
     for j, name in enumerate(names) if len(set(names)) < len(names) else ():
         if (k := first.setdefault(name, j)) != j and name and are_same(k, j):
             table.left_out.add(j)
-            table.notes.append(f"{table.path}: {table.column(j)} holds the cells of {table.column(k)}: it is left out")
+            table.note(f"{table.column(j)} holds the cells of {table.column(k)}: it is left out")
 
 
 def _are_same(one: pa.ChunkedArray, other: pa.ChunkedArray) -> bool:
@@ -131,8 +131,8 @@ def note_rounding(table: Table, j: int, also: Sequence[str | int | float] = ()) 
     """Note that whole numbers of a column that is read as numbers lose digits; `also` as of `set_aside`."""
     if (digits := table.long_digits(j, also)) is not None:
         present = [cell for cell in map(str, digits.to_pylist()) if not is_missing(cell)]
-        table.notes.append(
-            f"{table.path}: {table.column(j)}: whole numbers such as {quote(present[0].strip())} are rounded: they "
+        table.note(
+            f"{table.column(j)}: whole numbers such as {quote(present[0].strip())} are rounded: they "
             "have more digits than a number keeps"
         )
 
@@ -151,7 +151,7 @@ def written_column(table: Table, j: int, also: Sequence[str | int | float] = ())
     reading = inference.as_written(cells, cells.decimal)
     if reading.values is None:
         raise DataError(reading.problem)
-    table.notes.append(f"{table.path}: {table.column(j)}: {reading.said}")
+    table.note(f"{table.column(j)}: {reading.said}")
     return pa.chunked_array([pa.array(reading.values, from_pandas=True)])
 
 
@@ -202,7 +202,7 @@ def note_left_out(
         way = (reads or {}).get(columns[0]) or otherwise.format(column_key(table, columns[0]))
         way = way.replace(" it", " the first", 1) if several else way
         ways = "" if not way or "no value" in why or "is '" in why else f" ({way})"
-        table.notes.append(f"{table.path}: {shown} {'are' if several else 'is'} left out: {why}{ways}")
+        table.note(f"{shown} {'are' if several else 'is'} left out: {why}{ways}")
 
 
 def note_total(table: Table, columns: Sequence[int], x: NDArray[Any]) -> None:
@@ -218,7 +218,7 @@ def note_total(table: Table, columns: Sequence[int], x: NDArray[Any]) -> None:
         names = list_names([table.column(columns[d]) for d in np.flatnonzero(is_sum).tolist()])
         way = "data.iloc[:-1]" if table.path == IN_MEMORY else f"N={len(x) - 1}"
         row = f"row {table.row(len(x) - 1)}, the last one"
-        table.notes.append(f"{table.path}: {row}, is the sum of the others in {names}: {way} leaves it out")
+        table.note(f"{row}, is the sum of the others in {names}: {way} leaves it out")
 
 
 def note_classes(table: Table, columns: Sequence[int], x: NDArray[Any]) -> None:
@@ -234,8 +234,8 @@ def note_classes(table: Table, columns: Sequence[int], x: NDArray[Any]) -> None:
         few = len(values) >= inference.SOME and (values == np.floor(values)).all() and 2 * different <= len(values)
         if few and 1 < different <= MOST_CLASSES:
             key = column_key(table, j)
-            table.notes.append(
-                f"{table.path}: {table.column(j)} has only {different} values. If it is a label, add data.truth={key} "
+            table.note(
+                f"{table.column(j)} has only {different} values. If it is a label, add data.truth={key} "
                 f"(left out, then compared with the clusters) or data.drop=[{key}]"
             )
 
@@ -247,8 +247,8 @@ def note_name(table: Table, j: int, tokens: NDArray[np.int32], words: int) -> No
         return
     known = inference.NAMED_AS_ID.fullmatch(first) or inference.NAMED_AS_CLASS.fullmatch(first)
     if known or (len(tokens) > inference.SOME and 2 * words <= len(tokens) and (np.bincount(tokens) == 1).sum() == 1):
-        table.notes.append(
-            f"{table.path}: row {table.row(0)}: {quote(first)} is read as a token (data.header=true reads it as the "
+        table.note(
+            f"row {table.row(0)}: {quote(first)} is read as a token (data.header=true reads it as the "
             "name of the column)"
         )
 
@@ -256,9 +256,8 @@ def note_name(table: Table, j: int, tokens: NDArray[np.int32], words: int) -> No
 def note_distinct(table: Table, j: int, tokens: NDArray[np.int32], words: int) -> None:
     """Note that no two tokens of column `j` are the same."""
     if words == len(tokens) >= inference.SOME:
-        table.notes.append(
-            f"{table.path}: {table.column(j)} holds another token in each row, as identifiers do: model=emm compares "
-            "whole tokens"
+        table.note(
+            f"{table.column(j)} holds another token in each row, as identifiers do: model=emm compares whole tokens"
         )
 
 
@@ -302,7 +301,7 @@ def leave_out_determined(
     """
     found = find_determined(x, [table.names[j] if table.names else f"column {j + 1}" for j in columns], types)
     for d in [d for d in found if columns[d] in asked_for]:
-        table.notes.append(f"{table.path}: {table.column(columns[d])} counts twice: {found.pop(d)}")
+        table.note(f"{table.column(columns[d])} counts twice: {found.pop(d)}")
     table.determined = [column_key(table, columns[d]) for d in found]
     reasons = {columns[d]: f"{why}, and it would count twice" for d, why in found.items()}
     for j in list(reasons)[SHOWN:]:

@@ -54,25 +54,17 @@ Numbers = NDArray[np.float64]
 
 @dataclass(frozen=True, eq=False)
 class Components:
-    """Principal components of standardised columns, fitted to rows.
-
-    Attributes
-    ----------
-    mean, deviation : numpy.ndarray
-        float64 ``[D]``, of the columns; a constant column has deviation 1.
-    directions : numpy.ndarray
-        float64 ``[r, D]``, orthonormal.
-    residual : float
-        Variance, in each of the D - r other directions, of standardised rows.
-    share : float
-        Share of the variance of the standardised columns that the components have.
-    """
+    """Principal components of standardised columns, fitted to rows."""
 
     mean: Numbers
     deviation: Numbers
+    """Each float64 ``[D]``, of the columns; a constant column has deviation 1."""
     directions: Numbers
+    """float64 ``[r, D]``, orthonormal."""
     residual: float
+    """Variance, in each of the D - r other directions, of standardised rows."""
     share: float
+    """Share of the variance of the standardised columns that the components have."""
 
     def scores(self, x: Numbers) -> Numbers:
         """Coordinates of rows ``[N, D]`` along the directions, ``[N, r]``."""
@@ -223,9 +215,8 @@ def reduce_columns(dataset: Dataset, reduce: ReduceOption) -> Dataset:
     if reduce in (None, NO_REDUCTION):
         return dataset
     is_number = isinstance(reduce, int) and not isinstance(reduce, bool) and reduce >= 1
-    require(
-        reduce in (PCA, AUTO) or is_number, REDUCE, reduce, f"{NO_REDUCTION}, {PCA}, {AUTO}, or a number of components"
-    )
+    known = f"{NO_REDUCTION}, {PCA}, {AUTO}, or a number of components"
+    require(reduce in (PCA, AUTO) or is_number, REDUCE, reduce, known)
     place = dataset.meta.get("path", "data")
     readable = dataset.kind.has_columns and not is_sparse(dataset.values)
     types = dataset.kind.types_of(dataset) if readable else ()
@@ -233,12 +224,8 @@ def reduce_columns(dataset: Dataset, reduce: ReduceOption) -> Dataset:
     missing = dataset.missing and bool(np.isnan(dataset.values[:, real]).any())
     if reduce == AUTO and (len(real) <= dataset.N or missing or dataset.N < 3 or dataset.counts is not None):
         return dataset
-    require(
-        dataset.counts is None,
-        REDUCE,
-        reduce,
-        f"{NO_REDUCTION} with data.weights, which principal components do not count",
-    )
+    uncounted = f"{NO_REDUCTION} with data.weights, which principal components do not count"
+    require(dataset.counts is None, REDUCE, reduce, uncounted)
     if len(real) < 2 or dataset.N < 3:
         raise DataError(f"{REDUCE}={reduce}: {place}: expected at least 2 real columns, not sparse, and 3 rows")
     if missing:
@@ -248,10 +235,9 @@ def reduce_columns(dataset: Dataset, reduce: ReduceOption) -> Dataset:
         )
     x = np.asarray(dataset.values[:, real], dtype=np.float64)
     most_components = min(len(real), dataset.N - 1)
-    require(
-        not is_number or int(str(reduce)) <= most_components, REDUCE, reduce, f"at most {most_components} components"
-    )
-    components = fit_components(x, int(str(reduce)) if is_number else find_rank(x))
+    asked = int(str(reduce)) if is_number else 0
+    require(asked <= most_components, REDUCE, reduce, f"at most {most_components} components")
+    components = fit_components(x, asked or find_rank(x))
     r = len(components.directions)
     note = (
         f"{len(real):,} real columns are reduced to {r} principal component{'s' * (r > 1)} "
@@ -287,11 +273,9 @@ def read_scales(dataset: Dataset, scale: ScaleOption) -> Dataset:
     types = kind.types_of(dataset)
     scale_by_column: list[Scale | None] = [None] * len(types)
     for column, word in scale.items():
-        j = _find_column(dataset, column)
-        require(
-            types[j].type == "real", f"{SCALE}.{column}", word, f"a real column; this one is read as {types[j].type}"
-        )
-        scale_by_column[j] = _read_scale(f"{SCALE}.{column}", word, dataset.values[:, j], dataset.counts)
+        j, key = _find_column(dataset, column), f"{SCALE}.{column}"
+        require(types[j].type == "real", key, word, f"a real column; this one is read as {types[j].type}")
+        scale_by_column[j] = _read_scale(key, word, dataset.values[:, j], dataset.counts)
     if not any(scale_by_column):
         return dataset
     named = {dataset.column_names[j]: one.option for j, one in enumerate(scale_by_column) if one is not None}
@@ -318,10 +302,8 @@ def _find_column(dataset: Dataset, column: str | int) -> int:
     positions = list(dataset.positions or range(dataset.values.shape[1]))
     j = position(column, int(dataset.meta.get("width", dataset.values.shape[1])))
     if j is None or j not in positions:
-        expected = f"one of {', '.join(dataset.column_names)}"
-        raise DataError(
-            f"{SCALE}={column}: {dataset.meta.get('path', 'data')} reads no such column; expected {expected}"
-        )
+        place, known = dataset.meta.get("path", "data"), ", ".join(dataset.column_names)
+        raise DataError(f"{SCALE}={column}: {place} reads no such column; expected one of {known}")
     return positions.index(j)
 
 

@@ -1,5 +1,6 @@
 """From the bytes of a text table to its separator and decimal sign: unpacked, decoded, without a byte order mark, and
-split as its first rows show.
+split as its first rows show; and lists in text files as they come: the first row shows the separator, comments stand at
+the top.
 """
 
 import codecs
@@ -15,7 +16,8 @@ from typing import NamedTuple
 from splitmerge_cli import overrides, received
 from splitmerge_cli.data import opening, values
 from splitmerge_cli.data.opening import CHUNK, Limit, content, unpacked_name
-from splitmerge_cli.data.tables.table import NUMBER, is_missing
+from splitmerge_cli.data.tables.table import MOST_COLUMNS, NUMBER, is_missing
+from splitmerge_cli.data.tables.text import Text
 
 
 def suffix_of(path: Path) -> str:
@@ -95,10 +97,15 @@ def read_text(path: Path, encoding: str | None = None) -> bytes:
         raise received.DataError(f"{path}: row {line}: byte {data[error.start]:#04x}; expected {expected}") from error
     except UnicodeError as error:
         raise received.DataError(f"{path}: {error}; expected text in {encoding} (data.encoding)") from error
-    if encoding is not None and (null := data.find(b"\0")) >= 0:
-        line = data.count(b"\n", 0, null) + 1
-        raise received.DataError(f"{path}: row {line}: byte 0x00; expected text in {encoding} (data.encoding)")
+    if encoding is not None:
+        _reject_null(path, data, f"text in {encoding} (data.encoding)")
     return data.removeprefix(b"\xef\xbb\xbf").rstrip(b"\r\n")
+
+
+def _reject_null(path: Path, data: bytes, expected: str) -> None:
+    if (null := data.find(b"\0")) >= 0:
+        line = data.count(b"\n", 0, null) + 1
+        raise received.DataError(f"{path}: row {line}: byte 0x00; expected {expected}")
 
 
 def _check_utf8(data: bytes) -> None:
@@ -141,7 +148,7 @@ class Layout(NamedTuple):
 
     @property
     def delimiter(self) -> str:
-        """The character that ends a cell; runs of spaces become tabs (`splitmerge_cli.data.tables.free_text.tabs`)."""
+        """The character that ends a cell; runs of spaces become `tabs`."""
         return "\t" if self.separator == "space" else SEPARATORS[self.separator]
 
 
@@ -253,3 +260,91 @@ def with_row_names(path: Path, data: bytes, delimiter: str) -> tuple[bytes, list
 def _is_whole(cell: str, others: Sequence[str]) -> bool:
     """Whether a cell holds none of the other separators, or is a number with a decimal comma."""
     return not any(end in cell for end in others) or _WITH_COMMA.fullmatch(cell.strip()) is not None
+
+
+def is_numeric(cell: str | None) -> bool:
+    """Whether a cell of text is a finite number."""
+    return cell is not None and NUMBER.fullmatch(cell.strip()) is not None
+
+
+LIST_SEPARATORS = ("comma", "tab", "semicolon", "space")
+"""Separators of a list, by their names."""
+
+
+def read_list(path: Path, separator: str, comments: bool, empty: bool = False, two_kinds: bool = False) -> Text | None:
+    """A parsed text file, every cell a string; None if it holds comments alone and may (`empty`). The separator is one
+    of `LIST_SEPARATORS`; ``auto``: a comma in .csv and a tab in .tsv where the first row has one, else what that row
+    holds. With `comments`, lines at the top that begin with # or % are none of its rows; one may say that names in both
+    columns stand for `two_kinds` of nodes."""
+    data = read_text(path)
+    _reject_null(path, data, "UTF-8 text")
+    start = 0
+    while comments and data[start : start + 1] in (b"#", b"%", b"\n", b"\r"):
+        end = data.find(b"\n", start) + 1 or len(data)
+        # reject what a first comment says to be something else
+        comment = data[start:end]
+        if comment.startswith(b"%%MatrixMarket"):
+            raise received.DataError(
+                f"{path}: row 1: a file of Matrix Market; expected the ending .mtx, or a list of edges"
+            )
+        if re.match(rb"%\s*bip\b", comment) and not two_kinds:
+            raise received.DataError(
+                f"{path}: row 1: a two-mode network, in which one number may name two nodes; expected "
+                "data.bipartite=true"
+            )
+        start = end
+    before, data = data.count(b"\n", 0, start), data[start:]
+    if not data.strip() and start and empty:
+        return None
+    if re.match(rb"\*(vertices|network|arcs|edges)", data, re.IGNORECASE):
+        raise received.DataError(
+            f"{path}: row {before + 1}: a file of Pajek; expected the ending .net, or a list of edges"
+        )
+    if comments and (late := re.search(rb"^[#%]", data, re.MULTILINE)):
+        line = before + data.count(b"\n", 0, late.start()) + 1
+        raise received.DataError(
+            f"{path}: row {line}: a comment below the first row; expected comments at the top alone "
+            "(data.comments=false takes such lines for rows)"
+        )
+    if separator == "auto":
+        # without what stands in quotes
+        line = re.sub(r'"[^"]*"', "", data.partition(b"\n")[0].decode("utf-8"))
+        if "\t" in line and not all(map(is_numeric, line.split())):
+            separator = "tab"
+        else:
+            separator = "comma" if "," in line else "semicolon" if ";" in line else "space"
+        usual = {".csv": "comma", ".tsv": "tab"}.get(suffix_of(path))
+        if usual and (separator == "space" or SEPARATORS[usual] in line):
+            separator = usual
+    if separator == "space":
+        data = tabs(path, data, before)
+    delimiter = Layout(separator).delimiter
+    data, notes = with_row_names(path, data, delimiter)
+    table = Text(path, data, delimiter, before, MOST_COLUMNS)
+    table.notes += notes
+    table.parse([{}])
+    return table
+
+
+def tabs(path: Path, data: bytes, before: int = 0) -> bytes:
+    """Rows from `read_text`, whose cells runs of spaces and tabs separate, with one tab between cells. A quote that
+    stands within a cell or is not closed is refused; `before`: number of lines before the rows."""
+    if b'"' not in data:
+        data = data.replace(b"\r\n", b"\n").replace(b" ", b"\t")
+        # a regular expression would keep every cell of a large file
+        while b"\t\t" in data:
+            data = data.replace(b"\t\t", b"\t")
+        return data.replace(b"\n\t", b"\n").replace(b"\t\n", b"\n").removeprefix(b"\t").removesuffix(b"\t")
+    text = data.decode("utf-8").replace("\t", " ")
+    reader = csv_module.reader(StringIO(text, newline=""), delimiter=" ", skipinitialspace=True, strict=True)
+    out = StringIO(newline="")
+    writer = csv_module.writer(out, delimiter="\t", lineterminator="\n")
+    try:
+        for cells in reader:
+            writer.writerow(cells[:-1] if cells and not cells[-1] else cells)
+    except csv_module.Error as error:
+        raise received.DataError(
+            f"{path}: row {before + reader.line_num}: a quote that does not end its cell; expected quotes around whole "
+            "cells"
+        ) from error
+    return out.getvalue().encode("utf-8").rstrip(b"\n")

@@ -78,6 +78,10 @@ class Table:
         """The command that reads the file with these keys; of a frame, which has none, the call in Python."""
         return call if self.path == IN_MEMORY else f"smcmc run {path_word(self.path)} {keys}"
 
+    def note(self, text: str) -> None:
+        """Add a note on the file."""
+        self.notes.append(f"{self.path}: {text}")
+
     @property
     def title(self) -> str:
         """Name of the file without its endings."""
@@ -201,7 +205,7 @@ class Table:
                     raise received.DataError(
                         f"{self.place(uncounted, j)}: {unnamed_data}; expected {ask.format(n=j + 1)}"
                     )
-            self.notes.append(f"{self.path}: {self.column(j)} {why}: it is left out ({reads})")
+            self.note(f"{self.column(j)} {why}: it is left out ({reads})")
 
     def leave_out_blank(self, blank: Collection[int], ask: str) -> None:
         """Note which of the `blank` columns are left out; one that holds a cell after all is refused."""
@@ -211,7 +215,7 @@ class Table:
             if pc.any(held).as_py():
                 place = self.place(int(np.argmax(held.to_numpy())), j)
                 raise received.DataError(f"{place}: the column has no name; expected {ask.format(n=j + 1)}")
-            self.notes.append(f"{self.path}: {self.column(j)} has neither a name nor a value: it is left out")
+            self.note(f"{self.column(j)} has neither a name nor a value: it is left out")
 
     def counts_from(self, j: int) -> int | None:
         """0 or 1 if the cells of column `j` are 0, 1, 2, ... or 1, 2, 3, ...; None if they are not."""

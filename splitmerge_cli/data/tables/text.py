@@ -151,8 +151,8 @@ class Text(Table):
         faulty = binary and max(map(int, head)) > 1
         counts = start is not None and len(counted) > 1 + start
         if counts and (pointed == len(head) or faulty):
-            self.notes.append(
-                f"{self.path}: row {1 + self.before} counts the columns from {start}: it is read as their names "
+            self.note(
+                f"row {1 + self.before} counts the columns from {start}: it is read as their names "
                 "(data.header=false reads it as data)"
             )
             return True
@@ -187,7 +187,7 @@ class Text(Table):
             self.first += len(below) > 1 and not any(below[1])  # pandas writes an empty row there
             shown = ", ".join(map(quote, filter(None, self.names[:4]))) + ", ..." * (self.width > 4)
             rows_text = f"rows {1 + self.before} and {2 + self.before} name the columns together, as {shown}"
-            self.notes.append(f"{self.path}: {rows_text} (data.header=true takes the first alone)")
+            self.note(f"{rows_text} (data.header=true takes the first alone)")
 
     def has_two_headers(self) -> bool:
         """Whether the second row holds words above numbers, and no number, as a second row of names does."""
@@ -215,9 +215,7 @@ class Text(Table):
     def leave_out_title(self) -> None:
         """Leave out the first row, and note that."""
         row, title = 1 + self.before, quote(self.top[0][0])
-        self.notes.append(
-            f"{self.path}: row {row}: {title} is left out as a title (data.header=true reads it as a name)"
-        )
+        self.note(f"row {row}: {title} is left out as a title (data.header=true reads it as a name)")
         self.data = self.data[self.data.find(b"\n") + 1 :]
         self.before, self.first = self.before + 1, self.first + 1
         self.top = [cells for _, cells in islice(self.lines(), 2)]

@@ -2,7 +2,7 @@
 and blocks in words: edges within each, and with the block that it has most edges with.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +12,7 @@ from splitmerge_cli.config.errors import ConfigError
 from splitmerge_cli.data.dataset import OF_NETWORKS, Dataset, Kind
 from splitmerge_cli.data.values import check_rows, is_csr
 from splitmerge_cli.diagnostics.cluster_table import PROTOTYPE, number_clusters, shorten
-from splitmerge_cli.kinds.networks.data import COUNT, KEYS, LEVELS, REAL, Relation, Relations
+from splitmerge_cli.kinds.networks.data import COUNT, KEYS, LEVELS, REAL, Relation, Relations, network_of
 from splitmerge_cli.received import DataError
 
 TELLING = 3
@@ -95,17 +95,7 @@ class Graph(Kind):
 
     def describe(self, dataset: Dataset, here: NDArray[np.bool_], first: int) -> dict[str, Any]:
         """The nodes of most ties; the share of pairs that are tied among the nodes, and between them and others."""
-        if dataset.relations is not None:
-            return _describe(dataset.relations, here, dataset.names, first)
-        items, matrix = np.flatnonzero(here), dataset.values
-        degree = np.diff(matrix.indptr)
-        n, rest = len(items), len(here) - len(items)
-        inside, outside = matrix[here][:, here].sum(), matrix[here][:, ~here].sum()
-        return {
-            "telling": _most_tied(items, degree, lambda i: str(degree[i]), dataset.names, first),
-            "density": inside / (n * (n - 1)) if n > 1 else np.nan,
-            "density_outside": outside / (n * rest) if rest else np.nan,
-        }
+        return _describe(network_of(dataset), here, dataset.names, first)
 
     def describe_clusters(
         self,
@@ -121,17 +111,6 @@ class Graph(Kind):
             return columns
         described = describe_blocks(dataset.relations, labels, first_cluster, dataset.names)
         return columns | {"edges": [described[k] for k in order]}
-
-
-def _most_tied(
-    items: NDArray[np.int64],
-    degree: NDArray[np.int64],
-    describe_degree: Callable[[int], str],
-    names: list[str] | None,
-    first: int,
-) -> str:
-    chosen = items[np.argsort(-degree[items], kind="stable")[:TELLING]]
-    return "; ".join(f"{i + first if names is None else names[i]} ({describe_degree(i)})" for i in chosen)
 
 
 def _describe(relations: Relations, here: NDArray[np.bool_], names: list[str] | None, first: int) -> dict[str, Any]:
@@ -158,11 +137,13 @@ def _describe(relations: Relations, here: NDArray[np.bool_], names: list[str] | 
     share = [made / possible if possible > 0 else np.nan for made, possible in zip(edges, pairs, strict=True)]
     total = degrees.sum(axis=0)
 
-    def degree_of(i: int) -> str:
-        return f"{degrees[0, i]} out, {degrees[1, i]} in" if directed else str(total[i])
+    def title(i: int) -> str:
+        degree = f"{degrees[0, i]} out, {degrees[1, i]} in" if directed else str(total[i])
+        return f"{i + first if names is None else names[i]} ({degree})"
 
-    described: dict[str, Any] = {"telling": _most_tied(np.flatnonzero(here), total, degree_of, names, first)}
-    described |= {"density": share[0], "density_outside": share[1]}
+    nodes = np.flatnonzero(here)
+    telling = "; ".join(map(title, nodes[np.argsort(-total[nodes], kind="stable")[:TELLING]]))
+    described: dict[str, Any] = {"telling": telling, "density": share[0], "density_outside": share[1]}
     if directed:
         described["density_from_outside"] = share[2]
     levels = relations.layers[0].levels
@@ -216,8 +197,6 @@ def describe_blocks(
     beyond chance have an entry. With `names` of nodes the other cluster has the
     name of its node of most edges.
 
-    Examples
-    --------
     >>> ends = np.array([[0, 1], [1, 0], [0, 2], [1, 2]], dtype=np.int32)
     >>> relations = Relations(4, (Relation("", ends, directed=True),))
     >>> describe_blocks(relations, [0, 0, 1, 1], 1, ["a", "b", "c", "d"])

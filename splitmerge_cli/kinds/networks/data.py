@@ -9,15 +9,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.data.values import numbered_labels, require
+from splitmerge_cli.extras import sparse
 from splitmerge_cli.received import DataError
 
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
+Nodes = NDArray[np.int64]
+"""Numbers of nodes, int64 ``[edges]``."""
 
 KEYS = ("directed", "values", "loops", "layer", "bipartite", "unknown", "columns")
 """Keys of data by which a command asks for more than a simple network."""
@@ -75,21 +78,15 @@ class Relation:
 
     def __post_init__(self) -> None:
         called = f"relation {self.name}" if self.name else "the relation"
-        if self.form not in FORMS:
-            raise DataError(f"{called}: form {self.form!r}; expected one of {', '.join(FORMS)}")
-        if (self.value is None) != (self.form == BINARY):
-            raise DataError(f"{called}: form {self.form} {'with' if self.form == BINARY else 'without'} values")
+        if self.form not in FORMS or (self.value is None) != (self.form == BINARY):
+            raise DataError(f"{called}: form {self.form!r} {'without' if self.value is None else 'with'} values")
         if self.value is not None:
-            if len(self.value) != len(self.ends):
-                raise DataError(f"{called}: {len(self.value)} values of {len(self.ends)} edges")
             whole = self.form == REAL or bool((self.value == np.floor(self.value)).all())
             low = {COUNT: 1.0, LEVELS: 0.0}.get(self.form, -np.inf)
             high = len(self.levels) - 1.0 if self.form == LEVELS else np.inf
-            if not whole or not np.isfinite(self.value).all() or (self.value < low).any() or (self.value > high).any():
-                raise DataError(f"{called}: a value that is none of form {self.form}")
-        for pairs, what in ((self.ends, "edges"), (self.unknown, "unknown pairs")):
-            if pairs.ndim != 2 or pairs.shape[1] != 2:
-                raise DataError(f"{called}: {what} of shape {pairs.shape}; expected [n, 2]")
+            inside = (np.isfinite(self.value) & (self.value >= low) & (self.value <= high)).all()
+            if not whole or not inside or len(self.value) != len(self.ends):
+                raise DataError(f"{called}: expected {len(self.ends)} values of form {self.form}, one of each edge")
         pairs = np.concatenate([self.ends, self.unknown])
         # the hash table of np.unique takes several times as long
         codes = np.sort((pairs[:, 0].astype(np.int64) << 32) + pairs[:, 1])
@@ -209,7 +206,7 @@ class Relations:
             raise DataError(f"relations: a table of {self.columns.N} rows for {self.N} nodes")
 
     @classmethod
-    def of_graph(cls, matrix: csr_array) -> Relations:
+    def of_graph(cls, matrix: sparse.csr_array) -> Relations:
         """The one relation of a simple undirected network, a symmetric matrix."""
         row = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
         upper = row < matrix.indices
@@ -253,3 +250,96 @@ def network_of(dataset: Any) -> Relations:
         dataset.__dict__["network"] = dataset.relations or Relations.of_graph(dataset.values)
     network: Relations = dataset.__dict__["network"]
     return network
+
+
+def adjacency(N: int, i: Nodes, j: Nodes) -> sparse.csr_array:
+    """Adjacency matrix of `N` nodes, uint8 ``[N, N]`` as `Dataset` has it; `i` and `j`: the ends of every edge, where
+    every pair i < j or i > j stands once.
+    """
+    ones = np.ones(2 * len(i), dtype=np.uint8)
+    # half the memory of int64
+    one, other = i.astype(np.int32), j.astype(np.int32)
+    matrix = sparse.csr_array((ones, (np.concatenate([one, other]), np.concatenate([other, one]))), shape=(N, N))
+    matrix.sort_indices()
+    return matrix
+
+
+def simple_graph(relations: Relations) -> sparse.csr_array:
+    """The simple undirected network of the pairs that any layer joins, uint8 ``[N, N]`` as `Dataset` has it."""
+    i, j = np.concatenate([layer.ends for layer in relations.layers]).astype(np.int64).T
+    code = distinct((np.minimum(i, j) * relations.N + np.maximum(i, j))[i != j])
+    return adjacency(relations.N, *np.divmod(code, relations.N))
+
+
+def distinct(codes: Nodes) -> Nodes:
+    """The different ones of these numbers, ascending; the hash table of `numpy.unique` takes several times as long."""
+    ordered = np.sort(codes)
+    return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
+
+
+def merge(
+    N: int, source: Nodes, target: Nodes, weight: NDArray[np.float64] | None = None, threshold: float = 0.0
+) -> tuple[Nodes, Nodes, dict[str, int]]:
+    """Merge listed edges, which may repeat, reverse or tie a node to itself, into a simple graph of N nodes.
+
+    Herlau et al. 2014 prepare its networks so: the transpose is added, what is not above the threshold and the
+    diagonal are dropped. A pair is an edge if the weights (float64 ``[rows]``, not negative, by default 1) of its
+    rows, in both directions, add up to more than the threshold. Returns the edges, i < j, ascending; and what was left
+    out: ``self_loops`` (rows), ``repeated`` and ``reversed`` (further rows of a pair, in the direction of its first row
+    and in the other), ``below_threshold`` (pairs).
+    """
+    loop = source == target
+    source, target = source[~loop], target[~loop]
+    code = np.minimum(source, target) * N + np.maximum(source, target)
+    pair, first, which = np.unique(code, return_index=True, return_inverse=True)
+    forward = source < target
+    against = int((forward != forward[first][which]).sum())
+    total = np.bincount(which, None if weight is None else weight[~loop], len(pair))
+    is_edge = total > threshold
+    counts = {
+        "self_loops": int(loop.sum()),
+        "repeated": len(code) - len(pair) - against,
+        "reversed": against,
+        "below_threshold": int((~is_edge).sum()),
+    }
+    return *np.divmod(pair[is_edge], N), counts
+
+
+def check_kept(scale: float, N: int | None) -> None:
+    """Raise a `DataError` unless `scale` and `N` say which part of a graph is kept, as in `keep`."""
+    require(0 < scale <= 1, "data.scale", scale, "a number above 0, at most 1")
+    require(N is None or scale == 1, "data.scale", scale, f"1 with N={N}: each sets how many nodes are kept")
+
+
+def keep(graph: Dataset, scale: float = 1.0, N: int | None = None) -> Dataset:
+    """The nodes of highest degree, and the edges between them; `graph` itself if all nodes are kept.
+
+    Source: Herlau et al., section 3.3: nodes in descending order of degree, nodes of equal degree in descending order
+    of their number. The kept nodes stay in their original order; true labels are renumbered. A share of
+    them (`scale`: round(scale n)) or N of them are kept; a `DataError` if these are out of range, or both given.
+    """
+    check_kept(scale, N)
+    require(N is None or 1 <= N <= graph.N, "N", N, f"a whole number from 1 to {graph.N}, the number of nodes, or null")
+    m = round(scale * graph.N) if N is None else N
+    require(m >= 1, "data.scale", scale, f"a share that keeps at least one of {graph.N} nodes")
+    if m == graph.N:
+        return graph
+    degree = np.diff(graph.values.indptr)
+    nodes = np.sort(np.lexsort((np.arange(graph.N), degree))[graph.N - m :])
+    values = graph.values[nodes][:, nodes]
+    values.sort_indices()
+    parts: dict[str, Any] = {"values": values, "meta": graph.meta | {"kept": m, "of": graph.N} | sizes(values)}
+    if graph.truth is not None:
+        parts["truth"] = numbered_labels([None if label < 0 else label for label in graph.truth[nodes]])
+    if graph.names is not None:
+        parts["names"] = [graph.names[node] for node in nodes]
+    if graph.relations is not None:
+        parts["relations"] = graph.relations.take(nodes)
+        parts["meta"]["edges"] = sum(len(layer.ends) for layer in parts["relations"].layers)
+    return replace(graph, **parts)
+
+
+def sizes(matrix: sparse.csr_array) -> dict[str, int]:
+    """Numbers of nodes, edges and nodes without an edge."""
+    isolated = int((np.diff(matrix.indptr) == 0).sum())
+    return {"nodes": matrix.shape[0], "edges": matrix.nnz // 2, "isolated": isolated}

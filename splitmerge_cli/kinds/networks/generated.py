@@ -1,15 +1,10 @@
-"""Networks that are generated or published.
+"""Networks that are generated: planted blocks, also with directions, weights, degrees, layers, two kinds and columns of
+nodes; a regular grid without borders, on which a split or a merge alone cannot keep the number of blocks; a random
+graph. And the four networks of Herlau et al. 2014 (`splitmerge_cli.data.downloads`: what they are, and where they come
+from).
 
-Generated networks: planted blocks, also with directions, weights, degrees, layers, two kinds and columns of nodes; a
-regular grid without borders; a random graph.
-
-Source: Herlau et al., section 3.3 (the grid with a translation-invariant boundary, on which a split or a merge alone
-cannot keep the number of blocks).
-
-The four networks of Herlau et al. 2014 (see `splitmerge_cli.data.downloads` for their provenance).
-
-Prepared as the paper has it (section 3.3): the transpose added, what is not above 0 and the diagonal dropped. A smaller
-network keeps the nodes of highest degree, equal degrees by descending number, in their original order.
+Source: Herlau et al., section 3.3 (the grid with a translation-invariant boundary; networks prepared by adding the
+transpose and dropping what is not above 0, and the diagonal; a smaller one keeps the nodes of highest degree).
 """
 
 from collections.abc import Callable, Sequence
@@ -27,8 +22,8 @@ from splitmerge_cli.data import downloads
 from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.data.opening import content
 from splitmerge_cli.data.values import equal_sizes, require, require_number, require_seed, require_size
-from splitmerge_cli.kinds.networks.data import BINARY, COUNT, FORMS, LEVELS, REAL, Relation, Relations
-from splitmerge_cli.kinds.networks.readers.adjacency import Nodes, adjacency, check_kept, keep, simple_graph
+from splitmerge_cli.kinds.networks import data
+from splitmerge_cli.kinds.networks.data import BINARY, COUNT, FORMS, LEVELS, REAL, Nodes, Relation, Relations
 from splitmerge_cli.kinds.networks.readers.edges import edges
 from splitmerge_cli.received import DataError
 
@@ -58,9 +53,8 @@ class Planted:
         good = isinstance(self.layers, int) and 1 <= self.layers <= MOST_LAYERS
         require(good, "data.layers", self.layers, f"a whole number from 1 to {MOST_LAYERS}")
         for key in ("directed", "loops"):
-            require(
-                not (getattr(self, key) and self.bipartite), f"data.{key}", "true", "false with data.bipartite=true"
-            )
+            both = getattr(self, key) and self.bipartite
+            require(not both, f"data.{key}", "true", "false with data.bipartite=true")
 
     @property
     def form(self) -> str:
@@ -239,7 +233,7 @@ def generate(
         sides = _sides(N, dimensions) if sides is None else _check_sides(N, sides)
         i, j = _grid(sides)
         meta |= {"sides": list(sides)}
-    matrix = adjacency(N, i, j) if relations is None else simple_graph(relations)
+    matrix = data.adjacency(N, i, j) if relations is None else data.simple_graph(relations)
     return Dataset("network", "graph", matrix, truth, meta=meta, relations=relations)
 
 
@@ -319,14 +313,9 @@ def _sides(N: int, dimensions: int) -> list[int]:
         return min(found, default=None)
 
     sides = best(N, dimensions, N)
-    require(
-        sides is not None,
-        "N",
-        N,
-        f"a product of {dimensions} whole numbers of at least 3 (the sides of data.structure=grid)",
-    )
-    assert sides is not None
-    return sides
+    product = f"a product of {dimensions} whole numbers of at least 3 (the sides of data.structure=grid)"
+    require(sides is not None, "N", N, product)
+    return sides or []
 
 
 def _grid(sides: Sequence[int]) -> tuple[Nodes, Nodes]:
@@ -341,11 +330,13 @@ EDGES = "edges.csv.gz"
 NODES = "nodes.csv.gz"
 
 
-def _reader(name: str, label: str | None, description: str, names: str) -> Callable[..., Dataset]:
-    """Build the function that reads a network; column `label` of the file of nodes holds the names."""
+def _reader(name: str, label: str | None) -> Callable[..., Dataset]:
+    """Build the function that reads a published network; column `label` of the file of nodes holds the names."""
 
     def read(scale: float = 1.0, N: int | None = None) -> Dataset:
-        check_kept(scale, N)
+        """Kind ``graph``. Options: ``conf/data/NAME.yaml``. A `DataError`: an option out of range; a file is absent or
+        not the published one."""
+        data.check_kept(scale, N)
         path = downloads.locate(name, EDGES)
         nodes = None if label is None else downloads.locate(name, NODES)
         graph = edges(path, header=True, nodes=None if nodes is None else str(nodes))
@@ -356,34 +347,14 @@ def _reader(name: str, label: str | None, description: str, names: str) -> Calla
                 raise DataError(f"{nodes}: columns {', '.join(table.columns)}; expected one named {label}")
             names_read = table[label].tolist()
         meta = {key: value for key, value in graph.meta.items() if key != "path"}
-        return keep(replace(graph, name=name, names=names_read, meta=meta), scale, N)
+        return data.keep(replace(graph, name=name, names=names_read, meta=meta), scale, N)
 
-    failing = "A `DataError`: an option out of range; a file is absent or not the published one."
-    read.__doc__ = f"{description}\n\nKind ``graph``{names}. Options: ``conf/data/{name}.yaml``. {failing}"
     return read
 
 
-usair97 = _reader(
-    "usair97",
-    "name",
-    "332 airports of the United States; two are tied if a company flew between them in 1997.",
-    ", with the names of the airports",
-)
-caltech36 = _reader(
-    "caltech36",
-    None,
-    "769 people at Caltech, tied if they were friends on Facebook in 2005.",
-    "; the names are the numbers of the source, from 0",
-)
-nips234 = _reader(
-    "nips234",
-    "name",
-    "The 234 authors of NIPS 1 to 17 with most co-authors, tied if they wrote a paper together.",
-    ", with the names of the authors",
-)
-hagmann998 = _reader(
-    "hagmann998",
-    "region",
-    "998 places of the human cortex; two are tied if fibres were traced between them (Hagmann et al. 2008).",
-    "; the name of a node is its region, which others share",
-)
+usair97 = _reader("usair97", "name")
+# its names are the numbers of the source, from 0
+caltech36 = _reader("caltech36", None)
+nips234 = _reader("nips234", "name")
+# the name of a node is its region, which others share
+hagmann998 = _reader("hagmann998", "region")

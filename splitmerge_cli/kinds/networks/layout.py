@@ -91,15 +91,6 @@ def degree_tables(N: int, propensity: float) -> Mapping[str, Any]:
     return {"log_n": np.log(n), "log_gammas": gammaln(n * propensity)}
 
 
-def _in_steps(values: NDArray[np.float64]) -> tuple[NDArray[np.int64], float, float]:
-    """Real values as whole numbers of steps; the step in standard deviations; the standard deviation."""
-    spread = float(values.std()) or 1.0
-    z = (values - values.mean()) / spread
-    # a sum of squares stays below 2^60
-    step = float(np.exp2(np.ceil(np.log2(max(float(np.square(z).sum()), 1.0)) / 2) - 29))
-    return np.rint(z / step).astype(np.int64), step, spread
-
-
 class _Layout:
     """Slots of a cell, and entries of nodes, as they are laid out relation after relation."""
 
@@ -122,7 +113,11 @@ class _Layout:
         if layer.value is None:
             values = np.ones(len(layer.ends), dtype=np.int64)
         elif layer.form_number == REAL and len(layer.ends):
-            values, step, spread = _in_steps(layer.value)
+            # whole numbers of steps, in standard deviations; a sum of squares stays below 2^60
+            spread = float(layer.value.std()) or 1.0
+            z = (layer.value - layer.value.mean()) / spread
+            step = float(np.exp2(np.ceil(np.log2(max(float(np.square(z).sum()), 1.0)) / 2) - 29))
+            values = np.rint(z / step).astype(np.int64)
         else:
             values = layer.value.astype(np.int64)
         for d, first in enumerate(firsts):

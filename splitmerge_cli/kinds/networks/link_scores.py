@@ -4,11 +4,8 @@ The parameters between two blocks have their posterior given the edges that are 
 (docs/derivations.md, "Links"). A `Links` answers for one relation under one partition; an average over draws is the
 posterior predictive.
 
-Edges held out: a part of a network removed at random, and how well the rest predicts where it was.
-
-Each edge is kept with a probability, of counts each unit. A model that has seen the rest says for every pair without an
-edge how probable one is in the whole network (`splitmerge_cli.kinds.networks.link_scores`; docs/derivations.md,
-"Links").
+**Edges held out**: a part of a network is removed at random, each edge, of counts each unit, with a probability. A
+model that has seen the rest says for every pair without an edge how probable one is in the whole network.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,10 +14,10 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 from scipy import special
 
+from splitmerge_cli.extras import pandas as pd
 from splitmerge_cli.kinds.networks.data import COUNT, LEVELS, REAL, Relation, Relations
 from splitmerge_cli.kinds.networks.layout import CORRECTED
 
@@ -31,18 +28,19 @@ Pairs = NDArray[np.int32]
 @dataclass(frozen=True)
 class Links:
     """One relation under one partition. `labels`: int ``[N]``, from 0; `options`: options of the model, none left to
-    the data; `sides`: as `Relations` has them.
+    the data; `sides`: as `Relations` has them; `K`: number of blocks at least.
     """
 
     relation: Relation
     labels: NDArray[Any]
     options: Mapping[str, Any]
     sides: NDArray[np.int8] | None = None
+    K: int | None = None
 
     @cached_property
     def table(self) -> Any:
         """Sums over the pairs of nodes between blocks."""
-        return self.relation.block_table(self.labels, self.sides)
+        return self.relation.block_table(self.labels, self.sides, self.K)
 
     @property
     def is_corrected(self) -> bool:
@@ -174,7 +172,7 @@ class Links:
         if form == COUNT:
             return self.log_number(pairs, value, kept) - np.log(self.probability(pairs, kept))
         if form == LEVELS:
-            counts, alpha = self._level_counts, float(self.options["alpha"])
+            counts, alpha = self.level_counts, float(self.options["alpha"])
             one = counts[value.astype(np.int64), *blocks]
             return np.asarray(np.log((alpha + one) / (alpha * len(counts) + counts.sum(axis=0)[blocks])))
         if form == REAL:
@@ -188,16 +186,17 @@ class Links:
         return self.relation.sum_blocks(self.labels, K, self.relation.ends, weights, both)
 
     @cached_property
-    def _level_counts(self) -> Array:
+    def level_counts(self) -> Array:
         """Edges of each level between blocks, ``[L, K, K]``."""
         value, codes = np.asarray(self.relation.value), range(len(self.relation.levels))
         return np.stack([self._sums(np.equal(value, code).astype(np.float64)) for code in codes])
 
-    def normal_posterior(self) -> tuple[float, float, Array, Array, Array, Array]:
-        """Middle and scale by which values are standardised; then kappa, mean, a and b of each two blocks, ``[K, K]``:
-        the normal-inverse-gamma posterior."""
+    def normal_posterior(self, others: Array | None = None) -> tuple[float, float, Array, Array, Array, Array]:
+        """Middle and scale of the values, or of `others`, by which they are standardised; then kappa, mean, a and b of
+        each two blocks, ``[K, K]``: the normal-inverse-gamma posterior."""
         value = self.relation.value if self.relation.value is not None else np.zeros(0)
-        middle, scale = (float(value.mean()), float(value.std()) or 1.0) if len(value) else (0.0, 1.0)
+        spread = value if others is None else others
+        middle, scale = (float(spread.mean()), float(spread.std()) or 1.0) if len(spread) else (0.0, 1.0)
         x = (value - middle) / scale
         n, s = self.table.edges, self._sums(x)
         kappa0, a0, b0 = (float(self.options[name]) for name in ("kappa0", "a0", "b0"))
@@ -345,7 +344,7 @@ class LinkScores:
     """The same sum over the number of pairs."""
     value_density: float
     """Mean log density of the values of removed edges, given where they are; nan of edges without values."""
-    reliability: pd.DataFrame = field(repr=False)
+    reliability: "pd.DataFrame" = field(repr=False)
     """Groups of pairs, the least probable first, each with a tenth of the expected edges: probability (mean), pairs,
     expected, observed, error (standard deviation of the observed number, if the probabilities are right)."""
     contributions: Array = field(repr=False)
@@ -418,7 +417,7 @@ def _area(p: Array, gone: NDArray[np.bool_], weight: Array) -> float:
     return float(ones @ below / (ones.sum() * others.sum()))
 
 
-def _reliability(p: Array, gone: NDArray[np.bool_], weight: Array) -> pd.DataFrame:
+def _reliability(p: Array, gone: NDArray[np.bool_], weight: Array) -> "pd.DataFrame":
     order = np.argsort(p, kind="stable")
     expected = (weight * p)[order]
     through = np.cumsum(expected)

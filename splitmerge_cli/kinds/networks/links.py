@@ -14,17 +14,9 @@ from splitmerge_cli.diagnostics.cluster_table import FIRST
 from splitmerge_cli.fits.candidates import Sample
 from splitmerge_cli.fits.short_fits import sample_by
 from splitmerge_cli.fits.stored_draws import StoredDraws, Table
-from splitmerge_cli.kinds.networks import Graph
-from splitmerge_cli.kinds.networks.data import COUNT, REAL, Relations, network_of
-from splitmerge_cli.kinds.networks.link_scores import (
-    HeldOut,
-    Links,
-    LinkScores,
-    links_of,
-    remove_edges,
-    score_links,
-)
-from splitmerge_cli.kinds.networks.readers.adjacency import simple_graph
+from splitmerge_cli.kinds.networks import Graph, link_scores
+from splitmerge_cli.kinds.networks.data import COUNT, REAL, Relations, network_of, simple_graph
+from splitmerge_cli.kinds.networks.link_scores import HeldOut, Links, LinkScores
 from splitmerge_cli.runs import checks
 from splitmerge_cli.runs.draws import State, states_of
 from splitmerge_cli.runs.initial import dataset_of, specification_of
@@ -78,7 +70,7 @@ def _average(relations: Relations, n: int, draws: Sequence[Draw], ends: NDArray[
     form = relations.layers[n].form
     probability, expected = np.zeros(len(ends)), np.zeros(len(ends))
     for labels, options in draws:
-        links = links_of(relations, labels, options)[n]
+        links = link_scores.links_of(relations, labels, options)[n]
         p = links.probability(ends)
         probability += p
         if form == COUNT:
@@ -119,11 +111,11 @@ def probable_pairs(dataset: Dataset, draws: Sequence[Draw], most: int) -> pd.Dat
     """
     relations, tables = network_of(dataset), []
     for n, layer in enumerate(relations.layers):
-        candidates = _candidates(relations, links_of(relations, *draws[-1])[n])
+        candidates = _candidates(relations, link_scores.links_of(relations, *draws[-1])[n])
         known = {*map(tuple, layer.ends.tolist())}
         probability: NDArray[np.float64] = np.zeros(len(candidates))
         for labels, options in draws:
-            probability += links_of(relations, labels, options)[n].probability(candidates)
+            probability += link_scores.links_of(relations, labels, options)[n].probability(candidates)
         # as many more as there are edges among them
         order = np.argsort(-probability, kind="stable")
         chosen: list[int] = []
@@ -254,7 +246,13 @@ class LinkAnswers(StoredDraws):
         if pairs is None:
             table = probable_pairs(dataset, draws, most)
         else:
-            table = predict_links(dataset, draws, _read_pairs(dataset, pairs))
+            given = np.asarray(pairs)
+            if given.dtype.kind not in "iu" and dataset.names is not None:
+                number = {name: i for i, name in enumerate(dataset.names)}
+                if missing := [str(name) for name in given.ravel() if str(name) not in number]:
+                    raise ConfigError(f"pairs: {missing[0]!r}; expected names of nodes, or numbers from 0")
+                given = np.array([number[str(name)] for name in given.ravel()], dtype=np.int64).reshape(given.shape)
+            table = predict_links(dataset, draws, given)
         return Table(name_links(dataset, table, 0))
 
     def link_scores(self, held_out: float = SHARE, *, seed: int = 0) -> LinkScores:
@@ -278,7 +276,7 @@ def hold_out_links(dataset: Dataset, share: float, seed: int, part: int = 0) -> 
     """Remove some edges from a network; a `ConfigError` if no edge is removed, or none is left."""
     if not 0.0 < share < 1.0:
         raise ConfigError(f"held_out={share:g}: expected a share of the edges, between 0 and 1")
-    held = remove_edges(network_of(dataset), share, seed, part)
+    held = link_scores.remove_edges(network_of(dataset), share, seed, part)
     is_empty = not any(len(layer.ends) for layer in held.rest.layers)
     if is_empty or not any((one.removed > 0).any() for one in held.scored):
         raise ConfigError(f"held_out={share:g}: expected a share that leaves edges on both sides")
@@ -292,17 +290,5 @@ def fit_links(
     number of blocks."""
     rest = with_relations(dataset, held.rest)
     fit = sample(options, iterations)(rest)
-    scores = score_links(held, draws_with_options(fit.model, rest, fit.thin(MOST_DRAWS)))
+    scores = link_scores.score_links(held, draws_with_options(fit.model, rest, fit.thin(MOST_DRAWS)))
     return scores, float(np.mean([state.K for state in fit.states]))
-
-
-def _read_pairs(dataset: Dataset, pairs: ArrayLike) -> NDArray[np.int64]:
-    """Number the nodes in pairs, which may be given by name."""
-    given = np.asarray(pairs)
-    if given.dtype.kind in "iu" or dataset.names is None:
-        return given
-    number = {name: i for i, name in enumerate(dataset.names)}
-    missing = next((str(name) for name in given.ravel() if str(name) not in number), None)
-    if missing is not None:
-        raise ConfigError(f"pairs: {missing!r}; expected names of nodes, or numbers from 0")
-    return np.array([number[str(name)] for name in given.ravel()], dtype=np.int64).reshape(given.shape)

@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.config.resolution import AUTO
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.kinds.networks.data import BINARY, COUNT, REAL, Relation, Relations, network_of
+from splitmerge_cli.kinds.networks.data import BINARY, COUNT, REAL, Relation, Relations, network_of, simple_graph
 from splitmerge_cli.kinds.networks.layout import PLAIN
-from splitmerge_cli.kinds.networks.readers.adjacency import simple_graph
 from splitmerge_cli.runs import checks
 from splitmerge_cli.runs.answers import Answers
 from splitmerge_cli.runs.store.read import Run
@@ -45,9 +44,9 @@ class Network(checks.Quantities):
         self.values = dataset.values if self.relations is None else self.relations
         self.unchecked = []
         if self.relations is None:
-            self.unchecked = ["directions and weights of ties: the model reads whether two nodes are tied"]
+            self.unchecked.append("directions and weights of ties: the model reads whether two nodes are tied")
         elif self.relations.columns is not None:
-            self.unchecked = ["the columns of the nodes"]
+            self.unchecked.append("the columns of the nodes")
         # a list of edges names no node without one
         self.has_lonely = bool((np.diff(dataset.values.indptr) == 0).any())
         if not self.has_lonely:
@@ -154,11 +153,8 @@ def _measure_values(
             # each two blocks weigh by their pairs: sum of squares about the mean, over the mean
             ratio = (squares - table.total**2 / table.pairs) / (table.total / table.pairs)
         seen = table.total > 0
-        yield (
-            "counts",
-            checks.DISPERSION,
-            float(ratio[seen].sum() / table.pairs[seen].sum()) if seen.any() else math.nan,
-        )
+        dispersion = float(ratio[seen].sum() / table.pairs[seen].sum()) if seen.any() else math.nan
+        yield "counts", checks.DISPERSION, dispersion
         yield "counts", "largest", float(layer.weights.max()) if len(layer.ends) else math.nan
     if layer.form == REAL and layer.value is not None:
         first, second = labels[layer.ends].T

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splitmerge_cli.core.simulation import Array, Given, Rng
-from splitmerge_cli.kinds.networks.data import FORMS, network_of
+from splitmerge_cli.kinds.networks.data import FORMS, network_of, simple_graph
 from splitmerge_cli.kinds.networks.layout import BINARY, CORRECTED, COUNT, LEVELS, PLAIN, REAL
-from splitmerge_cli.kinds.networks.readers.adjacency import simple_graph
+from splitmerge_cli.kinds.networks.link_scores import Links
 
 Pairs = NDArray[np.int64]
 MOST_PAIRS = 4_000_000
@@ -67,23 +67,23 @@ class _Layer:
         self.rng, self.layer, self.labels, self.options, self.sides = rng, layer, labels, options, relations.sides
         self.K = int(labels.max()) + 1
         self.is_corrected = options.get("degrees") == CORRECTED
+        rates = options.get("rate")
+        rate = rates[r] if isinstance(rates, list) else rates
+        if rate is None:
+            rate = layer.default_rate(len(labels), self.sides, options["shape"], self.is_corrected)
+        sides = None if self.sides is None else self.sides[:n]
+        self.links = Links(evidence, labels[:n], {**options, "rate": rate}, sides, self.K)
+        self.known = self.links.table
         # an undirected relation has one cell for two blocks
         self.both = not layer.directed and self.sides is None
-        sides = None if self.sides is None else self.sides[:n]
-        self.known = evidence.block_table(labels[:n], sides, self.K)
-        self.evidence, self.known_labels = evidence, labels[:n]
         first, second = (None, None) if self.sides is None else (self.sides == 0, self.sides == 1)
         rows, columns = (np.arange(len(labels)) if here is None else np.flatnonzero(here) for here in (first, second))
         self.rows = [rows[labels[rows] == k] for k in range(self.K)]
         self.columns = self.rows if first is None else [columns[labels[columns] == k] for k in range(self.K)]
-        rates = options.get("rate")
-        self.rate = rates[r] if isinstance(rates, list) else rates
-        if self.rate is None:
-            self.rate = layer.default_rate(len(labels), self.sides, options["shape"], self.is_corrected)
 
     def draw(self) -> Any:
         """The relation with other edges and values."""
-        if self.is_corrected or self.layer.form_number == COUNT:
+        if self.links.has_rates:
             ends, counts = self._draw_counts()
         else:
             ends, counts = self._draw_edges(), None
@@ -154,11 +154,8 @@ class _Layer:
         """Pairs with their numbers of edges, Poisson: edges between two blocks first, then the ends of each, in
         proportion to propensities."""
         k, m = self._cells()
-        n, w = self.known.rows, self.known.columns
-        exposure = self.known.pairs[k, m]
-        if self.is_corrected:
-            exposure = n[k] * w[m] / np.where(self.both & (k == m), 2.0, 1.0)
-        rates = self.rng.gamma(self.options["shape"] + self.known.total[k, m]) / (self.rate + exposure)
+        shape, rate = (of_blocks[k, m] for of_blocks in self.links.gamma)
+        rates = self.rng.gamma(shape) / rate
         out = self._propensities(self.known.sources, self.rows)
         into = out if not self.layer.directed and self.sides is None else None
         into = self._propensities(self.known.targets, self.columns) if into is None else into
@@ -253,31 +250,21 @@ class _Layer:
         return [np.maximum(self.rng.gamma(self.options["propensity"] + whole[here]), 1e-300) for here in nodes]
 
     # -- values
-    def _sums(self, weights: Array) -> Array:
-        """Sums of weights, one for each known edge, by block."""
-        return self.evidence.sum_blocks(self.known_labels, self.K, self.evidence.ends, weights, self.both)
-
     def _mirror(self, drawn: Array) -> Array:
         """A number for each two blocks; undirected: the same in both directions."""
         return np.triu(drawn) + np.triu(drawn, 1).T if self.both else drawn
 
     def _draw_reals(self, ends: Pairs) -> Array:
         """Values with a mean and a variance for each two blocks; standardised by all values of the data."""
-        values = np.zeros(1) if self.layer.value is None or not len(self.layer.value) else self.layer.value
-        middle, scale = float(values.mean()), float(values.std()) or 1.0
-        x = (np.zeros(0) if self.evidence.value is None else self.evidence.value - middle) / scale
-        n, kappa0 = self.known.edges, self.options["kappa0"]
-        mean = self._sums(x) / (kappa0 + n)
-        b = self.options["b0"] + 0.5 * np.maximum(self._sums(x * x) - (kappa0 + n) * mean**2, 0.0)
-        variance = self._mirror(b / self.rng.gamma(self.options["a0"] + n / 2.0))
-        drawn = mean + self._mirror(self.rng.normal(size=mean.shape)) * np.sqrt(variance / (kappa0 + n))
+        middle, scale, kappa, mean, a, b = self.links.normal_posterior(self.layer.value)
+        variance = self._mirror(b / self.rng.gamma(a))
+        drawn = mean + self._mirror(self.rng.normal(size=mean.shape)) * np.sqrt(variance / kappa)
         cell = self.labels[ends[:, 0]], self.labels[ends[:, 1]]
         return middle + scale * (drawn[cell] + np.sqrt(variance[cell]) * self.rng.normal(size=len(ends)))
 
     def _draw_levels(self, ends: Pairs) -> Array:
         """Levels with shares for each two blocks."""
-        codes, L = np.asarray(self.evidence.value), len(self.layer.levels)
-        counts = [self._sums(np.equal(codes, code).astype(np.float64)) for code in range(L)]
+        counts = self.links.level_counts
         shares = np.stack([self._mirror(self.rng.gamma(self.options["alpha"] + of_level)) for of_level in counts])
         through = np.cumsum(np.maximum(shares, 1e-300), axis=0)[:, self.labels[ends[:, 0]], self.labels[ends[:, 1]]]
         return (self.rng.random(len(ends)) * through[-1] >= through[:-1]).sum(axis=0).astype(np.float64)

@@ -30,6 +30,7 @@ from splitmerge_cli.kinds.networks.agglomeration import Blocks, best_merges
 from splitmerge_cli.kinds.networks.data import COUNT as OF_COUNTS
 from splitmerge_cli.kinds.networks.data import Relations, network_of
 from splitmerge_cli.kinds.networks.layout import CORRECTED, COUNT, LEVELS, PLAIN, prepare
+from splitmerge_cli.kinds.networks.link_scores import links_of
 from splitmerge_cli.runs.identity import file_digests, finished_run
 from splitmerge_cli.runs.initial import build_model
 from splitmerge_cli.runs.starts import BEST, Start
@@ -112,8 +113,6 @@ def join_best(partner: NDArray[np.int32], growth: NDArray[np.float64], most: int
     """Join at most so many blocks to their partners, those first that grow most; a block that another one joined joins
     none. Returns the number of the block that each of the K becomes, int32 ``[K]``, and how many were joined.
 
-    Examples
-    --------
     >>> join_best(np.array([1, 2, 1], dtype=np.int32), np.array([-1.0, -3.0, -2.0]), 2)
     (array([0, 0, 0], dtype=int32), 2)
     """
@@ -216,9 +215,8 @@ def compare_degrees(model: Component, dataset: Dataset) -> Degrees:
         tries = [merge(entries, own, network.sides, form == CORRECTED, Rng(seed, 0)) for seed in range(number)]
         height, labels = max(tries, key=lambda one: one[0])
         if form == CORRECTED:
-            height += log_exclusion(
-                network, labels, read_options("model", own.OPTIONS, own.with_defaults_of(dataset, **options))
-            )
+            given = read_options("model", own.OPTIONS, own.with_defaults_of(dataset, **options))
+            height += log_exclusion(network, labels, given)
         found.append((height, int(labels.max()) + 1))
     (plain, plain_K), (corrected, corrected_K) = found
     ahead = (corrected - plain) / edges
@@ -235,9 +233,6 @@ def log_exclusion(network: Relations, labels: NDArray[np.int32], options: Mappin
     1 - exp(-l); a node of mean l has none to itself with exp(-l), where it must have none. The mean is that of the
     posterior. Counts are left as they are.
     """
-    # a run of plain degrees needs no table
-    from splitmerge_cli.kinds.networks.link_scores import links_of
-
     total = 0.0
     nodes = np.repeat(np.arange(network.N, dtype=np.int32)[:, None], 2, axis=1)
     for links in links_of(network, labels.astype(np.int64), options):

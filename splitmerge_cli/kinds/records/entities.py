@@ -86,12 +86,6 @@ class Entities(Answers):
         plan: "Plan", store: "RunStore", labels: ArrayLike, late: Mapping[int, "Late"], certainty: ArrayLike | None
     ) -> dict[str, Any]:
         """Write `ENTITIES`, `PAIRS` and `REVIEW`; the entry ``entities`` of the summary describes them."""
-        return {"entities": Entities._write(plan, store, labels, late, certainty)}
-
-    @staticmethod
-    def _write(
-        plan: "Plan", store: "RunStore", labels: ArrayLike, late: Mapping[int, "Late"], certainty: ArrayLike | None
-    ) -> dict[str, Any]:
         dataset, labels = plan.dataset, np.asarray(labels, dtype=np.int32)
         store.keep_text(ENTITIES, _as_csv(_merge(plan, labels, late, certainty)))
         sizes = np.bincount(np.bincount(labels))
@@ -103,14 +97,16 @@ class Entities(Answers):
         try:
             pairs = small_clusters.find_linked_pairs({c: rows.labels for c, rows in late.items()}) if late else None
         except TooManyClusters as error:
-            return entry | {"why_no_pairs": str(error)}
+            return {"entities": entry | {"why_no_pairs": str(error)}}
         if pairs is None:
-            return entry | {"why_no_pairs": "no late partitions were recorded; trace.partitions=10 records more"}
+            why = "no late partitions were recorded; trace.partitions=10 records more"
+            return {"entities": entry | {"why_no_pairs": why}}
         store.keep_text(PAIRS, _as_csv(list_pairs(dataset, pairs, labels)))
         labelled = _read_review(plan.data.values.get("must_link"), dataset.N)
         review = list_review(dataset, pairs, labelled=labelled)
         write_text(plan.path / REVIEW, _as_csv(review))
-        return entry | _describe_pairs(dataset, pairs) | {"to_review": int((review[SAME] == "").sum())}
+        entry |= _describe_pairs(dataset, pairs) | {"to_review": int((review[SAME] == "").sum())}
+        return {"entities": entry}
 
     @staticmethod
     def averaged(partitions: NDArray[np.int32]) -> NDArray[np.int32]:
@@ -166,8 +162,7 @@ class Entities(Answers):
 
     @staticmethod
     def headline(run: Run) -> str:
-        apart = judgement_of(run).converged is False
-        return _describe_count(run) + ", of the best state: the chains have not converged" * apart
+        return _describe_count(run)
 
     @staticmethod
     def next_keys(run: Run, data: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
@@ -186,7 +181,7 @@ class Entities(Answers):
     def _lines(run: Run) -> Iterator[str]:
         summary = run.summary
         entry, chosen = summary["entities"], summary["point_estimate"]
-        yield f"{_describe_count(run)}{_describe_number(run)}"
+        yield _describe_count(run, f", 95 % interval {span(*interval_of_run(run))}")
         fewest, most = interval_of_run(run)
         if not fewest <= chosen["n_clusters"] <= most and judgement_of(run).converged is not False:
             yield (
@@ -255,15 +250,8 @@ _SCORES = {"precision": "precision", "recall": "recall", "f1": "F1"}
 
 
 def keys_of_review(run: Run, data: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The keys with which the next run reads the labelled pairs of a finished run; None if it has none to label, its
-    data take none, or links come from other files.
-
-    Parameters
-    ----------
-    run : Run
-    data : mapping
-        Options of its data.
-    """
+    """The keys with which the next run reads the labelled pairs of a finished run with these options of `data`; None if
+    it has none to label, its data take none, or links come from other files."""
     path, links = Path(run.path) / REVIEW, ("must_link", "cannot_link")
     entry, N = run.summary.get("entities") or {}, run.summary.get("N", 0)
     if not entry.get("to_review") or not {*links} <= data.keys() or not path.is_file() or data.get("weights"):
@@ -274,22 +262,16 @@ def keys_of_review(run: Run, data: Mapping[str, Any]) -> dict[str, Any] | None:
     return {f"data.{key}": str(path) for key in links}
 
 
-def _describe_count(run: Run) -> str:
-    return f"{count_of(run.summary['point_estimate']['n_clusters'], 'entity')} of {run.summary['N']:,} records"
-
-
-def _describe_number(run: Run) -> str:
-    """The interval of the number of entities, if the chains agree."""
-    if judgement_of(run).converged is False:
-        return ", of the best state: the chains have not converged"
-    return f", 95 % interval {span(*interval_of_run(run))}"
+def _describe_count(run: Run, interval: str = "") -> str:
+    """How many entities there are, with the interval if the chains agree."""
+    count = f"{count_of(run.summary['point_estimate']['n_clusters'], 'entity')} of {run.summary['N']:,} records"
+    is_apart = judgement_of(run).converged is False
+    return count + (", of the best state: the chains have not converged" if is_apart else interval)
 
 
 def _describe_sizes(sizes: Sequence[Sequence[int]]) -> str:
     """How many entities have so many records.
 
-    Examples
-    --------
     >>> _describe_sizes([[1, 8000], [2, 100], [5, 1], [9, 1]])
     '1 in 8,000 entities, 2 in 100, 5 or more in 2'
     >>> _describe_sizes([[1, 1], [2, 13]])
@@ -327,8 +309,8 @@ def _describe_pairs(dataset: Dataset, pairs: small_clusters.LinkedPairs) -> dict
 
 
 def _read_review(path: Any, N: int) -> Any:
-    """Reviewed pairs in a file, as `splitmerge_cli.data.tables.free_text.read_review` returns them."""
-    from splitmerge_cli.data.tables.free_text import read_review  # a run without records needs no tables
+    """Reviewed pairs in a file, as `splitmerge_cli.data.tables.bundled.read_review` returns them."""
+    from splitmerge_cli.data.tables.bundled import read_review  # a run without records needs no tables
 
     return read_review(path, N)
 
@@ -348,8 +330,6 @@ def align_records(records: Sequence[Sequence[str]], width: int) -> list[str]:
     """A line for each record in which fields stand below each other; the longest cells are shortened, and an empty
     cell is a dash.
 
-    Examples
-    --------
     >>> align_records([["a long title of a paper", "Smith", ""], ["a long title", "", "1998"]], 26)
     X
     """
@@ -392,26 +372,9 @@ def list_entities(
     certainty: ArrayLike | None,
     first: int = FIRST,
 ) -> "pd.DataFrame":
-    """A row for each entity: its number, number of records, mean certainty of these, and its merged record.
-
-    Parameters
-    ----------
-    model : Component
-    dataset : Dataset
-    labels : numpy.ndarray
-        int32 ``[N]``, from 0.
-    parameters : numpy.ndarray, optional
-        Posterior means of the parameters of the model, if it has some.
-    certainty : array_like of float, optional
-        ``[N]``.
-    first : int
-        Number of the entity with label 0.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns entity, records, certainty, and each field: its most probable true value, empty if all are missing.
-    """
+    """A row for each entity: its number, from `first` on, number of records, mean `certainty` of these, and its merged
+    record: the most probable true value of each field, empty if all are missing. `labels`: int32 ``[N]``, from 0;
+    `parameters`: posterior means of those of the model, if it has some; `certainty`: float ``[N]``."""
     built = build_model(model, replace(dataset, bundles=None))
     built.set_labels(labels)
     if parameters is not None:
@@ -432,15 +395,9 @@ def list_pairs(
     first: int = FIRST,
 ) -> "pd.DataFrame":
     """A row for each pair of records that are of one entity with a probability of at least `least`, the most probable
-    first.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns row, other (numbers of records, the first being `first`), name, other_name (where records have names),
-        probability, standard_error (Monte Carlo, from the spread of the chains; missing with one chain), and together
-        (1: in one entity of `labels`).
-    """
+    first: row, other (numbers of records, the first being `first`), name, other_name (where records have names),
+    probability, standard_error (Monte Carlo, from the spread of the chains; missing with one chain), and together (1:
+    in one entity of `labels`)."""
     chosen = np.flatnonzero(pairs.probability >= least)
     chosen = chosen[np.argsort(-pairs.probability[chosen], kind="stable")]
     i, j = pairs.ends[chosen].T
@@ -461,15 +418,11 @@ def list_review(
     labelled: tuple[NDArray[np.int64], NDArray[np.bool_]] | None = None,
 ) -> "pd.DataFrame":
     """A row for each pair of records that a person should label: at most `most`, nearest to probability 0.5
-    first, after the pairs that are `labelled` (rows from 0, and whether each is of one entity).
+    first, after the pairs that are `labelled` (rows from 0, and whether each is of one entity). Columns row, other,
+    same (empty, or 1 or 0), probability (missing of labelled ones), and the fields of both records side by side: NAME
+    and NAME (other).
 
     Records that certain pairs join are one group, and of the pairs between two groups one is enough.
-
-    Returns
-    -------
-    pandas.DataFrame
-        Columns row, other, same (empty, or 1 or 0), probability (missing of labelled ones), and the fields of both
-        records side by side: NAME and NAME (other).
     """
     p = pairs.probability
     # nobody can tell whose an empty record is

@@ -1,26 +1,17 @@
 """Records that are made: registers of people, draws from the model, small cases with a known posterior.
 
-Posteriors of a few records by brute force: every true value, and shares of distorted cells by quadrature.
+**People** in a register with typing errors, several records of some of them. The true value of a field is drawn for
+each entity, independently of other fields: names and towns by a distribution as Zipf's is, the date of birth and the
+number of the house uniformly. Each record repeats it, lacks it (missing), has a value that is drawn again (wrong), or a
+slip: in names and towns a letter is inserted, left out or replaced, or two neighbours are swapped, in one of five cases
+twice; in dates day and month are swapped, a digit is replaced, or the day is up to 3 off; of numbers a digit is
+replaced, or the number is 1 off.
 
-People in a register with typing errors, several records of some of them: data for entity resolution.
+**Draws from the model**: how often values are true, true values of new entities, then their cells. The shares of errors
+come from a state, or are their prior's means. How often a value is true comes from its prior and, given records, the
+commonest value of each entity (docs/models/records.md).
 
-The true value of a field is drawn for each entity, independently of other fields: names and towns by a distribution as
-Zipf's is, the date of birth and the number of the house uniformly. Each record repeats it, or an error:
-
-==============  =====================================================================================================
-error           what it does
-==============  =====================================================================================================
-slip            names and towns: a letter is inserted, left out or replaced, or two neighbours are swapped, in one of
-                five cases twice; dates: day and month are swapped, a digit is replaced, or the day is up to 3 off;
-                numbers: a digit is replaced, or the number is 1 off
-wrong value     the value is drawn again
-missing         the cell is empty
-==============  =====================================================================================================
-
-Records drawn from the model of records: how often values are true, true values of new entities, then their cells.
-
-The shares of errors come from a state, or are their prior's means. How often a value is true comes from its prior and,
-given records, the commonest value of each entity (docs/models/records.md).
+**Posteriors of a few records** by brute force: every true value, and shares of distorted cells by quadrature.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -71,8 +62,6 @@ def generate(
     Options: ``conf/data/records.yaml``. Each of the people has a record, the others go to people at random; the truth
     is the person. With two files or more the data have `sources`. A `DataError`: an option out of range.
 
-    Examples
-    --------
     >>> dataset = generate(5, entities=3, seed=1)
     >>> dataset.columns, dataset.truth.max() + 1
     (['first_name', 'last_name', 'birth_date', 'town', 'house'], np.int32(3))

@@ -30,8 +30,6 @@ def near_pair(words: Sequence[str]) -> tuple[str, str] | None:
     """Find two words, neighbours in the alphabet, that may be one; None: all differ. Words that differ in digits alone
     are two: these tell things apart.
 
-    Examples
-    --------
     >>> near_pair(["Smith, Jon", "item 12", "item 13", "Smith, John"])
     ('Smith, John', 'Smith, Jon')
     """

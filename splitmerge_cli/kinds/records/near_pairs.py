@@ -1,9 +1,7 @@
-"""Tables of values, and pairs of records that may be of one entity.
+"""Read-only tables of the model of records: how often each value of a field occurs, and which values are near it.
 
-Read-only tables of the model of records: how often each value of a field occurs, and which values are near it.
-
-Pairs of records that may be of one entity, without a comparison of all pairs: records that agree in a few fields,
-one of them exactly or nearly, the most likely ones first.
+Pairs of records that may be of one entity, without a comparison of all pairs: records that agree in a few fields, one
+of them exactly or nearly, the most likely ones first.
 """
 
 import heapq
@@ -13,9 +11,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array, csr_array
+from scipy.sparse import csr_array
 
 from splitmerge_cli.core.near_pairs import NearPairs
+from splitmerge_cli.diagnostics.partition_losses import find_components
 from splitmerge_cli.kinds.records.similar_values import near_values, slip_norms
 
 
@@ -245,17 +244,15 @@ def find_blocks(pairs: NDArray[np.int32], odds: NDArray[np.float64], N: int, blo
     Pairs are left out, the least likely ones first, until no component has more records than a block. Returns the block
     of each record, int32 of shape (N,).
 
-    Examples
-    --------
     >>> find_blocks(np.array([[0, 1], [1, 2], [3, 4]]), np.array([2.0, -1.0, 3.0]), 6, 2).tolist()
     [0, 0, 0, 1, 1, 1]
     """
     order, low, high = np.argsort(-odds, kind="stable"), 0, len(odds)
     while low < high:
         middle = (low + high + 1) // 2
-        fits = np.bincount(_components(pairs[order[:middle]], N)).max() <= -(-N // blocks)
+        fits = np.bincount(find_components(*pairs[order[:middle]].T, N)).max() <= -(-N // blocks)
         low, high = (middle, high) if fits else (low, middle - 1)
-    component = _components(pairs[order[:low]], N)
+    component = find_components(*pairs[order[:low]].T, N)
     sizes, block = np.bincount(component), np.zeros(N, dtype=np.int32)
     room = [(0, b) for b in range(blocks)]
     for k in np.argsort(-sizes, kind="stable").tolist():
@@ -263,14 +260,6 @@ def find_blocks(pairs: NDArray[np.int32], odds: NDArray[np.float64], N: int, blo
         block[k] = b
         heapq.heapreplace(room, (used + int(sizes[k]), b))
     return block[component]
-
-
-def _components(pairs: NDArray[np.int32], N: int) -> NDArray[np.int32]:
-    """The component of each record."""
-    from scipy.sparse.csgraph import connected_components
-
-    graph = coo_array((np.ones(len(pairs), dtype=np.int8), (pairs[:, 0], pairs[:, 1])), shape=(N, N))
-    return np.asarray(connected_components(graph, directed=False)[1])
 
 
 class _Score:

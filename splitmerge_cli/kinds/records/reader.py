@@ -1,26 +1,7 @@
 """Records: the columns of a table as fields of entities, by their cells; two files as sources.
 
-The rules, in this order, but for columns that mislead, which are found last; cells that are missing do not count:
-
-==========================================================  ==================================================
-the column                                                  is read as
-==========================================================  ==================================================
-no value; one value                                         nothing: it is left out
-counts the rows; whole numbers that ascend; differs in      nothing: it is left out
-each row and is named as an id; is named as a source, a
-note or the time of an entry
-describes the record: records that agree in all names       nothing: it is left out
-differ in it (`find_differing`); follows from others
-days of the calendar, all of them (also 19640229)           date
-whole numbers of five digits or more, of one length; digits string, a code
-of which one in `PADDED_SHARE` begins with 0, or that are
-named as postcodes, telephones and the like
-other numbers                                               number
-`FEW` words at most, each in `FREQUENT` rows                categorical
-other words                                                 string
-==========================================================  ==================================================
-
-Capital letters and blanks tell no words apart.
+The rules are those of docs/data/records.md, in their order, but for columns that mislead, which are found last; cells
+that are missing do not count. Capital letters and blanks tell no words apart.
 """
 
 import re
@@ -37,12 +18,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.dataset import READ_AS, ColumnType, Dataset, Labels
-from splitmerge_cli.data.reading import KindReading
+from splitmerge_cli.data.dataset import READ_AS, ColumnType, Dataset
 from splitmerge_cli.data.tables.cells import DATE, PADDED, Cells, cells_of, note_missing
 from splitmerge_cli.data.tables.columns import Wanted, codes, index, true_labels
 from splitmerge_cli.data.tables.inference import tells_apart
-from splitmerge_cli.data.tables.mixed import SKIP, frame_table
+from splitmerge_cli.data.tables.mixed import SKIP, MixedReading
 from splitmerge_cli.data.tables.notes import note_left_out
 from splitmerge_cli.data.tables.table import Table, column_key, list_names, quote
 from splitmerge_cli.data.tables.written import DATE_TYPES, EPOCH, days_of_column, days_written
@@ -118,10 +98,8 @@ class Joined(Table):
     def __init__(self, first: Table, other: Table, names: Mapping[str | int, str | int] | None) -> None:
         self.places = _match_columns(first, other, names)
         rows = f"rows 1 to {first.rows:,} are of {first.path}, the next {other.rows:,} of {other.path}"
-        lacking, notes = (
-            _describe_lacking(first, other, self.places),
-            [f"{first.path}: {rows}", *first.notes, *other.notes],
-        )
+        lacking = _describe_lacking(first, other, self.places)
+        notes = [f"{first.path}: {rows}", *first.notes, *other.notes]
         if not self.places:
             raise DataError(f"data.other: {other.path}: no column is one of {first.path}: {lacking}")
         shared = None if first.names is None else [first.names[j] for j, _ in self.places]
@@ -156,8 +134,7 @@ def _match_columns(first: Table, other: Table, names: Mapping[str | int, str | i
     require(once, "data.names", write(names), "each column once")
     for word in (str, _bare, _meaning):
         theirs = _columns_by(word, other, places.values())
-        found = {j: theirs[name] for name, j in _columns_by(word, first, places).items() if name in theirs}
-        places |= found
+        places |= {j: theirs[name] for name, j in _columns_by(word, first, places).items() if name in theirs}
     return sorted(places.items())
 
 
@@ -210,11 +187,8 @@ def read_records(table: Table, wanted: Wanted, N: int | None, name: str) -> Data
         if cells.other not in (None, "date"):
             raise DataError(f"{table.path}: {table.column(j)} holds {cells.other}; expected words, numbers or dates")
         fields[j] = _read_field(cells, type_by_column.get(j), wanted.columns is not None)
-        if (
-            fields[j].why.startswith(("every value differs", "whole numbers"))
-            and names is None
-            and not cells.missing.any()
-        ):
+        names_items = fields[j].why.startswith(("every value differs", "whole numbers"))
+        if names_items and names is None and not cells.missing.any():
             names = [str(cell) for cell in table.cells(j).to_pylist()]
         if cells.text is not None and fields[j].type in ("string", "categorical"):
             written = len(pc.unique(cells.text.filter(pa.array(~cells.missing))))
@@ -233,11 +207,16 @@ def read_records(table: Table, wanted: Wanted, N: int | None, name: str) -> Data
     table.notes += [f"{table.path}: {table.column(j)}: {fields[j].note}" for j in read if fields[j].note]
     if len(read) == 1:
         only = f"{table.column(read[0])}: it alone is compared"
-        table.notes.append(f"{table.path}: {only}: chance makes equal and near values of one column; more would tell")
+        table.note(f"{only}: chance makes equal and near values of one column; more would tell")
     if spelt := [j for j in spelt if j in read]:
         names_spelt = list_names([column_key(table, j) for j in spelt])
-        table.notes.append(f"{table.path}: capital letters and blanks tell no words apart: {names_spelt}")
-    _note_read(table, read, {j: (field.type, len(field.levels)) for j, field in zip(read, types, strict=True)})
+        table.note(f"capital letters and blanks tell no words apart: {names_spelt}")
+    shown = []
+    for type in ("string", "categorical", "date", "number"):
+        of_type = [(j, len(field.levels)) for j, field in zip(read, types, strict=True) if field.type == type]
+        held = [f"{table.names[j] if table.names else f'column {j + 1}'} ({n})" for j, n in of_type]
+        shown += [f"{type}: {list_names(held)}"] if held else []
+    table.note(f"{READ_AS}{'; '.join(shown)} different values (data.types={{NAME:TYPE}} changes a type)")
     note_missing(table, read, np.where(values < 0, np.nan, 0.0))
     sources = read_sources(table, wanted)
     if sources is not None:
@@ -247,12 +226,8 @@ def read_records(table: Table, wanted: Wanted, N: int | None, name: str) -> Data
             table.notes.append(
                 f"{alone}, so that no two are compared by them: give columns that mean the same one name"
             )
-    meta = {
-        "path": str(table.path),
-        "names": table.renamed,
-        "rows": rows,
-        "typed": [column_key(table, j) for j in read],
-    }
+    typed = [column_key(table, j) for j in read]
+    meta = {"path": str(table.path), "names": table.renamed, "rows": rows, "typed": typed}
     return Dataset(
         name,
         wanted.kind,
@@ -268,11 +243,7 @@ def read_records(table: Table, wanted: Wanted, N: int | None, name: str) -> Data
 
 
 def _leave_out_misleading(
-    table: Table,
-    values: NDArray[np.int32],
-    types: Sequence[ColumnType],
-    read: Sequence[int],
-    kept: Collection[int],
+    table: Table, values: NDArray[np.int32], types: Sequence[ColumnType], read: Sequence[int], kept: Collection[int]
 ) -> list[int]:
     """Note the columns that describe records, and those that follow from others; `values` ``[N, F]`` and `types` are
     of the columns `read`. Returns the numbers of those that stay among these: the others and those that the user has
@@ -294,7 +265,7 @@ def _leave_out_misleading(
         if (j := read[d]) in kept:
             skips = shell_word(f"data.types={{{column_key(table, j)}:{SKIP}}}")
             twice = ": they count twice" if d in harm_by_number else ""
-            table.notes.append(f"{table.path}: {table.column(j)}: {why}{twice} ({skips} leaves it out)")
+            table.note(f"{table.column(j)}: {why}{twice} ({skips} leaves it out)")
         else:
             why_left_out[j] = why + harm_by_number.get(d, "")
     keeps = {j: f"data.types={{{column_key(table, j)}:{types[read.index(j)].type}}} keeps it" for j in why_left_out}
@@ -394,10 +365,8 @@ def _counts(cells: Cells, numbers: NDArray[np.float64], name: str) -> str | None
 
 def _are_codes(numbers: NDArray[np.float64]) -> bool:
     """Whether numbers are whole, of one length, and long."""
-    least = numbers.min()
-    return bool(
-        least >= 10 ** (CODE - 1) and (numbers % 1 == 0).all() and len(str(int(least))) == len(str(int(numbers.max())))
-    )
+    shortest, longest = (len(str(int(number))) for number in (numbers.min(), numbers.max()))
+    return bool(numbers.min() >= 10 ** (CODE - 1) and (numbers % 1 == 0).all() and shortest == longest)
 
 
 def _words(cells: Cells) -> list[str | None]:
@@ -412,8 +381,6 @@ def _words(cells: Cells) -> list[str | None]:
 def fold(word: str) -> str:
     """A word in small letters, without blanks around it, and with single ones in it; an accent is part of its letter.
 
-    Examples
-    --------
     >>> fold(" St.  James")
     'st. james'
     >>> fold("Jose\u0301") == fold("Jos\u00e9")
@@ -446,36 +413,10 @@ def _days(cells: Cells, type: str) -> list[str | None] | DataError:
     ]
 
 
-def _note_read(table: Table, read: Sequence[int], types: Mapping[int, tuple[str, int]]) -> None:
-    """Note what every column is read as, in one line."""
-    shown = []
-    for type in ("string", "categorical", "date", "number"):
-        names = [
-            f"{table.names[j] if table.names else f'column {j + 1}'} ({types[j][1]})"
-            for j in read
-            if types[j][0] == type
-        ]
-        shown += [f"{type}: {list_names(names)}"] if names else []
-    table.notes.append(
-        f"{table.path}: {READ_AS}{'; '.join(shown)} different values (data.types={{NAME:TYPE}} changes a type)"
-    )
-
-
-class RecordsReading(KindReading):
+class RecordsReading(MixedReading):
     """Reads tables of records."""
 
-    def from_object(
-        self, data: Any, truth: Labels, name: str, whole: bool = False, types: Mapping[str | int, str] | None = None
-    ) -> Dataset:
-        """Convert a data frame or rows; `types` as data.types of a file, `whole`: every column is a field."""
-        table, names = frame_table(data, name)
-        chosen: list[str | int] | None = list(range(1, table.width + 1)) if whole else None
-        dataset = read_records(table, Wanted(self.kind, None, chosen, [], types), None, name)
-        return replace(dataset, truth=truth, names=dataset.names if names is None else names)
-
-    def from_table(self, table: Table, wanted: Wanted, N: int | None, header: str | bool) -> Dataset:
-        """Convert the first N rows of a table."""
-        return read_records(table, wanted, N, table.title)
+    read = staticmethod(read_records)
 
     def align(self, dataset: Dataset, new: Any) -> Dataset:
         """Read new records as the data; values that the data do not have are levels of theirs."""

@@ -1,9 +1,5 @@
-"""Values of the fields of records: their codes, and which are near each other.
-
-Fields of records: distinct values, in order, and their codes.
-
-Near values of a field of records: which values a typing error, a swapped day and month or a small difference may
-turn into each other.
+"""Values of the fields of records: distinct ones in order, with their codes; and which are near each other: which
+values a typing error, a swapped day and month or a small difference may turn into each other.
 
 The search is exact: two strings within d edits have a part in common that d deletions leave of each, so that a sort of
 such parts finds them, without a comparison of all pairs.
@@ -28,8 +24,6 @@ def code_fields(
 ) -> tuple[NDArray[np.int32], tuple[ColumnType, ...]]:
     """Code the cells of each field, None where one is missing: numbers in ascending order, words in alphabetical order.
 
-    Examples
-    --------
     >>> values, types = code_fields([["ann", None, "bo"], ["7", "12", "7"]], ["string", "number"])
     >>> values.tolist(), types[1].levels
     ([[0, 0], [-1, 1], [1, 0]], ('7', '12'))
@@ -88,27 +82,14 @@ def near_values(
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.float64]]:
     """Find the near values of all values in a field, with their weights.
 
-    ====================  ==========================================================================================
-    type                  near values, and their distance
-    ====================  ==========================================================================================
-    string                one edit (from 2 characters on) or two (from 5 on): letters inserted, deleted, replaced, or
-                          two neighbours swapped. ``jaro_winkler``: also strings with the same 4 letters at their
-                          beginning and similarity 0.9; the distance is 20 (1 - similarity)
-    date                  one or two other digits; day and month swapped, or 3 days apart at most: as one edit
-    number                one edit; next whole numbers; other numbers within 0.01 standard deviations, 3 places apart
-    categorical           none
-    ====================  ==========================================================================================
-
-    A field of 1,000 values or more has a limit of one edit if values have more than 20 near ones on average, and none
-    if one edit makes more than 40.
+    docs/models/records.md says which values are near, and at which distance: its first table and "`similarity`". A
+    date with day and month swapped, or some days off, and a close number are as far as one edit.
 
     `levels`: the distinct values, dates as YYYY-MM-DD, numbers as text; `type`: of the field; `similarity`: how strings
     are compared; the weight is exp(-`strength` x distance). Returns where the near values of each value begin, int64 of
     shape (V + 1,); these, int32 of shape (M,), ascending for each value, without the value itself, symmetric; and their
     weights, float64 of shape (M,), positive.
 
-    Examples
-    --------
     >>> begin, other, weight = near_values(["smith", "smyth", "jones"], "string", strength=1.0)
     >>> begin.tolist(), other.tolist(), weight.round(3).tolist()
     ([0, 1, 2, 2], [1, 0], [0.368, 0.368])

@@ -25,8 +25,7 @@ from splitmerge_cli.data import downloads, values
 from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.data.opening import sha256_of
 from splitmerge_cli.data.tables.columns import numbers
-from splitmerge_cli.data.tables.free_text import tabs
-from splitmerge_cli.data.tables.separators import read_text
+from splitmerge_cli.data.tables.separators import read_text, tabs
 from splitmerge_cli.data.tables.table import NUMBER
 from splitmerge_cli.data.tables.text import Text
 from splitmerge_cli.data.values import (

@@ -18,10 +18,9 @@ from splitmerge_cli.api.recognition import recognise
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.values import digest_of
-from splitmerge_cli.kinds.networks.data import KEYS, network_of
+from splitmerge_cli.kinds.networks.data import KEYS, keep, network_of
 from splitmerge_cli.kinds.networks.generated import generate
 from splitmerge_cli.kinds.networks.readers import objects
-from splitmerge_cli.kinds.networks.readers.adjacency import keep
 from splitmerge_cli.kinds.networks.readers.edges import edges
 from splitmerge_cli.kinds.networks.readers.listed import Use
 from splitmerge_cli.received import DataError

@@ -12,11 +12,10 @@ from splitmerge_cli.config import compose
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.fits.candidates import model_of
 from splitmerge_cli.kinds.networks import start
-from splitmerge_cli.kinds.networks.data import Relation, Relations, network_of
+from splitmerge_cli.kinds.networks.data import Relation, Relations, adjacency, network_of, simple_graph
 from splitmerge_cli.kinds.networks.irm import IRM
 from splitmerge_cli.kinds.networks.layout import CORRECTED, PLAIN
 from splitmerge_cli.kinds.networks.quantities import CLOSED, SPREAD, NetworkAnswers
-from splitmerge_cli.kinds.networks.readers.adjacency import adjacency, simple_graph
 from splitmerge_cli.kinds.networks.start import Degrees, compare_degrees, degrees_scatter, log_exclusion
 from splitmerge_cli.runs.checks import check_fit
 from splitmerge_cli.runs.draws import State

@@ -13,10 +13,9 @@ from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.kinds import networks as block_summary
 from splitmerge_cli.kinds.networks import links
-from splitmerge_cli.kinds.networks.data import COUNT, LEVELS, REAL, BlockTable, Relation, Relations
+from splitmerge_cli.kinds.networks.data import COUNT, LEVELS, REAL, BlockTable, Relation, Relations, simple_graph
 from splitmerge_cli.kinds.networks.link_scores import Links, links_of, remove_edges, score_links
 from splitmerge_cli.kinds.networks.links import name_links, predict_links, probable_pairs
-from splitmerge_cli.kinds.networks.readers.adjacency import simple_graph
 
 
 @pytest.mark.parametrize("name", FORMS)

@@ -11,10 +11,9 @@ from splitmerge_cli.core.simulation import Given
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.fits.candidates import model_of
 from splitmerge_cli.kinds.networks import simulated as simulated_relations
-from splitmerge_cli.kinds.networks.data import COUNT, LEVELS, REAL, Relation, Relations
+from splitmerge_cli.kinds.networks.data import COUNT, LEVELS, REAL, Relation, Relations, simple_graph
 from splitmerge_cli.kinds.networks.link_scores import Links, remove_edges, score_links
 from splitmerge_cli.kinds.networks.quantities import CLOSED, RECIPROCITY, SPREAD, measure_relations
-from splitmerge_cli.kinds.networks.readers.adjacency import simple_graph
 from splitmerge_cli.kinds.networks.simulated import simulate_relations
 from splitmerge_cli.runs.checks import DISPERSION, SKEWNESS, check_fit
 from splitmerge_cli.runs.draws import State

@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.csv
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.objects import LINE_EVERY, show_progress
+from splitmerge_cli.data.downloads import LINE_EVERY, show_progress
 from splitmerge_cli.data.opening import Limit, check_rows, open_file, sha256_of, unpack
 from splitmerge_cli.data.tables.separators import read_text
 from splitmerge_cli.data.tables.table import quote

@@ -20,7 +20,6 @@ from splitmerge_cli.data.tables import separators
 from splitmerge_cli.data.tables.columns import codes, index, numbers, position
 from splitmerge_cli.data.tables.columns import words as words_of
 from splitmerge_cli.data.tables.formats import JSON, read_feather, read_json, read_parquet, read_sheet
-from splitmerge_cli.data.tables.free_text import tabs
 from splitmerge_cli.data.tables.table import MOST_COLUMNS, NAMELESS, NUMBER, Table, is_text, list_names, quote
 from splitmerge_cli.data.tables.text import Text
 from splitmerge_cli.data.values import LARGEST
@@ -194,7 +193,7 @@ def open_table(path: Path, encoding: str, separator: str = "auto") -> Table:
     usual = separators.BY_SUFFIX.get(suffix, "comma")
     layout_found = separators.layout(data, usual, named if separator == "auto" and named else separator)
     if layout_found.separator == "space":
-        data = tabs(path, data, before)
+        data = separators.tabs(path, data, before)
     data, notes = separators.with_row_names(path, data, layout_found.delimiter)
     table = Text(path, data, layout_found.delimiter, before, MOST_COLUMNS, separators.DECIMALS[layout_found.decimal])
     table.notes += notes

@@ -16,21 +16,8 @@ from matplotlib.patches import Circle, FancyArrowPatch
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
 
+from splitmerge_cli.analysis.plots import style
 from splitmerge_cli.analysis.plots.races import Picture, data_name, option
-from splitmerge_cli.analysis.plots.style import (
-    ALONE,
-    FULL,
-    SMALLEST,
-    by_size,
-    entry,
-    footnote,
-    legend,
-    numbers_by_size,
-    plain_text,
-    style_of,
-    title_of,
-    write_apart,
-)
 from splitmerge_cli.diagnostics.cluster_table import shorten
 from splitmerge_cli.kinds.networks.data import COUNT, REAL, Relation, Relations, network_of
 from splitmerge_cli.kinds.networks.plots import relation_matrix
@@ -85,7 +72,7 @@ def _name(nodes: NDArray[np.int64], degree: NDArray[np.float64], names: list[str
     if names is None:
         return ""
     first = nodes[np.argsort(-degree[nodes], kind="stable")[:NAMES]]
-    return ", ".join(plain_text(shorten(names[i], LETTERS)) for i in first) + (" …" if len(nodes) > NAMES else "")
+    return ", ".join(style.plain_text(shorten(names[i], LETTERS)) for i in first) + (" …" if len(nodes) > NAMES else "")
 
 
 def draw_blocks(
@@ -101,7 +88,7 @@ def draw_blocks(
     value of the widest arrow."""
     relation, sides = relations.layers[layer], relations.sides
     strength, chance, sign = _strengths(relation, labels, sides)
-    blocks = by_size(labels)[:MOST_BLOCKS]
+    blocks = style.by_size(labels)[:MOST_BLOCKS]
     K = [int(labels[nodes[0]]) for nodes in blocks]
     table = relation.block_table(labels, sides)
     degree = table.sources + table.targets
@@ -131,9 +118,14 @@ def draw_blocks(
             at = spots[np.argmax(np.minimum(room, 1.0))]  # the first that is clear of the others, or the clearest
             written = np.vstack([written, at])
             box = {"boxstyle": "round,pad=0.12", "facecolor": "white", "edgecolor": "none", "alpha": 0.9}
-            _write(ax, at, f"{value:.2g}", fontsize=SMALLEST, color="#111111", zorder=7, bbox=box)
+            _write(ax, at, f"{value:.2g}", fontsize=style.SMALLEST, color="#111111", zorder=7, bbox=box)
     for rank, (nodes, place, radius) in enumerate(zip(blocks, places, radii, strict=True)):
-        look: dict[str, Any] = {"facecolor": style_of(rank)[0], "edgecolor": "white", "linewidth": 0.8, "zorder": 4}
+        look: dict[str, Any] = {
+            "facecolor": style.style_of(rank)[0],
+            "edgecolor": "white",
+            "linewidth": 0.8,
+            "zorder": 4,
+        }
         ax.add_patch(Circle(tuple(place), radius, **look))
         _write(ax, place, numbers[rank], fontsize=8, fontweight="bold", color="#111111", zorder=8)
         if label := _name(nodes, degree, names):
@@ -141,7 +133,7 @@ def draw_blocks(
             aligned = "center" if abs(out[0]) < 0.3 else ("left" if out[0] > 0 else "right")
             has_ring = sides is None and strength[K[rank], K[rank]] > chance
             at = place + out * (1.85 * radius + 0.16 if has_ring else radius + 0.06)
-            _write(ax, at, f"{label} ({len(nodes):,})", fontsize=SMALLEST, ha=aligned, color="#222222", zorder=8)
+            _write(ax, at, f"{label} ({len(nodes):,})", fontsize=style.SMALLEST, ha=aligned, color="#222222", zorder=8)
     wide = 2.1 if names is not None else 1.5
     ax.set(xlim=(-wide, wide), ylim=(-1.7, 1.7), aspect="equal")
     ax.axis("off")
@@ -154,9 +146,9 @@ def _outwards(place: NDArray[np.float64]) -> NDArray[np.float64]:
     return place / length if length > 1e-9 else np.array([0.0, 1.0])
 
 
-def _write(ax: Axes, at: Any, text: str, **style: Any) -> None:
+def _write(ax: Axes, at: Any, text: str, **look: Any) -> None:
     halo = [effects.withStroke(linewidth=1.4, foreground="white")]
-    ax.text(at[0], at[1], text, **{"ha": "center", "va": "center", "path_effects": halo} | style)
+    ax.text(at[0], at[1], text, **{"ha": "center", "va": "center", "path_effects": halo} | look)
 
 
 def _place(blocks: list[NDArray[np.int64]], sides: NDArray[np.int8] | None) -> NDArray[np.float64]:
@@ -188,8 +180,8 @@ def _draw_arrow(
 ) -> NDArray[np.float64]:
     """Draw the edges from one block to another, or within one, and return places for their number ``[n, 2]``, the best
     first."""
-    style = "-|>,head_length=5,head_width=2.6" if directed else "-"
-    look: dict[str, Any] = {"arrowstyle": style, "color": colour, "linewidth": width, "zorder": 3}
+    head = "-|>,head_length=5,head_width=2.6" if directed else "-"
+    look: dict[str, Any] = {"arrowstyle": head, "color": colour, "linewidth": width, "zorder": 3}
     if a == b:
         # a ring that leaves the circle on its outer side
         out = _outwards(places[a])
@@ -224,7 +216,7 @@ def draw_facing(ax: Axes, relations: Relations, layer: int, labels: NDArray[np.i
         places[blocks.order] = np.stack([np.full(n, kind), -(np.arange(n) + 0.5 + shift) / whole], axis=1)
         for rank, start, end in zip(blocks.ranks, blocks.starts, blocks.ends, strict=True):
             here = places[blocks.order[start:end]]
-            colour, marker = style_of(rank)
+            colour, marker = style.style_of(rank)
             size = float(np.clip(900.0 / n, 2.0, 26.0))
             ax.scatter(
                 here[:, 0], here[:, 1], s=size, marker=marker, color=colour, edgecolor="white", linewidth=0.2, zorder=3
@@ -235,8 +227,8 @@ def draw_facing(ax: Axes, relations: Relations, layer: int, labels: NDArray[np.i
             if names is None or last - places[node, 1] < 1.0 / ROWS:
                 continue
             last = float(places[node, 1])
-            text, aligned = plain_text(shorten(names[node], LETTERS + 4)), ("right", "left")[kind]
-            ax.text(kind + (-0.04, 0.04)[kind], last, text, ha=aligned, va="center", fontsize=SMALLEST)
+            text, aligned = style.plain_text(shorten(names[node], LETTERS + 4)), ("right", "left")[kind]
+            ax.text(kind + (-0.04, 0.04)[kind], last, text, ha=aligned, va="center", fontsize=style.SMALLEST)
     ends = relation.ends
     if len(ends) > FACING:
         ends = ends[np.random.default_rng(0).permutation(len(ends))[:FACING]]
@@ -246,13 +238,13 @@ def draw_facing(ax: Axes, relations: Relations, layer: int, labels: NDArray[np.i
     ax.set(xlim=(-0.45, 1.45), ylim=(-1.02, 0.02))
     ax.axis("off")
     for kind, name in enumerate(relations.side_names):
-        ax.text(kind, 0.03, plain_text(name), ha="center", va="bottom", fontsize=8)
+        ax.text(kind, 0.03, style.plain_text(name), ha="center", va="bottom", fontsize=8)
 
 
 def title_panels(axes: NDArray[Any], title: str, names: list[str]) -> None:
     """Write a title over the first panel, and the names of several layers over theirs."""
     for n, (ax, name) in enumerate(zip(axes.ravel(), names, strict=False)):
-        lines = [title] * (n == 0) + [plain_text(name)] * (len(names) > 1)
+        lines = [title] * (n == 0) + [style.plain_text(name)] * (len(names) > 1)
         ax.set_title("\n".join(lines))
 
 
@@ -266,9 +258,9 @@ def block_graph(run: Run) -> Figure:
     across = min(len(layers), 3)
     down = -(-len(layers) // across)
     figure, axes = plt.subplots(
-        down, across, squeeze=False, figsize=(FULL, 4.6 if len(layers) == 1 else 0.4 + 2.9 * down)
+        down, across, squeeze=False, figsize=(style.FULL, 4.6 if len(layers) == 1 else 0.4 + 2.9 * down)
     )
-    numbers = numbers_by_size(run, labels)
+    numbers = style.numbers_by_size(run, labels)
     notes = []
     for n, ax in enumerate(axes.ravel()):
         if n >= len(layers):
@@ -278,33 +270,33 @@ def block_graph(run: Run) -> Figure:
         names, scale = (dataset.names, 1.0) if len(layers) == 1 else (None, 0.6)
         chance, most = draw_blocks(ax, relations, n, labels, numbers, names, scale)
         what = "mean count of a pair" if layers[n].form == COUNT else "share of pairs with an edge"
-        place = f"{plain_text(layers[n].name)}: " if layers[n].name else ""
+        place = f"{style.plain_text(layers[n].name)}: " if layers[n].name else ""
         notes.append(f"{place}{what}, {chance:.2g} of all pairs, {most:.2g} for the widest")
     K = len(np.unique(labels))
-    title = f"{title_of(option(run, 'sampler'))} on {data_name(run)}: {count_listed(labels)}"
+    title = f"{style.title_of(option(run, 'sampler'))} on {data_name(run)}: {count_listed(labels)}"
     title_panels(axes, title, [layer.name for layer in layers])
     if any(relation_matrix.has_signs(layer) for layer in layers):
         signs = ((relation_matrix.POSITIVE, "mostly positive"), (relation_matrix.NEGATIVE, "mostly negative"))
-        legend(figure, [entry(color=colour, linewidth=2, label=label) for colour, label in signs])
+        style.legend(figure, [style.entry(color=colour, linewidth=2, label=label) for colour, label in signs])
     if len(layers) > 1 and dataset.names is not None:
         degree = np.sum([np.bincount(layer.ends.ravel(), minlength=dataset.N) for layer in layers], axis=0)
         named = [
-            entry(
+            style.entry(
                 linestyle="",
                 marker="o",
-                color=style_of(rank)[0],
+                color=style.style_of(rank)[0],
                 label=f"{numbers[rank]}: {_name(nodes, degree, dataset.names)}",
             )
-            for rank, nodes in enumerate(by_size(labels)[:IN_LEGEND])
+            for rank, nodes in enumerate(style.by_size(labels)[:IN_LEGEND])
         ]
-        legend(figure, *[named[first : first + 3] for first in range(0, len(named), 3)])
+        style.legend(figure, *[named[first : first + 3] for first in range(0, len(named), 3)])
     lines = "Arrows" if any(layer.directed for layer in layers) else "Lines"
     lines += " and rings" if relations.sides is None else ""
     few = f" The {MOST_BLOCKS} largest of {K} clusters." if K > MOST_BLOCKS else ""
     by_name = " Named by the nodes of most edges." if dataset.names else ""
-    footnote(
+    style.footnote(
         figure,
-        f"Clusters: {plain_text(estimate['criterion'])}; area: nodes. {lines}: more edges than among all pairs "
+        f"Clusters: {style.plain_text(estimate['criterion'])}; area: nodes. {lines}: more edges than among all pairs "
         f"({'; '.join(notes)}).{few}{by_name}",
     )
     return figure
@@ -355,11 +347,11 @@ def draw_network(ax: Axes, adjacency: csr_array, labels: ArrayLike, places: NDAr
     segments = np.stack([places[rows[above]], places[columns[above]]], axis=1)
     ax.add_collection(LineCollection(list(segments), color="#888888", linewidth=0.5, alpha=faint, zorder=1))
     size = _mark_size(N)
-    for rank, items in enumerate(by_size(labels)):
-        colour, marker = style_of(rank)
+    for rank, items in enumerate(style.by_size(labels)):
+        colour, marker = style.style_of(rank)
         x, y = places[items].T
         if len(items) == 1:
-            ax.scatter(x, y, s=0.7 * size, marker="x", color=ALONE, linewidth=0.8, zorder=3)
+            ax.scatter(x, y, s=0.7 * size, marker="x", color=style.ALONE, linewidth=0.8, zorder=3)
         else:
             ax.scatter(x, y, s=size, marker=marker, color=colour, edgecolor="white", linewidth=0.3, zorder=3)
     ax.axis("off")
@@ -375,7 +367,9 @@ def write_names(ax: Axes, adjacency: csr_array, places: NDArray[np.float64], nam
     mark = np.sqrt(_mark_size(N))
     # in a crowd every name covers marks: a few stand all the same
     most_names, marks = (N, 0.8 * mark) if N <= MOST_NAMES else (IN_A_CROWD, 0.0)
-    return len(write_apart(ax, places, short, order[:most_names], offset=0.75 * mark, marks=marks, color="#222222"))
+    return len(
+        style.write_apart(ax, places, short, order[:most_names], offset=0.75 * mark, marks=marks, color="#222222")
+    )
 
 
 def _mark_size(N: int) -> float:
@@ -394,11 +388,11 @@ def clusters(run: Run) -> Figure:
     one, small = len(layers) == 1, dataset.N <= relation_matrix.MOST_NODES
     across = min(len(layers), 3)
     down = -(-len(layers) // across)
-    size, ratios = ((FULL, 3.9), [1, 1.35]) if small else ((FULL, 7.6), [1])
+    size, ratios = ((style.FULL, 3.9), [1, 1.35]) if small else ((style.FULL, 7.6), [1])
     if not one:
-        size, ratios = (FULL, 0.6 + 2.5 * down), [1] * across
+        size, ratios = (style.FULL, 0.6 + 2.5 * down), [1] * across
     figure, axes = plt.subplots(down, len(ratios), squeeze=False, figsize=size, width_ratios=ratios)
-    numbers, entries = numbers_by_size(run, labels), list[Artist]()
+    numbers, entries = style.numbers_by_size(run, labels), list[Artist]()
     for n, ax in enumerate(axes.ravel()[: len(layers)]):
         entries += relation_matrix.draw_matrix(ax, relations, n, labels)
         relation_matrix.number_blocks(ax, relations, labels, numbers)
@@ -412,22 +406,24 @@ def clusters(run: Run) -> Figure:
         draw_network(axes[0, 1], dataset.values, labels, places)
     alone = bool((np.bincount(labels) == 1).any())
     sampler, edges = option(run, "sampler"), sum(len(layer.ends) for layer in relations.layers)
-    title = f"{title_of(sampler)} on {data_name(run)}: {dataset.N:,} nodes, {edges:,} edges; {count_listed(labels)}"
+    title = (
+        f"{style.title_of(sampler)} on {data_name(run)}: {dataset.N:,} nodes, {edges:,} edges; {count_listed(labels)}"
+    )
     if one and relations.sides is not None:
         figure.suptitle(title, x=0.01, ha="left")
     else:
         title_panels(axes, title, [layer.name for layer in layers])
     if entries:
-        legend(figure, [*{str(each.get_label()): each for each in entries}.values()])
+        style.legend(figure, [*{str(each.get_label()): each for each in entries}.values()])
     shown = "" if small else " Darker cells hold more edges (square root of their share)."
     cross = " Crosses: alone in a cluster." if alone and places is not None else ""
     named = " Names of nodes where they fit, nodes of most ties first." if dataset.names and places is not None else ""
     more = f" The first {MOST_LAYERS} of {len(relations.layers)} layers." if len(relations.layers) > MOST_LAYERS else ""
     ways = " Rows: sources; columns: targets." if any(layer.directed for layer in layers) else ""
-    footnote(
+    style.footnote(
         figure,
-        f"Clusters: {plain_text(estimate['criterion'])}. Matrix: nodes sorted by cluster, then degree; lines between "
-        f"clusters; numbers as in clusters.csv.{ways}{shown}{cross}{named}{more}",
+        f"Clusters: {style.plain_text(estimate['criterion'])}. Matrix: nodes sorted by cluster, then degree; lines "
+        f"between clusters; numbers as in clusters.csv.{ways}{shown}{cross}{named}{more}",
     )
     if places is not None and dataset.names:
         figure.canvas.draw()

@@ -204,15 +204,13 @@ def _draw_borders(ax: Axes, rows: Blocks, columns: Blocks) -> None:
         ax.plot([end, end], [0, height], color=BORDER, linewidth=line, zorder=2)
     for end in rows.ends[:-1]:
         ax.plot([0, width], [end, end], color=BORDER, linewidth=line, zorder=2)
-    look: dict[str, Any] = {"linewidth": 0, "clip_on": False, "zorder": 3}
-    for rank, start, end, alone in zip(rows.ranks, rows.starts, rows.ends, rows.alone, strict=True):
-        colour = ALONE if alone else style_of(rank)[0]
-        ax.fill_between([-0.035 * width, -0.01 * width], start, end, color=colour, **look)
-    if columns is rows:
-        return
-    for rank, start, end, alone in zip(columns.ranks, columns.starts, columns.ends, columns.alone, strict=True):
-        colour = ALONE if alone else style_of(rank)[0]
-        ax.fill_between([start, end], -0.035 * height, -0.01 * height, color=colour, **look)
+    for blocks in (rows,) if columns is rows else (rows, columns):
+        for rank, start, end, alone in zip(blocks.ranks, blocks.starts, blocks.ends, blocks.alone, strict=True):
+            look: dict[str, Any] = {"color": ALONE if alone else style_of(rank)[0], "linewidth": 0, "zorder": 3}
+            x, y = [start, end], [-0.035 * height, -0.01 * height]
+            if blocks is rows:
+                x, y = [-0.035 * width, -0.01 * width], [start, end]
+            ax.fill_between(x, *y, clip_on=False, **look)
 
 
 def number_blocks(ax: Axes, relations: Relations, labels: ArrayLike, numbers: list[str]) -> None:

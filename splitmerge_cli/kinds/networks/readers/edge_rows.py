@@ -12,15 +12,14 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from splitmerge_cli.data.tables.columns import index, labels_in, position, words
-from splitmerge_cli.data.tables.free_text import is_numeric
 from splitmerge_cli.data.tables.notes import check_names
+from splitmerge_cli.data.tables.separators import is_numeric
 from splitmerge_cli.data.tables.table import NUMBER, Table, column_key, is_of_numbers, is_text, list_names, quote
 from splitmerge_cli.data.tables.text import Text
 from splitmerge_cli.data.values import A_WEIGHT, require
 from splitmerge_cli.kinds.networks.data import BINARY, COUNT
 from splitmerge_cli.kinds.networks.readers import edge_values
-from splitmerge_cli.kinds.networks.readers.adjacency import read_weights
-from splitmerge_cli.kinds.networks.readers.listed import Use
+from splitmerge_cli.kinds.networks.readers.listed import Listed, Use
 from splitmerge_cli.overrides import shell_word, write
 from splitmerge_cli.received import DataError
 
@@ -76,7 +75,15 @@ class Columns:
         if self.source is None or self.target is None:
             s, t = self.ends(table.names, table.width)
             if (s, t) == (0, 1) and (unnamed := table.unnamed_columns()):
-                s, t = _named_ends(table, unnamed)
+                # the first two columns that have a name; the others number the rows
+                named, keys = [j for j in range(table.width) if j not in unnamed], "data.source and data.target"
+                if len(named) < 2:
+                    few = f"columns with a name: {len(named)}; expected two, or {keys}, the ends of an edge"
+                    raise DataError(f"{table.path}: {few}")
+                s, t = named[:2]
+                if len(table.columns[0]):
+                    left_out = [j for j in unnamed if j < t]
+                    table.leave_out(left_out, f"{keys} would read it", f"{keys}, the ends of an edge")
         else:
             s, t = index(table, "data.source", self.source), index(table, "data.target", self.target)
         require(s != t, "data.target", self.target, "another column than data.source")
@@ -101,7 +108,7 @@ class Columns:
             chosen = [2] if third and (asked or is_numeric(table.columns[2][0].as_py())) else []
             if chosen and not asked and edge_values.are_times(table.columns[2]):
                 chosen = []
-                table.notes.append(f"{table.path}: column 3 holds times: it is not read (data.weights=3 reads it)")
+                table.note("column 3 holds times: it is not read (data.weights=3 reads it)")
         else:
             chosen = [j for j in others if table.names[j].lower() == "weight"]
             if asked and not chosen:
@@ -149,39 +156,28 @@ DIRECTED = {
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of an edge list in the file `path`: names of the ends in the order of their first appearance, both ends
-    of each row by their position among these (int64 ``[rows, 2]``), and weights."""
+    """The rows of an edge list in the file `path`: as `listed`, whose nodes are the names of the ends in the order of
+    their first appearance, those of sources first where there are two kinds of nodes."""
 
     path: Path
+    listed: Listed
     first: NDArray[np.int64]
     """int64 ``[names]``: where each name appears first, 2 row + (1 where it is the target), ascending."""
-    names: list[str]
-    codes: NDArray[np.int64]
-    weight: NDArray[np.float64] | None
-    table: tuple[Table, int, int] | None
+    table: tuple[Table, int, int] | None = None
     """Table that the rows come from, and the positions of the ends in it."""
-    directed: bool | None = None
-    """Whether the file says that edges have a direction; None: it does not say."""
-    levels: tuple[str, ...] = ()
-    layer: NDArray[np.int64] | None = None
-    layers: tuple[str, ...] = ("",)
-    other_values: pa.ChunkedArray | None = None
-    other_layers: str = ""
-    """As of `Listed`."""
     kinds: int | None = None
     """Number of names that are of the first of two kinds; the others are of the second."""
-    side_names: tuple[str, str] = ENDS
-    """Names of the two kinds, from the columns."""
-    may_be_directed: bool = False
-    """Whether its columns are named source and target."""
 
-    def __len__(self) -> int:
-        return len(self.codes)
+    @property
+    def names(self) -> list[str]:
+        """Names of the ends."""
+        return self.listed.names or []
 
     @classmethod
     def empty(cls, path: Path) -> "Rows":
         """No rows."""
-        return cls(path, np.empty(0, dtype=np.int64), [], np.empty((0, 2), dtype=np.int64), None, None)
+        ends = np.empty((0, 2), dtype=np.int64)
+        return cls(path, Listed(str(path), "", [], 0, ends, side_names=ENDS), np.empty(0, dtype=np.int64))
 
     @classmethod
     def from_table(
@@ -202,7 +198,15 @@ class Rows:
             return cls.empty(table.path)
         check_names(table)
         others = [j for j in range(table.width) if j not in (s, t, w, layer_column, *table.unnamed_columns())]
-        directed, others = _gephi_type(table, others)
+        directed: bool | None = None
+        for j in list(others) if table.names else ():
+            # as Gephi writes it
+            if table.names and table.names[j].strip().lower() == "type":
+                types = {str(cell).strip().lower() for cell in pc.unique(table.cells(j)).to_pylist()}
+                if types in ({"directed"}, {"undirected"}):
+                    directed = types == {"directed"}
+                    others.remove(j)
+                    break
         ends = [names_of(table, j) for j in (s, t)]
         kinds = None
         if two_kinds:
@@ -232,31 +236,38 @@ class Rows:
         layers_left = [] if layer_column is not None else _layer_columns(table, [j for j in others if j != other])
         if not_read := [table.column(j) for j in others if j != other and j not in layers_left[:1]]:
             verb = "are" if len(not_read) > 1 else "is"
-            table.notes.append(
-                f"{table.path}: {list_names(not_read)} {verb} not read (data.weights names one of weights, data.layer "
-                "one of layers)"
+            table.note(
+                f"{list_names(not_read)} {verb} not read (data.weights names one of weights, data.layer one of layers)"
             )
         named_ends = None if table.names is None else (table.names[s], table.names[t])
-        if named_ends is not None and tuple(map(str.lower, named_ends)) in DIRECTED:
-            directed = True
-        rows = cls(
-            table.path,
-            first_of,
+        lower = () if named_ends is None else tuple(map(str.lower, named_ends))
+        listed = Listed(
+            str(table.path),
+            "",
             all_names,
+            len(all_names),
             all_codes,
             weight,
-            (table, s, t),
-            directed,
             levels,
             layer,
             layers,
-            None if other is None else table.cells(other),
-            table.names[layers_left[0]] if layers_left and table.names else "",
-            kinds,
-            named_ends or ENDS,
-            named_ends is not None and tuple(map(str.lower, named_ends)) in (ENDS, ("source_id", "target_id")),
+            side_names=named_ends or ENDS,
+            directed=True if lower in DIRECTED else directed,
+            other_values=None if other is None else table.cells(other),
+            other_layers=table.names[layers_left[0]] if layers_left and table.names else "",
+            notes=table.notes,
+            may_be_directed=lower in (ENDS, ("source_id", "target_id")),
         )
-        rows._check()
+        rows = cls(table.path, listed, first_of, (table, s, t), kinds)
+        # names that are missing, or that stand for one node in two ways, such as 1 and 1.0
+        known = set(all_names)
+        for k, name in enumerate(all_names):
+            if name in MISSING:
+                raise rows.error(k, A_NODE)
+            if not name.isdigit() and NUMBER.fullmatch(name) and (value := float(name)).is_integer():
+                other_name = str(int(value))
+                if other_name != name and other_name in known:
+                    raise rows.error(k, f"one way to write a node: there is also '{other_name}'")
         return rows
 
     def error(self, name: int, expected: str) -> DataError:
@@ -265,30 +276,6 @@ class Rows:
         table, s, t = self.table
         row, is_target = divmod(int(self.first[name]), 2)
         return table.error(row, t if is_target else s, expected)
-
-    def _check(self) -> None:
-        """Reject names that are missing, or that stand for one node in two ways, such as 1 and 1.0."""
-        known = set(self.names)
-        for k, name in enumerate(self.names):
-            if name in MISSING:
-                raise self.error(k, A_NODE)
-            if not name.isdigit() and NUMBER.fullmatch(name) and (value := float(name)).is_integer():
-                other = str(int(value))
-                if other != name and other in known:
-                    raise self.error(k, f"one way to write a node: there is also '{other}'")
-
-
-def _named_ends(table: Table, unnamed: list[int]) -> tuple[int, int]:
-    """Positions of the first two columns that have a name; the others number the rows."""
-    named = [j for j in range(table.width) if j not in unnamed]
-    keys = "data.source and data.target"
-    if len(named) < 2:
-        raise DataError(
-            f"{table.path}: columns with a name: {len(named)}; expected two, or {keys}, the ends of an edge"
-        )
-    if len(table.columns[0]):
-        table.leave_out([j for j in unnamed if j < named[1]], f"{keys} would read it", f"{keys}, the ends of an edge")
-    return named[0], named[1]
 
 
 def are_whole(column: pa.ChunkedArray) -> bool:
@@ -317,16 +304,6 @@ def _code_names(
     return step * first[order] + offset, names, rank[appeared].reshape(-1, len(ends))
 
 
-def _gephi_type(table: Table, others: list[int]) -> tuple[bool | None, list[int]]:
-    """Whether a column Type, as Gephi writes it, says that all edges are directed; and the columns that are left."""
-    for j in others if table.names else ():
-        if table.names and table.names[j].strip().lower() == "type":
-            types = {str(cell).strip().lower() for cell in pc.unique(table.cells(j)).to_pylist()}
-            if types in ({"directed"}, {"undirected"}):
-                return types == {"directed"}, [k for k in others if k != j]
-    return None, others
-
-
 def _values(table: Table, j: int, form: str) -> tuple[NDArray[np.float64], tuple[str, ...]]:
     """Column `j` as values of a form, and the levels of these."""
     column = table.cells(j)
@@ -349,7 +326,7 @@ def _weights(table: Table, j: int) -> NDArray[np.float64]:
         table.columns[j] = pc.cast(trimmed, pa.float64())
     elif not is_of_numbers(column):
         raise DataError(f"{table.path}: {table.column(j)} holds {column.type}; expected numbers ({NO_WEIGHT})")
-    values, bad = read_weights(pc.cast(table.columns[j], pa.float64(), safe=False).to_numpy())
+    values, bad = edge_values.read_weights(pc.cast(table.columns[j], pa.float64(), safe=False).to_numpy())
     if bad is not None:
         raise table.error(bad, j, expected)
     return values
@@ -385,8 +362,8 @@ def _has_header(table: Text, columns: Columns) -> bool:
     # where names repeat, a pair that no other row has anything to do with names the columns
     both = pa.chunked_array([chunk for column in below for chunk in column.chunks])
     if len(table.top) > 1 and len(pc.unique(both)) < len(both):
-        table.notes.append(
-            f"{table.path}: row {table.row(0)}: {quote(head[s])} and {quote(head[t])} occur nowhere else: they are "
+        table.note(
+            f"row {table.row(0)}: {quote(head[s])} and {quote(head[t])} occur nowhere else: they are "
             "read as names of columns (data.header=false reads them as an edge)"
         )
         return True
@@ -458,4 +435,4 @@ def _note_command(table: Table, why: str, roles: Mapping[str, int], options: dic
     words = options | ({"layer": "layer"} if "layer" in roles else {})
     arguments = ", ".join(f"{key}={value!r}" for key, value in words.items())
     call = f'sample("irm", data.rename(columns={renamed!r}), {arguments})'
-    table.notes.append(f"{table.path}: {why}, {table.command_or_call(command, call)}")
+    table.note(f"{why}, {table.command_or_call(command, call)}")

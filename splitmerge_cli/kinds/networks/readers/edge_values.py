@@ -77,12 +77,29 @@ def read_values(cells: pa.ChunkedArray | NDArray[Any] | Sequence[Any], form: str
     return EdgeValues(numbers, (), None if good.all() else int(np.argmin(good)))
 
 
+def read_weights(weights: Sequence[Any] | NDArray[Any]) -> tuple[NDArray[np.float64], int | None]:
+    """Weights of edges as numbers, and the position of the first that is none; None if all are weights.
+
+    Words, complex numbers, missing, negative and infinite ones are no weights; they become NaN or stay as they are.
+    """
+    values = np.asarray(weights)
+    numbers = values.astype(np.float64) if values.dtype.kind in "biuf" else np.array(list(map(_number, weights)))
+    with np.errstate(invalid="ignore"):
+        good = (numbers >= 0) & (numbers <= MAGNITUDE)
+    return numbers, None if good.all() else int(np.argmin(good))
+
+
+def _number(value: Any) -> float:
+    try:
+        return np.nan if isinstance(value, str | bytes | complex | np.complexfloating) else float(value)
+    except (TypeError, ValueError):
+        return np.nan
+
+
 def are_times(cells: pa.ChunkedArray | NDArray[Any] | Sequence[Any]) -> bool:
     """Whether values of edges are times: whole numbers all of which are seconds, milliseconds, microseconds or
     nanoseconds of the years 1973 to 2100, or dates with four digits of the year.
 
-    Examples
-    --------
     >>> are_times(["1415731200", "1415731260"]), are_times(["2014-11-11", "2014-11-12"]), are_times(["3", "12"])
     (True, True, False)
     """

@@ -15,7 +15,7 @@ import numpy as np
 from splitmerge_cli.data.opening import check_rows, content, readable, unpack
 from splitmerge_cli.data.tables.separators import read_text
 from splitmerge_cli.data.tables.table import quote
-from splitmerge_cli.kinds.networks.readers.attributed import Attributed, as_number, rows_of_graph
+from splitmerge_cli.kinds.networks.readers.conversions import Attributed, as_number, rows_of_graph
 from splitmerge_cli.kinds.networks.readers.listed import Listed, Use
 from splitmerge_cli.received import DataError, parse_json, reject_machine_error
 
@@ -305,8 +305,6 @@ def _objects(path: Path, graph: dict[str, Any], key: str) -> list[dict[str, Any]
 def graph_suffix(path: Path, suffix: str) -> str:
     """The ending by which a file is read: a .json file with nodes and links has one of its own.
 
-    Examples
-    --------
     >>> _ = Path("friends.json").write_text('{"nodes": [{"id": 1}, {"id": 2}], "links": [{"source": 1, "target": 2}]}')
     >>> graph_suffix(Path("friends.json"), ".json"), graph_suffix(Path("friends.csv"), ".csv")
     ('node-link .json', '.csv')

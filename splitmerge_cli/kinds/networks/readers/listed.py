@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.data.dataset import AS_NETWORK, Dataset
 from splitmerge_cli.data.values import notes_entry, require
+from splitmerge_cli.kinds.networks import data
 from splitmerge_cli.kinds.networks.data import BINARY, COUNT, FORMS, LEVELS, REAL, Relation, Relations
-from splitmerge_cli.kinds.networks.readers.adjacency import adjacency, distinct, merge, simple_graph, sizes
 from splitmerge_cli.kinds.networks.readers.edge_values import describe_values
 from splitmerge_cli.received import DataError
 
@@ -65,6 +65,11 @@ class Use:
     def is_simple(self) -> bool:
         """Whether the simple undirected network is all that is read."""
         return self == Use()
+
+    @property
+    def recorded(self) -> dict[str, Any]:
+        """Options that are used, by the names of the keys, for the record of a run."""
+        return {key: value for key, value in vars(self).items() if key != "unknown" and value != getattr(Use, key)}
 
 
 @dataclass(frozen=True)
@@ -129,9 +134,9 @@ def both_ways(ends: NDArray[np.int64], weight: NDArray[np.float64] | None, N: in
 
 def simple(listed: Listed, threshold: float, command: Command) -> tuple[Dataset, dict[str, int]]:
     """The simple undirected network, with notes of what else is written; and what was merged or left out."""
-    merged = merge(listed.N, listed.ends[:, 0], listed.ends[:, 1], listed.weight, threshold)
-    matrix, counts = adjacency(listed.N, merged.i, merged.j), merged.counts
-    size = sizes(matrix)
+    i, j, counts = data.merge(listed.N, listed.ends[:, 0], listed.ends[:, 1], listed.weight, threshold)
+    matrix = data.adjacency(listed.N, i, j)
+    size = data.sizes(matrix)
     read = f"{listed.place}: {AS_NETWORK}{size['nodes']} nodes and {size['edges']} edges, simple and undirected"
     notes = [read, *listed.notes, *note_rest(listed, Use(), command, counts)]
     if below := counts["below_threshold"]:
@@ -190,7 +195,7 @@ def _are_two_kinds(ends: NDArray[np.int64], N: int) -> bool:
     roles[ends[:, 0], 0] = roles[ends[:, 1], 1] = True
     if len(ends) < N or roles.sum(axis=0).min() < 2 or roles.all(axis=1).any():
         return False
-    return len(distinct(ends[:, 0] * N + ends[:, 1])) >= N
+    return len(data.distinct(ends[:, 0] * N + ends[:, 1])) >= N
 
 
 Pairs = NDArray[np.int64]
@@ -214,42 +219,26 @@ def relational(
         raise DataError(
             f"data.directed=true: {listed.place}: its edges have no direction; expected data.directed=false"
         )
-    ends = _orient(listed, listed.ends, use)
     counts: Counter[str] = Counter()
-    layers = []
-    for number, name in enumerate(listed.layers):
-        rows = np.ones(len(ends), dtype=bool) if listed.layer is None else listed.layer == number
-        weight = None if listed.weight is None else listed.weight[rows]
-        unsure = np.empty((0, 2), dtype=np.int64)
-        if unknown is not None:
-            unsure = _orient(listed, unknown.ends[(unknown.layer < 0) | (unknown.layer == number)], use)
-        layers.append(_layer(listed, name, ends[rows], weight, unsure, use, threshold, counts))
+    layers = [_layer(listed, number, use, threshold, unknown, counts) for number in range(len(listed.layers))]
     sides = listed.sides if use.two_kinds else None
     relations = Relations(listed.N, tuple(layers), sides, listed.side_names, listed.columns)
-    values = simple_graph(relations)
-    size = sizes(values) | {"edges": sum(len(layer.ends) for layer in layers)}
+    values = data.simple_graph(relations)
+    size = data.sizes(values) | {"edges": sum(len(layer.ends) for layer in layers)}
     notes = [f"{listed.place}: {_describe(relations, use)}", *listed.notes, *_merging(listed, counts, use)]
     reversed_rows = 0 if use.directed or use.two_kinds else _count_reversed(listed)
     of_pairs = {"self_loops": counts["self_loops"], "repeated": counts["repeated"], "reversed": reversed_rows}
     if reversed_rows:
         of_pairs["repeated"] = 0
     notes += note_rest(listed, use, command, of_pairs)
-    meta = {"use": record_use(use)} | size | notes_entry(notes)
-    names = listed.names if sides is None or listed.names is None else distinct_names(listed.names, sides, relations)
+    meta = {"use": use.recorded} | size | notes_entry(notes)
+    names = listed.names
+    if sides is not None and names is not None:
+        # where nodes of both kinds share a name, the kind stands behind it
+        twice, kinds = {name for name, times in Counter(names).items() if times > 1}, relations.side_names
+        pairs = zip(names, sides, strict=True)
+        names = [f"{name} ({kinds[side]})" if name in twice else name for name, side in pairs]
     return Dataset(listed.name, "graph", values, listed.truth, names=names, meta=meta, relations=relations)
-
-
-def record_use(use: Use) -> dict[str, object]:
-    """Options that are used, by the names of the keys, for the record of a run."""
-    keys = {key: getattr(use, key) for key in ("directed", "values", "loops", "layer", "bipartite", "columns", "types")}
-    return {key: value for key, value in keys.items() if value != getattr(Use(), key)}
-
-
-def distinct_names(names: list[str], sides: NDArray[np.int8], relations: Relations) -> list[str]:
-    """Names of nodes; where nodes of both kinds share a name, with the kind behind it."""
-    twice = {name for name, times in Counter(names).items() if times > 1}
-    kinds = relations.side_names
-    return [f"{name} ({kinds[side]})" if name in twice else name for name, side in zip(names, sides, strict=True)]
 
 
 def _orient(listed: Listed, ends: Pairs, use: Use) -> Pairs:
@@ -272,16 +261,14 @@ def _orient(listed: Listed, ends: Pairs, use: Use) -> Pairs:
 
 
 def _layer(
-    listed: Listed,
-    name: str,
-    ends: Pairs,
-    weight: NDArray[np.float64] | None,
-    unsure: Pairs,
-    use: Use,
-    threshold: float,
-    counts: "Counter[str]",
+    listed: Listed, number: int, use: Use, threshold: float, unknown: UnknownPairs | None, counts: "Counter[str]"
 ) -> Relation:
     """One relation of its rows; what is merged or left out is added to the `counts`."""
+    rows = slice(None) if listed.layer is None else listed.layer == number
+    written, weight = listed.ends[rows], None if listed.weight is None else listed.weight[rows]
+    written_weight, ends, unsure = weight, _orient(listed, written, use), np.empty((0, 2), dtype=np.int64)
+    if unknown is not None:
+        unsure = _orient(listed, unknown.ends[(unknown.layer < 0) | (unknown.layer == number)], use)
     N, form = listed.N, use.form
     if form == LEVELS and not listed.levels:  # no edge has a value
         form = BINARY
@@ -294,13 +281,14 @@ def _layer(
     without = ends[:0]
     if weight is not None and (absent := np.isnan(weight)).any():
         without, ends, weight = ends[absent], ends[~absent], weight[~absent]
-    code, first, which, rows = np.unique(
+    code, first, which, times = np.unique(
         ends[:, 0] * N + ends[:, 1], return_index=True, return_inverse=True, return_counts=True
     )
     total = np.bincount(which, weight, len(code)).astype(np.float64)
-    repeated = int((rows - 1).sum())
+    repeated = int((times - 1).sum())
     value: NDArray[np.float64] | None = total
-    if repeated and not use.directed and not use.two_kinds and _stands_twice(listed, name):
+    undirected = not use.directed and not use.two_kinds
+    if repeated and undirected and both_ways(written, written_weight, N):
         loops = code // N == code % N
         # sums and means of two equal numbers
         value = total if form in (BINARY, REAL) else np.where(loops, total, total / 2)
@@ -309,7 +297,7 @@ def _layer(
     counts["repeated"] += repeated
     if form == REAL:
         assert value is not None
-        value = value / rows
+        value = value / times
     elif form == LEVELS:
         assert weight is not None
         value = weight[first]
@@ -326,7 +314,7 @@ def _layer(
         counts["hidden"] += int(hidden.sum())
         code, value = code[~hidden], None if value is None else value[~hidden]
     return Relation(
-        name,
+        listed.layers[number],
         np.stack(np.divmod(code, N), axis=1).astype(np.int32),
         form,
         value,
@@ -335,14 +323,6 @@ def _layer(
         use.loops,
         np.stack(np.divmod(unsure_code, N), axis=1).astype(np.int32),
     )
-
-
-def _stands_twice(listed: Listed, name: str) -> bool:
-    """Whether every edge of a layer is written in both directions."""
-    if listed.layer is None:
-        return both_ways(listed.ends, listed.weight, listed.N)
-    rows = listed.layer == listed.layers.index(name)
-    return both_ways(listed.ends[rows], None if listed.weight is None else listed.weight[rows], listed.N)
 
 
 def _describe(relations: Relations, use: Use) -> str:
@@ -381,7 +361,7 @@ def _describe(relations: Relations, use: Use) -> str:
 def _count_reversed(listed: Listed) -> int:
     """Number of edges whose pair is an edge in the other direction, too."""
     i, j = listed.ends[listed.ends[:, 0] != listed.ends[:, 1]].T
-    forth, back = distinct(i * listed.N + j), distinct(j * listed.N + i)
+    forth, back = data.distinct(i * listed.N + j), data.distinct(j * listed.N + i)
     places = np.minimum(np.searchsorted(forth, back), len(forth) - 1)
     return int((forth[places] == back).sum()) // 2 if len(forth) else 0
 

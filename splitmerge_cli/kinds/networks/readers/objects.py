@@ -18,13 +18,12 @@ from splitmerge_cli.data.objects import as_pandas, table_of
 from splitmerge_cli.data.reading import KindReading
 from splitmerge_cli.data.tables.formats import from_arrow
 from splitmerge_cli.data.values import place_of, require
-from splitmerge_cli.kinds.networks.readers.adjacency import check_kept, keep
-from splitmerge_cli.kinds.networks.readers.attributed import Attributed, rows_of_graph
+from splitmerge_cli.kinds.networks.data import check_kept, keep
+from splitmerge_cli.kinds.networks.readers.conversions import Attributed, listed_matrix, read_entries, rows_of_graph
 from splitmerge_cli.kinds.networks.readers.edge_rows import Columns, Rows, names_ends
+from splitmerge_cli.kinds.networks.readers.edges import list_edges, unknown_pairs
 from splitmerge_cli.kinds.networks.readers.graph_files import of_networkx
 from splitmerge_cli.kinds.networks.readers.listed import Listed, UnknownPairs, Use, relational, simple
-from splitmerge_cli.kinds.networks.readers.nodes import chosen_nodes, listed_rows, unknown_pairs
-from splitmerge_cli.kinds.networks.readers.tie_matrices import listed_matrix, read_entries
 from splitmerge_cli.overrides import write
 from splitmerge_cli.received import DataError
 
@@ -189,7 +188,7 @@ def _of_frame(data: pd.DataFrame, name: str, use: Use) -> Listed:
     require(use.bipartite in (True, False), "data.bipartite", use.bipartite, "true or false for a data frame of edges")
     table = from_arrow(PLACE, pa.Table.from_pandas(data.rename(columns=str), preserve_index=False))
     rows = Rows.from_table(table, Columns(None, None, "auto", use.layer), "auto", use, use.two_kinds)
-    return listed_rows(rows, chosen_nodes(rows, None, None, None, use), PLACE, name)
+    return list_edges(rows, PLACE, name, use=use)
 
 
 def _columns_of(nodes: Any, listed: Listed, use: Use) -> Dataset:
