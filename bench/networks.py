@@ -20,7 +20,7 @@ from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.kinds.networks.irm import IRM
 from splitmerge_cli.kinds.networks.readers.edges import edges
 from splitmerge_cli.runs.initial import give_back
-from splitmerge_cli.samplers.dyadic import Dyadic
+from splitmerge_cli.samplers.split_merge import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 
 DEGREE = 10

@@ -17,7 +17,7 @@ from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
 from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
 from splitmerge_cli.kinds.tables.models.gaussian_independent import DiagonalGaussian
 from splitmerge_cli.kinds.tables.models.mixed import Mixed
-from splitmerge_cli.samplers.dyadic import Dyadic
+from splitmerge_cli.samplers.split_merge import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.verify.cases import small_case

@@ -22,7 +22,7 @@ from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
 from splitmerge_cli.kinds.tables.models.mixed import Mixed
 from splitmerge_cli.kinds.tables.models.multinomial import Multinomial
 from splitmerge_cli.runs.identity import run_id
-from splitmerge_cli.samplers.dyadic import Dyadic
+from splitmerge_cli.samplers.split_merge import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.verify.continuous import gaussian_log_weight

@@ -13,8 +13,8 @@ from splitmerge_cli.core.chain import Chain, advance_together
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.kinds.networks.irm import IRM
 from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
-from splitmerge_cli.samplers.arm import ARM
-from splitmerge_cli.samplers.bsm import BSM
+from splitmerge_cli.samplers.reconfiguration import ARM
+from splitmerge_cli.samplers.split_merge import BSM
 from splitmerge_cli.samplers.gibbs import Gibbs
 
 N = 11

@@ -15,7 +15,7 @@ from plain_topics import HDP, Topics, TopicStream
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.kinds.documents import hdp as compiled_hdp
 from splitmerge_cli.kinds.documents import smag
-from splitmerge_cli.samplers import dyadic, gibbs, refresh, rgsm
+from splitmerge_cli.samplers import gibbs, refresh, split_merge
 
 DATA = np.random.default_rng(20121210)
 LENGTHS = [7, 1, 0, 12, 5, 3]
@@ -97,9 +97,9 @@ EXACT = {
     "coin, even": (smag.SMAG, reference_smag.SMAG, {"choice": "coin", "p": 3.0}),
     "pair, after": (smag.SMAG, reference_smag.SMAG, {"choice": "pair", "weights": "after"}),
     "coin, after": (smag.SMAG, reference_smag.SMAG, {"choice": "coin", "weights": "after"}),
-    "rgsm": (rgsm.RGSM, reference_smag.TopicRGSM, {"t": 2}),
-    "sams": (dyadic.Dyadic, reference_smag.TopicSAMS, {"allocation": "sams"}),
-    "dyadic, coins": (dyadic.Dyadic, reference_smag.TopicSAMS, {"allocation": "random"}),
+    "rgsm": (split_merge.RGSM, reference_smag.TopicRGSM, {"t": 2}),
+    "sams": (split_merge.Dyadic, reference_smag.TopicSAMS, {"allocation": "sams"}),
+    "dyadic, coins": (split_merge.Dyadic, reference_smag.TopicSAMS, {"allocation": "random"}),
 }
 PRINTED = {
     "text": (smag.SMAG, reference_smag.SMAG, {"form": "text"}),
