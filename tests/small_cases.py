@@ -16,17 +16,12 @@ from splitmerge_cli.kinds.tables.models.mixed import Mixed
 from splitmerge_cli.kinds.tables.models.sparse_gaussian import SparseGaussian
 from splitmerge_cli.kinds.tables.rows import example
 from splitmerge_cli.kinds.tokens.emm import EMM
-from splitmerge_cli.samplers.wang_russell import BirthDeath
-from splitmerge_cli.samplers.split_merge import Dyadic
-from splitmerge_cli.samplers.gibbs import Gibbs
+from splitmerge_cli.samplers.gibbs import Gibbs, Neal8
 from splitmerge_cli.samplers.lshsm import LSHSM
-from splitmerge_cli.samplers.gibbs import Neal8
-from splitmerge_cli.samplers.split_merge import RGSM
-from splitmerge_cli.samplers.wang_russell import RM
-from splitmerge_cli.samplers.wang_russell import SDDS
 from splitmerge_cli.samplers.reconfiguration import SRM
-from splitmerge_cli.samplers.wang_russell import SS
+from splitmerge_cli.samplers.split_merge import RGSM, Dyadic
 from splitmerge_cli.samplers.triadic import Triadic
+from splitmerge_cli.samplers.wang_russell import RM, SDDS, SS, BirthDeath
 
 POINTS = np.random.default_rng(9).normal(0.0, 2.0, size=(60, 2))
 CLOUD = np.random.default_rng(10).normal(1.0, 1.5, size=(60, 3))

@@ -1,8 +1,8 @@
 """Split-merge moves: anchors x allocation, in one frame.
 
 *Anchors* say what the move is about: two items, of one cluster (a split) or of two (a merge): any two, or two about
-which partitions of the chain history differ (hashed pairs stand in ``lshsm.pyx``); or clusters (``wang_russell.pyx``). An
-*allocation* puts the other items on two sides, A and B, or scores the present sides:
+which partitions of the chain history differ (hashed pairs stand in ``lshsm.pyx``); or clusters
+(``wang_russell.pyx``). An *allocation* puts the other items on two sides, A and B, or scores the present sides:
 
     Coins             fair coins                                                                     q = 2^-n
     Sequential        one after the other, each with probability proportional to the side's predictive of it

@@ -14,8 +14,8 @@ from splitmerge_cli.diagnostics.around_estimate import SAME, credible_ball
 from splitmerge_cli.diagnostics.partition_losses import distances
 from splitmerge_cli.diagnostics.point_estimate import minimise_expected_loss
 from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
-from splitmerge_cli.samplers.split_merge import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
+from splitmerge_cli.samplers.split_merge import Dyadic
 
 LEVEL, N, D, SETS = 0.95, 20, 12, 500
 
