@@ -18,10 +18,9 @@ from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.kinds.tables.generated import gaussian
 from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
 from splitmerge_cli.kinds.tables.models.sparse_gaussian import SparseGaussian
-from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.lshsm import LSHSM
-from splitmerge_cli.samplers.rgsm import RGSM
-from splitmerge_cli.samplers.sdds import SDDS
+from splitmerge_cli.samplers.split_merge import RGSM, Dyadic
+from splitmerge_cli.samplers.wang_russell import SDDS
 
 SAMPLERS: dict[str, Callable[[Any, Rng], Sampler]] = {
     "lshsm paired_sequential": LSHSM,

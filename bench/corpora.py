@@ -29,7 +29,7 @@ from splitmerge_cli.kinds.documents.generated import synthetic_documents
 from splitmerge_cli.kinds.documents.hdp import HDP
 from splitmerge_cli.kinds.documents.heldout import log_likelihoods
 from splitmerge_cli.kinds.documents.partially_collapsed import PartiallyCollapsed
-from splitmerge_cli.kinds.documents.perplexity import perplexity
+from splitmerge_cli.kinds.documents.stored import perplexity
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
 

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from splitmerge_cli.core.coupled import CoupledChains
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
-from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
+from splitmerge_cli.samplers.split_merge import Dyadic
 from splitmerge_cli.samplers.subcluster import Subcluster
 
 Points = NDArray[np.float64]

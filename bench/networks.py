@@ -20,8 +20,8 @@ from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.kinds.networks.irm import IRM
 from splitmerge_cli.kinds.networks.readers.edges import edges
 from splitmerge_cli.runs.initial import give_back
-from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
+from splitmerge_cli.samplers.split_merge import Dyadic
 
 DEGREE = 10
 WITHIN = 0.8

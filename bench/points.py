@@ -28,8 +28,8 @@ from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
 from splitmerge_cli.runs.shards.run import DaskShards, ShardedRun, bounds_of
 from splitmerge_cli.runs.shards.source import open_source
 from splitmerge_cli.runs.sweeps.job import DaskWorkers
-from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
+from splitmerge_cli.samplers.split_merge import Dyadic
 from splitmerge_cli.samplers.subcluster import Subcluster
 
 CASES = {"full": (100_000, 128, 80, "full"), "diag": (1_000_000, 25, 100, "diag")}

@@ -26,7 +26,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 import smcmc
 from bench import tomotopy
 from splitmerge_cli.kinds.documents.corpus import Tokens, tokens_of
-from splitmerge_cli.kinds.documents.perplexity import topic_states
+from splitmerge_cli.kinds.documents.stored import topic_states
 from splitmerge_cli.runs.draws import states_of
 from splitmerge_cli.runs.initial import specification_of
 

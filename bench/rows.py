@@ -50,13 +50,11 @@ from splitmerge_cli.kinds.tables.models.multinomial import Multinomial
 from splitmerge_cli.kinds.tables.models.overdispersed_multinomial import OverdispersedMultinomial
 from splitmerge_cli.kinds.tokens.emm import EMM
 from splitmerge_cli.received import DataError
-from splitmerge_cli.samplers.dyadic import Dyadic
-from splitmerge_cli.samplers.gibbs import Gibbs
-from splitmerge_cli.samplers.neal8 import Neal8
+from splitmerge_cli.samplers.gibbs import Gibbs, Neal8
 from splitmerge_cli.samplers.refresh import Refresh
-from splitmerge_cli.samplers.rgsm import RGSM
-from splitmerge_cli.samplers.sdds import SDDS
+from splitmerge_cli.samplers.split_merge import RGSM, Dyadic
 from splitmerge_cli.samplers.triadic import Triadic
+from splitmerge_cli.samplers.wang_russell import SDDS
 from splitmerge_cli.verify import pieces
 
 Samplers = Callable[[Any, Rng], list[Sampler]]

@@ -35,16 +35,12 @@ from splitmerge_cli.kinds.tables.generated import gaussian, jain_neal
 from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
 from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
 from splitmerge_cli.kinds.tokens.emm import EMM
-from splitmerge_cli.samplers.arm import ARM
-from splitmerge_cli.samplers.birth_death import BirthDeath
-from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.lshsm import LSHSM
-from splitmerge_cli.samplers.rgsm import RGSM
-from splitmerge_cli.samplers.rm import RM
-from splitmerge_cli.samplers.sdds import SDDS
-from splitmerge_cli.samplers.ss import SS
+from splitmerge_cli.samplers.reconfiguration import ARM
+from splitmerge_cli.samplers.split_merge import RGSM, Dyadic
 from splitmerge_cli.samplers.triadic import Triadic
+from splitmerge_cli.samplers.wang_russell import RM, SDDS, SS, BirthDeath
 
 
 def arm(model: Any, rng: Rng) -> ARM:

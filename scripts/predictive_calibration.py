@@ -23,7 +23,7 @@ from splitmerge_cli.config import Component, RunSpecification
 from splitmerge_cli.core.simulation import Given
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.kinds.documents.corpus import Tokens
-from splitmerge_cli.kinds.documents.perplexity import TopicState, predict_documents, topic_states
+from splitmerge_cli.kinds.documents.stored import TopicState, predict_documents, topic_states
 from splitmerge_cli.runs.checks import options_of
 from splitmerge_cli.runs.draws import State
 from splitmerge_cli.runs.plan import Builder

@@ -16,17 +16,12 @@ from splitmerge_cli.kinds.tables.models.mixed import Mixed
 from splitmerge_cli.kinds.tables.models.sparse_gaussian import SparseGaussian
 from splitmerge_cli.kinds.tables.rows import example
 from splitmerge_cli.kinds.tokens.emm import EMM
-from splitmerge_cli.samplers.birth_death import BirthDeath
-from splitmerge_cli.samplers.dyadic import Dyadic
-from splitmerge_cli.samplers.gibbs import Gibbs
+from splitmerge_cli.samplers.gibbs import Gibbs, Neal8
 from splitmerge_cli.samplers.lshsm import LSHSM
-from splitmerge_cli.samplers.neal8 import Neal8
-from splitmerge_cli.samplers.rgsm import RGSM
-from splitmerge_cli.samplers.rm import RM
-from splitmerge_cli.samplers.sdds import SDDS
-from splitmerge_cli.samplers.srm import SRM
-from splitmerge_cli.samplers.ss import SS
+from splitmerge_cli.samplers.reconfiguration import SRM
+from splitmerge_cli.samplers.split_merge import RGSM, Dyadic
 from splitmerge_cli.samplers.triadic import Triadic
+from splitmerge_cli.samplers.wang_russell import RM, SDDS, SS, BirthDeath
 
 POINTS = np.random.default_rng(9).normal(0.0, 2.0, size=(60, 2))
 CLOUD = np.random.default_rng(10).normal(1.0, 1.5, size=(60, 3))

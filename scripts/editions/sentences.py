@@ -20,7 +20,7 @@ from splitmerge_cli.papers.claims import Claim
 from splitmerge_cli.papers.sdds.exact import allocation
 from splitmerge_cli.papers.verdicts import Estimate, Verdict, by_edge, by_majority, by_sign, holds, jackknife
 from splitmerge_cli.runs.store.read import Run
-from splitmerge_cli.samplers.sdds import SDDS
+from splitmerge_cli.samplers.wang_russell import SDDS
 from splitmerge_cli.verify.enumerate import emm_log_weight, emm_states, normalise
 from splitmerge_cli.verify.transitions import balance_defect, transition_matrix
 

@@ -53,11 +53,23 @@ _MODULES = {
     "models.multinomial": "kinds.tables.models.multinomial",
     "models.overdispersed_multinomial": "kinds.tables.models.overdispersed_multinomial",
     "models.records": "kinds.records.model",
+    "samplers.arm.ARM": "samplers.reconfiguration.ARM",
+    "samplers.birth_death.BirthDeath": "samplers.wang_russell.BirthDeath",
+    "samplers.bsm.BSM": "samplers.split_merge.BSM",
+    "samplers.dyadic.Dyadic": "samplers.split_merge.Dyadic",
+    "samplers.exchange.Exchange": "samplers.chaperones.Exchange",
+    "samplers.locally_informed.LocallyInformed": "samplers.gibbs.LocallyInformed",
+    "samplers.neal8.Neal8": "samplers.gibbs.Neal8",
     "samplers.partially_collapsed": "kinds.documents.partially_collapsed",
+    "samplers.rgsm.RGSM": "samplers.split_merge.RGSM",
+    "samplers.rm.RM": "samplers.wang_russell.RM",
+    "samplers.sdds.SDDS": "samplers.wang_russell.SDDS",
     "samplers.smag": "kinds.documents.smag",
+    "samplers.srm.SRM": "samplers.reconfiguration.SRM",
+    "samplers.ss.SS": "samplers.wang_russell.SS",
 }
-"""Modules of models, data and samplers, or a function of one, that moved into the folder of their kind: what
-``_target_`` said before, and says now."""
+"""Modules of models, data and samplers, or a class or function of one, that moved: what ``_target_`` said before, and
+says now."""
 _BETWEEN = {
     "kinds.documents.published_counts": "kinds.documents.published",
     "kinds.documents.pubmed": "kinds.documents.published",

@@ -1,4 +1,4 @@
-"""Samplers, a compiled file each. They have no types of their own: what all share is `splitmerge_cli.core.sampler`."""
+"""Samplers, compiled. They have no types of their own: what all share is `splitmerge_cli.core.sampler`."""
 
 from typing import Any
 

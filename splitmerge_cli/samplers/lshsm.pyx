@@ -6,7 +6,7 @@ An item u is drawn, and from the hash tables (``hash_tables.pyx``) an item v unl
     paired, paired_sequential
         u and v decide, as the pair of a dyadic move does: in one cluster it is split between them, in two these are
         merged. The probability of (u, v) does not depend on the state, so it cancels, and the ratio is the ratio of the
-        dyadic move (``dyadic.pyx``), with the other items allocated by coins or one after the other.
+        dyadic move (``split_merge.pyx``), with the other items allocated by coins or one after the other.
     sums
         Algorithm 1: unlike items of one cluster, a smart split by coins; unlike items of two clusters, a dumb merge of
         any two; like items of two clusters, their smart merge; like items of one, a dumb split of any cluster. The

@@ -29,11 +29,9 @@ from splitmerge_cli.samplers.split_merge cimport SplitMerge
 
 from splitmerge_cli.core.checks import check_count, check_range
 from splitmerge_cli.core.options import Count, Flag, Number
-from splitmerge_cli.samplers.dyadic import Dyadic
-from splitmerge_cli.samplers.rgsm import RGSM
-from splitmerge_cli.samplers.sdds import SDDS
-from splitmerge_cli.samplers.split_merge import SCANS
-from splitmerge_cli.samplers.srm import SRM
+from splitmerge_cli.samplers.reconfiguration import SRM
+from splitmerge_cli.samplers.wang_russell import SDDS
+from splitmerge_cli.samplers.split_merge import RGSM, SCANS, Dyadic
 
 cdef enum:
     EVERY = 20                          # steps between two changes of the weights

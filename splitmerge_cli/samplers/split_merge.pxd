@@ -2,7 +2,6 @@
 from libc.stdint cimport int8_t, int32_t
 
 from splitmerge_cli.core.capabilities cimport Uncollapsed, Weighted
-from splitmerge_cli.core.history cimport AdaptiveProposal
 from splitmerge_cli.core.memory cimport Memory
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.rng cimport Rng
@@ -44,10 +43,6 @@ cdef class Anchors:
 
 cdef class UniformPair(Anchors):
     pass
-
-
-cdef class HistoryPair(Anchors):
-    cdef readonly AdaptiveProposal adaptive
 
 
 cdef class Allocation:

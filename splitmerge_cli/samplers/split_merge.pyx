@@ -1,8 +1,8 @@
 """Split-merge moves: anchors x allocation, in one frame.
 
 *Anchors* say what the move is about: two items, of one cluster (a split) or of two (a merge): any two, or two about
-which partitions of the chain history differ (hashed pairs stand in ``lshsm.pyx``); or clusters (``smart.pyx``). An
-*allocation* puts the other items on two sides, A and B, or scores the present sides:
+which partitions of the chain history differ (hashed pairs stand in ``lshsm.pyx``); or clusters
+(``wang_russell.pyx``). An *allocation* puts the other items on two sides, A and B, or scores the present sides:
 
     Coins             fair coins                                                                     q = 2^-n
     Sequential        one after the other, each with probability proportional to the side's predictive of it
@@ -28,18 +28,54 @@ merged cluster has B's. The prior density cancels; the likelihood is conditional
 Early rejection: log q is at most 0, so a merge's ratio without it is an upper bound. All that the score of the present
 sides draws is drawn first; then the decision is made in two stages, against the bound and against the whole
 (``Sampler.survives``, ``Sampler.decide``). Chains do not depend on it.
+
+Samplers that are anchors x allocation and no more:
+
+Dyadic (van Rossum et al. 2018, section 2.1; Jain and Neal 2004), and SAMS, its sequentially allocated form (section
+2.2; Dahl 2003): any two items, an allocation of choice. As printed (`mode=as_printed`) the ratio of q is 2^n whatever
+the allocation (`q_ratio=formula`, equation 9), or left out (`one`). For coins equation 9 is exact. Cost of a step, n
+items in the selected clusters: `random` O(n), `sams` n pairs of predictives, `gibbs` (t + 1) n pairs.
+
+RGSM(t, r, g) (Jain and Neal 2004), the competitor ("SM") in Wang and Russell 2015, Luo and Shrivastava 2018 and Herlau
+et al. 2014: any two items, restricted Gibbs scans. r tries are made in a step; g is the number of full Gibbs scans that
+the schedule `full_scan` adds. Exact ratio of a split K -> K+1:
+
+    Delta (K+1) / q(A, B given launch)    EMM, predictive alone
+    Delta       / q(A, B given launch)    no empty clusters, predictive times size
+
+bSM (Herlau et al. 2014, section 3.6.2): as RGSM, but i and j, and where the launch state puts some of the items, come
+from two partitions z_a and z_b of the chains' history: items that both put with i begin on i's side, those that both
+put with j on j's; the rest by fair coins.
+
+    c_i = z_a(i) n z_b(i) n (z(i) u z(j))        exact: the same for the split and for its merge
+    c_i = z_a(i) n z_b(i) n z(i)                 as printed ("c is the coarsest common refinement"): in the merged state
+                                                 z(i) is another set than in the split one, and the move is not
+                                                 reversible (`mode=as_printed`)
+
+With the same pair, the allocations of Dahl and Newcomb 2022: the pair is more likely the nearer its share of
+co-clustering in the history is to 1/2, and the other items are put with i or j one after the other, in a uniform order,
+
+    sams         with probability proportional to the side's size times the predictive of the item   (Dahl 2003)
+    similarity   with probability proportional to 1 + the sum, over the items of the side, of how many of z_a and z_b
+                 join the item with them: twice the similarity, estimated from two draws. No predictives.
+
+Neither reads z, so q is the probability of the present sides.
 """
 from libc.math cimport INFINITY, NAN, isnan, log
 
 from splitmerge_cli._kernels cimport coin_allocation, draw_sides, restricted_scan, sequential_allocation
+from splitmerge_cli.core.history cimport AdaptiveProposal, History
 from splitmerge_cli.core.rng cimport ALONE
 
+from splitmerge_cli.core.history import ADAPTATION
 from splitmerge_cli.core.options import Choice, Count
 
 cdef double LOG_2 = log(2.0)
 
 SCANS = Count("t", 5, "restricted Gibbs scans of the launch state")
 ALLOCATIONS = ("random", "sams", "gibbs")
+Q_RATIO = Choice("q_ratio", "formula", "mode=as_printed: the printed ratio of allocation probabilities: formula (as "
+                 "for coins, whatever the allocation) or one", choices=("formula", "one"))
 
 
 def allocation_option(default, choices=ALLOCATIONS):
@@ -150,6 +186,8 @@ cdef class UniformPair(Anchors):
 
 cdef class HistoryPair(Anchors):
     """Two items that one partition of the chain history joins and another parts."""
+
+    cdef readonly AdaptiveProposal adaptive
 
     def __init__(self, AdaptiveProposal adaptive not None):
         self.adaptive = adaptive
@@ -394,3 +432,174 @@ cdef class SplitMerge(Sampler):
             items[k] = <int32_t> self.sides.j
             k += 1
         return self.model.commit_split(self.sides.ci, items, k)
+
+
+cdef class Dyadic(SplitMerge):
+    """Dyadic split-merge: any two items, an allocation of choice."""
+
+    OPTIONS = (allocation_option("random"), SCANS, Q_RATIO, *SplitMerge.OPTIONS)
+    NEEDS_CONJUGATE = False
+    DIVIDES_WEIGHTS = True
+
+    cdef bint formula
+
+    def __init__(self, model, rng, **options):
+        super().__init__(model, rng, **options)
+        self.allocation = allocation_of(self.options["allocation"], self.options["t"])
+        self.formula = self.options["q_ratio"] == "formula"
+
+    cdef double log_printed(self, Py_ssize_t K, double log_q) noexcept nogil:
+        return log_q + (self.sides.n * LOG_2 if self.formula else 0.0)
+
+
+cdef class RGSM(SplitMerge):
+    """Restricted Gibbs split-merge: any two items, restricted Gibbs scans."""
+
+    OPTIONS = (
+        SCANS,
+        Count("r", 1, "number of split-merge tries in a step", least=1),
+        Count("g", 1, "full Gibbs scans after a step, with schedule=full_scan"),
+        *SplitMerge.OPTIONS,
+    )
+    DIVIDES_WEIGHTS = True
+    SMALL = {"t": 1}
+
+    cdef readonly int t, r, g
+
+    def __init__(self, model, rng, **options):
+        super().__init__(model, rng, **options)
+        self.t, self.r, self.g = (self.options[name] for name in "trg")
+        self.scans = self.g
+        self.allocation = RestrictedGibbs(self.t)
+
+    cdef int make_step(self) except -1 nogil:
+        cdef int _try
+        for _try in range(self.r):
+            self.split_or_merge()
+        return 0
+
+
+cdef class InformedLaunch(RestrictedGibbs):
+    """Restricted Gibbs scans from a launch state that two partitions suggest. `adaptive` has drawn them; `as_printed`:
+    c_i within z(i)."""
+
+    cdef AdaptiveProposal adaptive
+    cdef bint as_printed
+
+    def __init__(self, int t, AdaptiveProposal adaptive not None, bint as_printed):
+        super().__init__(t)
+        self.adaptive, self.as_printed = adaptive, as_printed
+
+    cdef void launch(self, Sides s) noexcept nogil:
+        cdef Py_ssize_t t
+        for t in range(s.n):
+            if self.is_kept_with(s, s.items[t], s.i):
+                s.in_a[t] = True
+            elif self.is_kept_with(s, s.items[t], s.j):
+                s.in_a[t] = False
+            else:
+                s.in_a[t] = s.rng.draw_coin(0.5)
+
+    cdef bint is_kept_with(self, Sides s, Py_ssize_t h, Py_ssize_t i) noexcept nogil:
+        """Whether item h, from the clusters of the move, is in c_i."""
+        return (self.adaptive.za[h] == self.adaptive.za[i] and self.adaptive.zb[h] == self.adaptive.zb[i]
+                and (not self.as_printed or s.model.z[h] == s.model.z[i]))
+
+
+cdef class BySimilarity(Allocation):
+    """One item after the other, by how often two partitions of the history join it with the items of a side. `adaptive`
+    has drawn them.
+
+    Memory: 16 bytes an item.
+    """
+
+    cdef Memory memory                  # of its arrays
+    cdef AdaptiveProposal adaptive
+    cdef int32_t *count                 # [4, N] items on side A and on side B, by block of z_a and then by block of z_b
+
+    def __init__(self, AdaptiveProposal adaptive not None):
+        self.memory = Memory()
+        self.adaptive = adaptive
+        self.count = self.memory.ints(4 * adaptive.N)
+
+    cdef double draw(self, Sides s) noexcept nogil:
+        s.gather()
+        s.stage()
+        s.draw_order()
+        s.put_in_order()
+        return self.allocate(s, False)
+
+    cdef void prepare(self, Sides s) noexcept nogil:
+        s.draw_order()
+
+    cdef double score(self, Sides s) noexcept nogil:
+        s.gather()
+        s.put_in_order()
+        s.take_present()
+        return self.allocate(s, True)
+
+    cdef double allocate(self, Sides s, bint forced) noexcept nogil:
+        """Put the items on the sides drawn, or, `forced`, follow in_a; returns log q."""
+        cdef Py_ssize_t t, h, N = self.adaptive.N
+        cdef const int32_t *za = self.adaptive.za
+        cdef const int32_t *zb = self.adaptive.zb
+        cdef double a, b, log_q = 0.0
+        for t in range(-2, s.n):
+            h = s.i if t == -2 else s.j if t == -1 else s.items[t]
+            self.count[za[h]] = self.count[N + za[h]] = self.count[2 * N + zb[h]] = self.count[3 * N + zb[h]] = 0
+        self.put(s.i, True)
+        self.put(s.j, False)
+        for t in range(s.n):
+            h = s.items[t]
+            a = 1.0 + self.count[za[h]] + self.count[2 * N + zb[h]]
+            b = 1.0 + self.count[N + za[h]] + self.count[3 * N + zb[h]]
+            if not forced:
+                s.in_a[t] = s.rng.draw_coin(a / (a + b))
+                s.model.join(h, s.a if s.in_a[t] else s.a + 1)
+            log_q += log((a if s.in_a[t] else b) / (a + b))
+            self.put(h, s.in_a[t])
+        return log_q
+
+    cdef void put(self, Py_ssize_t h, bint in_a) noexcept nogil:
+        cdef Py_ssize_t N = self.adaptive.N
+        self.count[(0 if in_a else N) + self.adaptive.za[h]] += 1
+        self.count[(2 * N if in_a else 3 * N) + self.adaptive.zb[h]] += 1
+
+
+cdef class BSM(SplitMerge):
+    """Split-merge of a pair that the chain history suggests: restricted Gibbs scans from a launch state that comes from
+    it, too, or sequential allocation."""
+
+    OPTIONS = (
+        SCANS,
+        Choice("allocation", "gibbs", "how items get to the sides: gibbs (restricted scans from the launch state), "
+               "sams (sequential, Dahl 2003) or similarity (sequential, by co-clustering in the history, Dahl and "
+               "Newcomb 2022)", choices=("gibbs", "sams", "similarity"), later=True),
+        *ADAPTATION, *SplitMerge.OPTIONS,
+    )
+    PRINTED_TERM = None
+    NOT_WITH_EMPTY = "; the chain history compares partitions"
+    SMALL = {"t": 1}
+
+    cdef readonly AdaptiveProposal adaptive
+
+    def __init__(self, model, rng, **options):
+        super().__init__(model, rng, **options)
+        # the printed launch state is another proposal, with the same ratio
+        self.omit("printed")
+        self.adaptive = AdaptiveProposal(self.model.N, self.options["adaptation"], self.options["freeze"])
+        self.anchors = HistoryPair(self.adaptive)
+        if self.options["allocation"] == "sams":
+            self.allocation = Sequential()
+        elif self.options["allocation"] == "similarity":
+            self.allocation = BySimilarity(self.adaptive)
+        else:
+            self.allocation = InformedLaunch(self.options["t"], self.adaptive, self.as_printed)
+
+    def adapt_to(self, History history, Py_ssize_t chain):
+        """Learn from this history, as the chain of this number."""
+        self.adaptive.adapt_to(history, chain)
+
+    def fix(self, za=None, zb=None, Py_ssize_t i=-1, Py_ssize_t j=-1):
+        """Use these partitions, and this pair unless i is -1, in place of drawn ones; with no arguments draw again."""
+        self.adaptive.fix(za, zb, i, j)

@@ -33,7 +33,7 @@ from splitmerge_cli._kernels cimport sequential_allocation, sequential_allocatio
 from splitmerge_cli.samplers.split_merge cimport ALLOCATION, ORDERS, PRINTED, TARGET, SplitMerge
 
 from splitmerge_cli.core.options import Choice, Flag, Number
-from splitmerge_cli.samplers.split_merge import allocation_of, allocation_option
+from splitmerge_cli.samplers.split_merge import Q_RATIO, allocation_of, allocation_option
 
 cdef enum:
     SPLIT_1_2, MERGE_2_1, SPLIT_2_3, MERGE_3_2  # MOVES
@@ -56,8 +56,7 @@ cdef class Triadic(SplitMerge):
         Choice("form", "symmetrised", "which of the three items is k: symmetrised or ordered (see the sampler's page)",
                choices=("symmetrised", "ordered")),
         *SplitMerge.OPTIONS,
-        Choice("q_ratio", "formula", "mode=as_printed: the printed ratio of allocation probabilities: formula (as for "
-               "coins, whatever the allocation) or one", choices=("formula", "one")),
+        Q_RATIO,
         Flag("redraw", True, "mode=as_printed: the dyadic moves draw their own pair, as printed"),
     )
     MOVES = ("split_1_2", "merge_2_1", "split_2_3", "merge_3_2")

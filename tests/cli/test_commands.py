@@ -40,7 +40,7 @@ def test_cfg_shows_without_running(smcmc, tmp_path: Path) -> None:
 def test_config_dir_adds_choices(smcmc) -> None:
     Path("mine/sampler").mkdir(parents=True)
     Path("mine/sampler/long_rgsm.yaml").write_text(
-        "_target_: splitmerge_cli.samplers.rgsm.RGSM\nt: 20\nr: 1\ng: 1\nmode: exact\n"
+        "_target_: splitmerge_cli.samplers.split_merge.RGSM\nt: 20\nr: 1\ng: 1\nmode: exact\n"
     )
     args = ["N=20", "chains=1", "iterations=5", "progress=none", "--config-dir", "mine"]
     result = smcmc("run", "sampler=long_rgsm", *args)

@@ -245,7 +245,7 @@ SHARED_SLICES: dict[str, tuple[str, ...]] = {}
 def test_the_rule_sees_imports(tmp_path: Path) -> None:
     python, cython = tmp_path / "a.py", tmp_path / "b.pyx"
     python.write_text("def f():\n    from splitmerge_cli import runs\n    import splitmerge_cli.kinds.tokens.emm\n")
-    cython.write_text("from splitmerge_cli._kernels cimport Model, Rng\ncimport splitmerge_cli.samplers.ss\n")
+    cython.write_text("from splitmerge_cli._kernels cimport Model, Rng\ncimport splitmerge_cli.samplers.wang_russell\n")
     assert {part_of(m) for m in imports(python)} == {"runs", "kinds"}
     assert {part_of(m) for m in imports(cython)} == {"_kernels", "samplers"}
 

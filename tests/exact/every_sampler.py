@@ -17,8 +17,8 @@ from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.options import Choice, Flag
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
-from splitmerge_cli.samplers.arm import ARM
-from splitmerge_cli.samplers.bsm import BSM
+from splitmerge_cli.samplers.reconfiguration import ARM
+from splitmerge_cli.samplers.split_merge import BSM
 from splitmerge_cli.verify.cases import Case, has_small_case, small_case, variants_of
 from splitmerge_cli.verify.transitions import adaptive_matrices, balance_defect, example_histories, stationarity_defect
 

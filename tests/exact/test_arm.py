@@ -13,10 +13,9 @@ from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.kinds.networks.irm import IRM
 from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
 from splitmerge_cli.runs.identity import run_id
-from splitmerge_cli.samplers.arm import ARM
-from splitmerge_cli.samplers.bsm import BSM
-from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
+from splitmerge_cli.samplers.reconfiguration import ARM
+from splitmerge_cli.samplers.split_merge import BSM, Dyadic
 from splitmerge_cli.verify.cases import small_case
 from splitmerge_cli.verify.enumerate import state_of
 from splitmerge_cli.verify.kernel import adaptive_frequencies

@@ -19,10 +19,10 @@ from splitmerge_cli.kinds.records.model import Records
 from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
 from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
 from splitmerge_cli.kinds.tokens.emm import EMM
-from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
-from splitmerge_cli.samplers.sdds import SDDS
+from splitmerge_cli.samplers.split_merge import Dyadic
+from splitmerge_cli.samplers.wang_russell import SDDS
 from splitmerge_cli.verify import pieces
 from splitmerge_cli.verify.cases import Case, small_case
 from splitmerge_cli.verify.enumerate import log_prior, mixture_states, normalise

@@ -17,7 +17,7 @@ from scipy.stats import chisquare
 from splitmerge_cli.analysis.predictive import by_state, predict
 from splitmerge_cli.config import choices
 from splitmerge_cli.kinds.documents.corpus import Tokens
-from splitmerge_cli.kinds.documents.perplexity import predict_documents, topic_states
+from splitmerge_cli.kinds.documents.stored import predict_documents, topic_states
 from splitmerge_cli.runs.checks import options_of
 from splitmerge_cli.runs.draws import State
 

@@ -21,10 +21,9 @@ from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import PythonSampler, Sampler
 from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
 from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
-from splitmerge_cli.samplers.dyadic import Dyadic
-from splitmerge_cli.samplers.gibbs import Gibbs
-from splitmerge_cli.samplers.neal8 import Neal8
+from splitmerge_cli.samplers.gibbs import Gibbs, Neal8
 from splitmerge_cli.samplers.refresh import Refresh
+from splitmerge_cli.samplers.split_merge import Dyadic
 from splitmerge_cli.samplers.subcluster import Subcluster
 from splitmerge_cli.verify.cases import Case, small_case
 from splitmerge_cli.verify.enumerate import mixture_states

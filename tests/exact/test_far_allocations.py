@@ -15,10 +15,9 @@ from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.kinds.lines.model import Lines
 from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
-from splitmerge_cli.samplers.dyadic import Dyadic
-from splitmerge_cli.samplers.rgsm import RGSM
-from splitmerge_cli.samplers.sdds import SDDS
+from splitmerge_cli.samplers.split_merge import RGSM, Dyadic
 from splitmerge_cli.samplers.triadic import Triadic
+from splitmerge_cli.samplers.wang_russell import SDDS
 from splitmerge_cli.verify.continuous import lines_log_weight
 from splitmerge_cli.verify.enumerate import bernoulli_log_weight
 from splitmerge_cli.verify.paths import execution_paths

@@ -30,11 +30,10 @@ from splitmerge_cli.kinds.tables.cases import CELL
 from splitmerge_cli.kinds.tables.models.sparse_gaussian import SparseGaussian
 from splitmerge_cli.priors import PriorOption, priors
 from splitmerge_cli.runs.initial import build_schedule
-from splitmerge_cli.samplers.dyadic import Dyadic
-from splitmerge_cli.samplers.gibbs import Gibbs
-from splitmerge_cli.samplers.neal8 import Neal8
+from splitmerge_cli.samplers.gibbs import Gibbs, Neal8
 from splitmerge_cli.samplers.refresh import Refresh
-from splitmerge_cli.samplers.sdds import SDDS
+from splitmerge_cli.samplers.split_merge import Dyadic
+from splitmerge_cli.samplers.wang_russell import SDDS
 from splitmerge_cli.verify.cases import Case, small_case
 from splitmerge_cli.verify.kernel import iteration_matrix, sampled_frequencies
 from splitmerge_cli.verify.transitions import stationarity_defect, total_variation, transition_matrix

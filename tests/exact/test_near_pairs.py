@@ -16,10 +16,9 @@ from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.near_pairs import LIKELY, NearPairs, alias_table
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.bundles import Bundles as BundlesOfData
-from splitmerge_cli.samplers.chaperones import Chaperones
-from splitmerge_cli.samplers.dyadic import Dyadic
-from splitmerge_cli.samplers.exchange import Exchange
-from splitmerge_cli.samplers.sdds import SDDS
+from splitmerge_cli.samplers.chaperones import Chaperones, Exchange
+from splitmerge_cli.samplers.split_merge import Dyadic
+from splitmerge_cli.samplers.wang_russell import SDDS
 from splitmerge_cli.verify.cases import Case, small_case
 from splitmerge_cli.verify.transitions import balance_defect, is_irreducible, stationarity_defect
 

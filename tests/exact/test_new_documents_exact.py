@@ -13,7 +13,7 @@ from splitmerge_cli.config import choice, read_component
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.kinds.documents import stored as documents
 from splitmerge_cli.kinds.documents.heldout import read_new_documents
-from splitmerge_cli.kinds.documents.perplexity import predict_documents, topic_states
+from splitmerge_cli.kinds.documents.stored import predict_documents, topic_states
 from splitmerge_cli.runs.draws import State
 from splitmerge_cli.verify.enumerate import partitions
 
@@ -214,7 +214,7 @@ def test_proportions_are_where_tokens_of_a_topic_are(monkeypatch: pytest.MonkeyP
         seeds.append(tuple(given[-3]))
         return np.log([0.5 * len(seeds)]), np.array(mixtures[len(seeds) - 1])
 
-    monkeypatch.setattr("splitmerge_cli.kinds.documents.perplexity.read_new_documents", record_fold)
+    monkeypatch.setattr("splitmerge_cli.kinds.documents.stored.read_new_documents", record_fold)
     data, new = from_object(TRAINING, "documents"), from_object([["a"]], "documents").values.tokens
     states = [made_state([0, 0, 0, 1, 1]), made_state([0, 1, 1, 1, 1])]
     labels = np.array([0, 0, 1, 1, 2], dtype=np.int32)

@@ -24,9 +24,9 @@ from splitmerge_cli.kinds.tables.cases import design_matrix, log_latent, log_ort
 from splitmerge_cli.kinds.tables.models.mixed import Mixed
 from splitmerge_cli.kinds.tables.outcomes import find_effects, outcome_densities, predict_outcome
 from splitmerge_cli.runs.draws import State
-from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
+from splitmerge_cli.samplers.split_merge import Dyadic
 from splitmerge_cli.verify.cases import Case
 from splitmerge_cli.verify.enumerate import log_prior, mixture_states, normalise
 from splitmerge_cli.verify.kernel import sampled_frequencies

@@ -17,8 +17,8 @@ from splitmerge_cli.kinds.tables.models.overdispersed_multinomial import Overdis
 from splitmerge_cli.runs.draws import State
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
-from splitmerge_cli.samplers.rgsm import RGSM
-from splitmerge_cli.samplers.sdds import SDDS
+from splitmerge_cli.samplers.split_merge import RGSM
+from splitmerge_cli.samplers.wang_russell import SDDS
 from splitmerge_cli.verify.cases import small_case
 from splitmerge_cli.verify.continuous import scattered_counts_log_weight
 from splitmerge_cli.verify.enumerate import mixture_states

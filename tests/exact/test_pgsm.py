@@ -11,8 +11,8 @@ from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.kinds.lines.model import Lines
 from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
 from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
-from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.pgsm import PGSM
+from splitmerge_cli.samplers.split_merge import Dyadic
 from splitmerge_cli.verify.cases import small_case
 from splitmerge_cli.verify.transitions import balance_defect, list_paths, stationarity_defect, transition_matrix
 

@@ -22,9 +22,9 @@ from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
 from splitmerge_cli.kinds.tables.models.mixed import Mixed
 from splitmerge_cli.kinds.tables.models.multinomial import Multinomial
 from splitmerge_cli.runs.identity import run_id
-from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
+from splitmerge_cli.samplers.split_merge import Dyadic
 from splitmerge_cli.verify.continuous import gaussian_log_weight
 
 PRIOR = {"m0": 0.3, "kappa0": 0.4, "a0": 1.5, "b0": 0.2}

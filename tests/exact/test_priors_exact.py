@@ -22,12 +22,11 @@ from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
 from splitmerge_cli.kinds.tables.models.mixed import Mixed
 from splitmerge_cli.priors import OPTIONS, specification
 from splitmerge_cli.samplers.chaperones import Chaperones
-from splitmerge_cli.samplers.gibbs import Gibbs
-from splitmerge_cli.samplers.neal8 import Neal8
+from splitmerge_cli.samplers.gibbs import Gibbs, Neal8
 from splitmerge_cli.samplers.nonreversible import Nonreversible
 from splitmerge_cli.samplers.pgsm import PGSM
+from splitmerge_cli.samplers.reconfiguration import SRM
 from splitmerge_cli.samplers.refresh import Refresh
-from splitmerge_cli.samplers.srm import SRM
 from splitmerge_cli.samplers.triadic import Triadic
 from splitmerge_cli.verify.cases import small_case
 from splitmerge_cli.verify.enumerate import normalise

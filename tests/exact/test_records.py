@@ -23,7 +23,7 @@ from splitmerge_cli.kinds.records.model import Records
 from splitmerge_cli.samplers.chaperones import Chaperones
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
-from splitmerge_cli.samplers.rgsm import RGSM
+from splitmerge_cli.samplers.split_merge import RGSM
 from splitmerge_cli.verify.cases import small_case
 from splitmerge_cli.verify.kernel import sampled_frequencies
 from splitmerge_cli.verify.transitions import total_variation

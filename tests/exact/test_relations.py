@@ -18,8 +18,8 @@ from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.kinds.networks.data import BINARY, COUNT, LEVELS, REAL, Relation, Relations
 from splitmerge_cli.kinds.networks.irm import IRM
 from splitmerge_cli.kinds.tables.models.mixed import Mixed
-from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
+from splitmerge_cli.samplers.split_merge import Dyadic
 from splitmerge_cli.verify import pieces
 from splitmerge_cli.verify.cases import Case
 from splitmerge_cli.verify.enumerate import log_prior, mixture_states, normalise

@@ -19,9 +19,9 @@ from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
 from splitmerge_cli.kinds.tables.models.mixed import Mixed
 from splitmerge_cli.kinds.tables.models.real_columns import find_resolution
 from splitmerge_cli.runs.identity import run_id
-from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
+from splitmerge_cli.samplers.split_merge import Dyadic
 from splitmerge_cli.verify.cases import small_case
 from splitmerge_cli.verify.kernel import sampled_frequencies
 from splitmerge_cli.verify.transitions import total_variation

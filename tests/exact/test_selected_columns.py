@@ -19,9 +19,9 @@ from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.kinds.tables.answers import ColumnAnswers
 from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
 from splitmerge_cli.kinds.tables.models.mixed import Mixed
-from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
+from splitmerge_cli.samplers.split_merge import Dyadic
 from splitmerge_cli.verify.continuous import gaussian_log_weight, mixed_log_weight, selected_log_weight
 from splitmerge_cli.verify.enumerate import log_prior, normalise, partitions
 from splitmerge_cli.verify.paths import execution_paths

@@ -18,13 +18,10 @@ from splitmerge_cli.kinds.documents.hdp import HDP
 from splitmerge_cli.kinds.documents.partially_collapsed import PartiallyCollapsed
 from splitmerge_cli.kinds.documents.smag import SMAG
 from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
-from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
-from splitmerge_cli.samplers.rgsm import RGSM
-from splitmerge_cli.samplers.rm import RM
-from splitmerge_cli.samplers.sdds import SDDS
-from splitmerge_cli.samplers.ss import SS
+from splitmerge_cli.samplers.split_merge import RGSM, Dyadic
+from splitmerge_cli.samplers.wang_russell import RM, SDDS, SS
 from splitmerge_cli.verify.cases import small_case
 from splitmerge_cli.verify.enumerate import mixture_states, normalise
 from splitmerge_cli.verify.kernel import EXACT, sampled_frequencies

@@ -32,14 +32,11 @@ from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
 from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
 from splitmerge_cli.kinds.tokens.emm import EMM
 from splitmerge_cli.samplers.chaperones import Chaperones
-from splitmerge_cli.samplers.dyadic import Dyadic
-from splitmerge_cli.samplers.gibbs import Gibbs
-from splitmerge_cli.samplers.locally_informed import LocallyInformed
-from splitmerge_cli.samplers.neal8 import Neal8
+from splitmerge_cli.samplers.gibbs import Gibbs, LocallyInformed, Neal8
 from splitmerge_cli.samplers.refresh import Refresh
-from splitmerge_cli.samplers.rgsm import RGSM
-from splitmerge_cli.samplers.sdds import SDDS
+from splitmerge_cli.samplers.split_merge import RGSM, Dyadic
 from splitmerge_cli.samplers.triadic import Triadic
+from splitmerge_cli.samplers.wang_russell import SDDS, BirthDeath
 from splitmerge_cli.verify.cases import small_case
 from splitmerge_cli.verify.enumerate import normalise
 from splitmerge_cli.verify.kernel import sampled_frequencies

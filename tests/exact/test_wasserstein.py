@@ -12,8 +12,8 @@ from splitmerge_cli.core.coupled import CoupledChains
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.diagnostics.intervals import TIMES, distance_terms, wasserstein_bound
 from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
-from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
+from splitmerge_cli.samplers.split_merge import Dyadic
 from splitmerge_cli.verify.cases import Case, small_case
 from splitmerge_cli.verify.transitions import total_variation
 

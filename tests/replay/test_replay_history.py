@@ -13,9 +13,9 @@ from splitmerge_cli.core.chain import Chain, advance_together
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.kinds.networks.irm import IRM
 from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
-from splitmerge_cli.samplers.arm import ARM
-from splitmerge_cli.samplers.bsm import BSM
 from splitmerge_cli.samplers.gibbs import Gibbs
+from splitmerge_cli.samplers.reconfiguration import ARM
+from splitmerge_cli.samplers.split_merge import BSM
 
 N = 11
 BLOCKS = np.arange(N) % 3

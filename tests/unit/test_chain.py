@@ -30,7 +30,7 @@ from splitmerge_cli.runs.draws import states_of
 from splitmerge_cli.runs.drive import ShortRun
 from splitmerge_cli.runs.initial import build_model, initial_labels
 from splitmerge_cli.samplers.gibbs import Gibbs
-from splitmerge_cli.samplers.sdds import SDDS
+from splitmerge_cli.samplers.wang_russell import SDDS
 from splitmerge_cli.verify.cases import small_case
 from splitmerge_cli.verify.transitions import balance_defect, stationarity_defect, transition_matrix
 

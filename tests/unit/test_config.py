@@ -64,7 +64,11 @@ def test_a_weighted_list_stands_in_place_of_the_sampler(override):
         ("sampler", "_target_: builtins.dict\n", "sampler=own: _target_=builtins.dict: expected a subclass of Sampler"),
         ("model", "_target_: os.system\n", "model=own: _target_=os.system: expected a subclass of Model"),
         ("data", "_target_: math.pi\n", "data=own: _target_=math.pi: expected a function"),
-        ("sampler", "name: ../own\n_target_: splitmerge_cli.samplers.ss.SS\n", "sampler=own: name=../own: expected"),
+        (
+            "sampler",
+            "name: ../own\n_target_: splitmerge_cli.samplers.gibbs.Gibbs\n",
+            "sampler=own: name=../own: expected",
+        ),
         ("sampler", "defaults: 5\n", "Invalid defaults list in 'sampler/own'"),
         ("sampler", "defaults: [nope]\n", "In 'sampler/own': Could not load 'sampler/nope'."),
         ("sampler", '"a":\n\t- b', "sampler=own: its file is not YAML"),

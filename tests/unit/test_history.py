@@ -9,9 +9,9 @@ from splitmerge_cli.core.chain import Chain, advance_together
 from splitmerge_cli.core.history import AdaptiveProposal, History, by_appearance
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import PythonSampler
-from splitmerge_cli.samplers.arm import ARM
-from splitmerge_cli.samplers.bsm import BSM
 from splitmerge_cli.samplers.gibbs import Gibbs
+from splitmerge_cli.samplers.reconfiguration import ARM
+from splitmerge_cli.samplers.split_merge import BSM
 
 
 def random_partitions(count: int, N: int, clusters: int, seed: int = 0) -> np.ndarray:

@@ -20,13 +20,12 @@ from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.kinds.documents.hdp import HDP
 from splitmerge_cli.kinds.lines.model import Lines
 from splitmerge_cli.kinds.tokens.emm import EMM
-from splitmerge_cli.samplers.arm import ARM
-from splitmerge_cli.samplers.birth_death import BirthDeath
-from splitmerge_cli.samplers.bsm import BSM
-from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.lshsm import LSHSM
+from splitmerge_cli.samplers.reconfiguration import ARM
 from splitmerge_cli.samplers.refresh import Refresh
+from splitmerge_cli.samplers.split_merge import BSM, Dyadic
+from splitmerge_cli.samplers.wang_russell import BirthDeath
 
 SOURCES = Path(splitmerge_cli.__file__).parent
 

@@ -16,9 +16,8 @@ from splitmerge_cli.kinds.tables.models.gamma_poisson import GammaPoisson
 from splitmerge_cli.kinds.tables.models.multinomial import Multinomial
 from splitmerge_cli.kinds.tables.models.overdispersed_multinomial import OverdispersedMultinomial
 from splitmerge_cli.kinds.tokens.emm import EMM
-from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
-from splitmerge_cli.samplers.rgsm import RGSM
+from splitmerge_cli.samplers.split_merge import RGSM, Dyadic
 from splitmerge_cli.samplers.triadic import Triadic
 from splitmerge_cli.verify.enumerate import bernoulli_log_weight, normalise
 

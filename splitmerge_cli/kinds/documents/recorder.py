@@ -14,22 +14,10 @@ from splitmerge_cli.config import ConfigError, show
 from splitmerge_cli.data.arrow import numbers_of
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.opening import memory
-from splitmerge_cli.kinds.documents import (
-    HELDOUT,
-    PERPLEXITY,
-    TOKENS,
-    TOPIC_DOCUMENTS,
-    TOPIC_SIZES,
-    TOPIC_WORDS,
-    TOPICS,
-)
-from splitmerge_cli.kinds.documents import perplexity as heldout
-from splitmerge_cli.kinds.documents import topics as tables
+from splitmerge_cli.kinds import documents as kind
+from splitmerge_cli.kinds.documents import stored, topic_report, topics
 from splitmerge_cli.kinds.documents.corpus import TOKEN_BYTES
 from splitmerge_cli.kinds.documents.heldout import log_likelihoods
-from splitmerge_cli.kinds.documents.stored import DOCUMENTS
-from splitmerge_cli.kinds.documents.topic_report import documents
-from splitmerge_cli.kinds.documents.topics import ChainTopics, Documents, Topics
 from splitmerge_cli.runs.answers import second_half_partitions
 from splitmerge_cli.runs.checks import Effect, Found, Labels, Quantities
 from splitmerge_cli.runs.recorders import MOST_LABELS, NEVER, Recorder, Spacing, Streamed, best, spacing_of
@@ -59,10 +47,10 @@ class TopicRecorder(Recorder):
     @property
     def streamed_tables(self) -> list[Streamed]:
         every, held = self.spec.perplexity.every, self.dataset.values.heldout
-        tables = [*super().streamed_tables, Streamed(TOPIC_SIZES, MOST_TOPICS, self.spec.thin, "thin")]
+        tables = [*super().streamed_tables, Streamed(kind.TOPIC_SIZES, MOST_TOPICS, self.spec.thin, "thin")]
         if self.evaluates:
             documents = 0 if held is None else held.tokens.J
-            tables.append(Streamed(HELDOUT, documents, every, "perplexity.every", is_kept=False))
+            topics.append(Streamed(kind.HELDOUT, documents, every, "perplexity.every", is_kept=False))
         return tables
 
     @property
@@ -111,15 +99,15 @@ class TopicRecorder(Recorder):
         if not settings.every or chain.iteration % settings.every:
             return
         seed = [self.spec.seed, store.chain, chain.iteration]
-        topics = model.word_topics(), model.weights, model.alpha0, model.eta
+        weighted = model.word_topics(), model.weights, model.alpha0, model.eta
         state = corpus.tokens, corpus.heldout, model.labels
-        values = log_likelihoods(*topics, *state, settings.method, settings.particles, seed)
+        values = log_likelihoods(*weighted, *state, settings.method, settings.particles, seed)
         _append(store, chain.iteration, chain.seconds, int(values[:, 1].sum()), values[:, 0])
 
     def evaluations(self, chain: "ChainStore") -> dict[str, Any] | None:
         if not self.evaluates:
             return None
-        rows = chain.table(HELDOUT, self.spec.chains)
+        rows = chain.table(kind.HELDOUT, self.spec.chains)
         return {name: numbers_of(rows[name]) for name in ("iteration", "seconds", "tokens", "log_lik")}
 
     def take_up(self, chain: "ChainStore", evaluated: Mapping[str, Any]) -> None:
@@ -140,26 +128,27 @@ class TopicRecorder(Recorder):
         self, store: "RunStore", chains: Sequence["ChainStore"], outcomes: Sequence[Mapping[str, Any]]
     ) -> tuple[dict[str, Any], list["Row"]]:
         """Write the tables of the topics; what the summary and the diagnosis say of them."""
-        corpus = self.dataset.values
-        data = Documents(corpus.tokens.words, corpus.tokens.starts, self.dataset.vocabulary or [], corpus.documents)
+        corpus, words = self.dataset.values, self.dataset.vocabulary or []
         last = [(outcome["last_labels"], outcome["topics"]) for outcome in outcomes]
-        states = [ChainTopics(data, labels, own["weights"], own["alpha0"], own["eta"]) for labels, own in last]
+        states = [
+            topics.ChainTopics(corpus, words, labels, own["weights"], own["alpha0"], own["eta"]) for labels, own in last
+        ]
         chain = best(outcomes, "best_log_joint")
-        matches = tables.match_chains(states, chain)
-        store.write_streamed(TOPIC_SIZES, chains, width=64)
+        matches = topics.match_chains(states, chain)
+        store.write_streamed(kind.TOPIC_SIZES, chains, width=64)
         for table, of_chain in [
-            (TOPICS, tables.topics_table),
-            (TOPIC_WORDS, tables.words_table),
-            (TOPIC_DOCUMENTS, tables.documents_table),
+            (kind.TOPICS, topics.topics_table),
+            (kind.TOPIC_WORDS, topics.words_table),
+            (kind.TOPIC_DOCUMENTS, topics.documents_table),
         ]:
             store.write_parts(table, (of_chain(c, state) for c, state in enumerate(states)))
-        store.write_parts(TOKENS, [tables.tokens_table(states[chain])])
+        store.write_parts(kind.TOKENS, [topics.tokens_table(states[chain])])
         if corpus.tokens.J <= LISTED:
             late = second_half_partitions(store.path, self.dataset.N, [outcome["iterations"] for outcome in outcomes])
             # topics differ between chains, so an interval describes one chain
             recorded = list(late.get(chain, ()))
-            frame = documents(states[chain].labels, recorded, corpus.tokens.starts, corpus.documents)
-            store.keep_text(DOCUMENTS, frame.round(6).to_csv(index=False, lineterminator="\n"))
+            frame = topic_report.documents(states[chain].labels, recorded, corpus.tokens, corpus.documents)
+            store.keep_text(stored.DOCUMENTS, frame.round(6).to_csv(index=False, lineterminator="\n"))
         fields: dict[str, Any] = {
             "topics_of": {"criterion": "last state of the chain of highest log joint density", "chain": chain},
             "topics": states[chain].overview(list(matches.values())),
@@ -168,11 +157,11 @@ class TopicRecorder(Recorder):
         truth = None
         if corpus.topics is not None and self.dataset.truth is not None:
             tokens = np.bincount(self.dataset.truth, minlength=len(corpus.topics))
-            truth = Topics.of_probabilities(corpus.topics, tokens / len(self.dataset.truth))
+            truth = topics.Topics.of_probabilities(corpus.topics, tokens / len(self.dataset.truth))
         fields["true_topics"] = None if truth is None else int((truth.shares > 0).sum())
         if self.evaluates:
             fields["perplexity"] = self._assemble_perplexity(store, chains)
-        return fields, tables.agreement_rows(states, chain, matches, truth)
+        return fields, topics.agreement_rows(states, chain, matches, truth)
 
     def _assemble_perplexity(self, store: "RunStore", chains: Sequence["ChainStore"]) -> dict[str, Any] | None:
         """Write how well held-out documents were predicted; what the summary says of it, None if nothing was
@@ -181,18 +170,18 @@ class TopicRecorder(Recorder):
 
         settings, frames, means = self.spec.perplexity, [], []
         for chain in chains:
-            rows = pa.Table.from_batches(chain.read(HELDOUT), schema.recorded_columns(HELDOUT))
+            rows = pa.Table.from_batches(chain.read(kind.HELDOUT), schema.recorded_columns(kind.HELDOUT))
             if rows.num_rows:
                 iterations, tokens = rows["iteration"].to_numpy(), rows["tokens"].to_numpy()
                 log_lik = rows["log_lik"].combine_chunks().flatten().to_numpy().reshape(len(iterations), -1)
-                frame, mean = heldout.evaluations(iterations, tokens, log_lik)
+                frame, mean = stored.evaluations(iterations, tokens, log_lik)
                 frames.append(
                     frame.assign(chain=chain.chain, seconds=rows["seconds"].to_numpy(), method=settings.method)
                 )
                 means.append(mean)
-        columns = schema.recorded_columns(PERPLEXITY)
+        columns = schema.recorded_columns(kind.PERPLEXITY)
         whole = pd.concat(frames) if frames else pd.DataFrame(columns=columns.names)
-        store.write_parts(PERPLEXITY, [pa.Table.from_pandas(whole, schema=columns, preserve_index=False)])
+        store.write_parts(kind.PERPLEXITY, [pa.Table.from_pandas(whole, schema=columns, preserve_index=False)])
         if not frames:
             return None
         last = pd.concat([frame.iloc[[-1]] for frame in frames])
@@ -201,14 +190,14 @@ class TopicRecorder(Recorder):
             "particles": settings.particles,
             "tokens": int(last["tokens"].iloc[0]),
             **{name: last[name].tolist() for name in ("chain", "iteration", "perplexity", "averaged")},
-            "all_chains": heldout.pooled_perplexity(means, int(last["tokens"].iloc[0])),
+            "all_chains": stored.pooled_perplexity(means, int(last["tokens"].iloc[0])),
         }
 
 
 def _append(store: "ChainStore", iteration: int, seconds: float, tokens: int, log_lik: NDArray[np.float64]) -> None:
     """Record the log likelihoods ``[D]`` of the held-out documents under a state."""
     row = {"iteration": [iteration], "seconds": [seconds], "tokens": [tokens], "log_lik": log_lik[None, :]}
-    store.append_to(HELDOUT, row)
+    store.append_to(kind.HELDOUT, row)
 
 
 MOST_TOKENS = 100_000

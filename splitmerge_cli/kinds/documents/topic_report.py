@@ -19,16 +19,10 @@ from splitmerge_cli.analysis.pages import html
 from splitmerge_cli.analysis.pages.html import short_number
 from splitmerge_cli.diagnostics.agreement import nmi
 from splitmerge_cli.diagnostics.cluster_table import number_clusters
-from splitmerge_cli.kinds.documents import (
-    EQUAL_DOCUMENTS,
-    NO_TWO_WORDS,
-    ONE_DOCUMENT,
-    TOKENS,
-    TOPIC_WORDS,
-    topics,
-)
-from splitmerge_cli.kinds.documents.stored import DOCUMENTS, documents_of
-from splitmerge_cli.kinds.documents.topics import from_words, shorten_word
+from splitmerge_cli.kinds import documents as kind
+from splitmerge_cli.kinds.documents import topics
+from splitmerge_cli.kinds.documents.corpus import Tokens
+from splitmerge_cli.kinds.documents.stored import DOCUMENTS, PROTOTYPES, documents_of
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.runs.answers import Answers
 from splitmerge_cli.runs.store.read import Run
@@ -36,8 +30,6 @@ from splitmerge_cli.terminal import console
 
 SHOWN = 12
 """Topics that are listed at most, the largest."""
-PROTOTYPES = 3
-"""Documents that a page names of a topic."""
 LETTERS = 40
 """Letters of a word that are shown."""
 
@@ -87,7 +79,7 @@ def headline(summary: Mapping[str, Any]) -> str:
 
 def _words(words: Sequence[str]) -> str:
     """Words as they are shown; their brackets are no markup."""
-    return escape(" ".join(shorten_word(word, LETTERS) for word in words))
+    return escape(" ".join(topics.shorten_word(word, LETTERS) for word in words))
 
 
 def perplexity_line(summary: Mapping[str, Any]) -> str | None:
@@ -136,7 +128,7 @@ def between_runs(runs: Sequence[RunTopics]) -> Table:
     for a, b in combinations(runs, 2):
         vocabulary = pd.Index(pd.unique(pd.concat([run.words["word"].astype(str) for run in (a, b)])))
         V = max(a.V, b.V, len(vocabulary))
-        own_topics, other = (from_words(run.words, run.eta, vocabulary, V) for run in (a, b))
+        own_topics, other = (topics.from_words(run.words, run.eta, vocabulary, V) for run in (a, b))
         matched = topics.match(own_topics, other)
         sizes = f"{matched.large[0]} and {matched.large[1]}"
         names = Text(a.name), Text(b.name)
@@ -168,9 +160,9 @@ class TopicAnswers(Answers):
 
     describes_clusters = False
     cannot_show: ClassVar = {
-        ONE_DOCUMENT: "one document cannot show topics",
-        NO_TWO_WORDS: "documents of one word cannot show topics",
-        EQUAL_DOCUMENTS: "equal documents cannot show topics",
+        kind.ONE_DOCUMENT: "one document cannot show topics",
+        kind.NO_TWO_WORDS: "documents of one word cannot show topics",
+        kind.EQUAL_DOCUMENTS: "equal documents cannot show topics",
     }
     longer = "topics that all chains have can be used; longer chains may share more:"
     no_levels = "this run has topics of documents; expected clusters of items"
@@ -179,7 +171,7 @@ class TopicAnswers(Answers):
     def labels(run: Run) -> NDArray[np.int64]:
         # of long documents they are in a table alone
         if (labels := run.summary["point_estimate"].get("labels")) is None:
-            labels = run.table(TOKENS, ["topic"])["topic"] - run.first_cluster
+            labels = run.table(kind.TOKENS, ["topic"])["topic"] - run.first_cluster
         return np.asarray(labels, dtype=np.int64)
 
     @staticmethod
@@ -199,10 +191,10 @@ class TopicAnswers(Answers):
     @staticmethod
     def comparable(run: Run) -> "RunTopics":
         """The topics of the best chain."""
-        words, summary = run.table(TOPIC_WORDS, ["chain", "topic", "word", "count"]), run.summary
+        words, summary = run.table(kind.TOPIC_WORDS, ["chain", "topic", "word", "count"]), run.summary
         words = words[words["chain"] == summary["topics_of"]["chain"]]
         eta, V = summary["hyperparameters"]["eta"], summary["documents"]["words"]
-        return RunTopics(str(run.path), words, run.table(TOKENS, ["document", "word", "topic"]), eta, V)
+        return RunTopics(str(run.path), words, run.table(kind.TOKENS, ["document", "word", "topic"]), eta, V)
 
     @staticmethod
     def compare(found: Sequence["RunTopics"]) -> Table:
@@ -268,7 +260,7 @@ def _rows(indptr: NDArray[np.integer]) -> list[tuple[int, int]]:
 def documents(
     reference: NDArray[np.int32],
     states: Sequence[NDArray[np.int32]],
-    starts: NDArray[np.int64],
+    tokens: Tokens,
     names: Sequence[str] | None,
 ) -> pd.DataFrame:
     """A row for each document: row (from 1), name (where there are names), tokens, topic, proportion, low, high,
@@ -277,10 +269,10 @@ def documents(
     A proportion is a share of the tokens of the document: the mean over the recorded states, int32 ``[N]`` each,
     numbered in any way; of the reference alone, the state whose topics are used, where there are none. topic and second
     describe the largest. low and high: quantiles of the states, of level 0.95; NaN with fewer than 10.
-    Empty documents have no topic. `starts` ``[J + 1]`` says where each document begins.
+    Empty documents have no topic.
     """
-    J, K = len(starts) - 1, int(reference.max()) + 1
-    lengths, document = np.diff(starts), topics.document_of(starts)
+    J, K = tokens.J, int(reference.max()) + 1
+    lengths, document = tokens.lengths, tokens.documents()
     seen = [match_labels(labels, reference) for labels in states]
     total = sum(topics.counts(document, state_topics, (J, K)) for state_topics in seen or [reference])
     held = csr_array(total)

@@ -18,6 +18,8 @@ from scipy.sparse import csc_array, csr_array
 
 from splitmerge_cli.diagnostics.agreement import nmi
 from splitmerge_cli.diagnostics.cluster_table import number_clusters
+from splitmerge_cli.diagnostics.summary import Row
+from splitmerge_cli.kinds.documents.corpus import Corpus, Tokens
 
 TOP = 10
 """Words that show a topic, and over which its coherence is taken."""
@@ -37,12 +39,6 @@ def shorten_word(word: str, letters: int) -> str:
     """Shorten a word to so many letters at most, and replace what moves a cursor or sets colours."""
     short = word if len(word) <= letters else f"{word[: letters - 1]}…"
     return "".join("\N{REPLACEMENT CHARACTER}" if category(letter) == "Cc" else letter for letter in short)
-
-
-def document_of(starts: ArrayLike) -> NDArray[np.int32]:
-    """Document of every token, int32 ``[N]``; tokens of document j are those from ``starts[j]`` to ``starts[j+1]``."""
-    lengths = np.diff(starts)
-    return np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
 
 
 def counts(labels: NDArray[np.int32], columns: NDArray[np.int32], shape: tuple[int, int]) -> csr_array:
@@ -65,6 +61,11 @@ def by_size(labels: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.in
     return rank[labels], order
 
 
+def _rows(table: csr_array) -> NDArray[np.int32]:
+    """Row of every entry."""
+    return np.repeat(np.arange(table.shape[0], dtype=np.int32), np.diff(table.indptr))
+
+
 def relevant_entries(words: csr_array, eta: float, most_words: int = TOP) -> list[NDArray[np.int64]]:
     """Where the words stand that are most relevant to each topic, most first, among equals by ascending number: for
     each topic positions in ``words.indices`` and ``words.data``, `most_words` at most.
@@ -82,28 +83,26 @@ def relevant_entries(words: csr_array, eta: float, most_words: int = TOP) -> lis
     return [row.start + np.argsort(-relevance[row], kind="stable")[:most_words] for row in rows]
 
 
-def coherence(
-    top: Sequence[NDArray[np.int64]], words: NDArray[np.int32], starts: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def coherence(top: Sequence[NDArray[np.int64]], tokens: Tokens) -> NDArray[np.float64]:
     """Normalised pointwise mutual information of the top words of each topic, mean over their pairs: float64 ``[K]``,
     NaN for a topic of a single word.
 
     A pair has log(p_ab / (p_a p_b)) / -log p_ab, p the share of the documents that hold a, b, or both: -1 for words
     that never meet, 0 for independent ones (and for two that every document holds), 1 for words that never part.
-    `words` ``[N]`` has the word of every token; documents begin at `starts` ``[J + 1]``, and empty ones do not count.
+    Empty documents do not count.
 
     Source: Bouma 2009; Roeder, Both and Hinneburg 2015 (there with a sliding window; here a window is a document).
     """
     shown, position = np.unique(np.concatenate([np.empty(0, dtype=np.int64), *top]), return_inverse=True)
-    column = np.full(max(int(words.max(initial=0)), int(shown.max(initial=0))) + 1, -1, dtype=np.int32)
+    column = np.full(max(int(tokens.words.max(initial=0)), int(shown.max(initial=0))) + 1, -1, dtype=np.int32)
     column[shown] = np.arange(len(shown), dtype=np.int32)
-    code = column[words]
+    code = column[tokens.words]
     held = code >= 0
-    document = document_of(starts)[held]
-    present = csc_array((np.ones(len(document), dtype=np.int64), (document, code[held])), (len(starts) - 1, len(shown)))
+    document = tokens.documents()[held]
+    present = csc_array((np.ones(len(document), dtype=np.int64), (document, code[held])), (tokens.J, len(shown)))
     present.sum_duplicates()
     present.data[:] = 1
-    documents = int(np.count_nonzero(np.diff(starts)))
+    documents = int(np.count_nonzero(tokens.lengths))
     each = np.split(position, np.cumsum([len(of_topic) for of_topic in top]))
     return np.array([_npmi(present[:, columns], documents) for columns in each[: len(top)]], dtype=np.float64)
 
@@ -137,7 +136,7 @@ class Topics:
         sizes = words.sum(axis=1)
         total = words.shape[1] * eta + sizes
         floor = np.sqrt(eta / total)
-        row = np.repeat(np.arange(words.shape[0]), np.diff(words.indptr))
+        row = _rows(words)
         extra = csr_array((np.sqrt((eta + words.data) / total[row]) - floor[row], words.indices, words.indptr))
         extra.resize(words.shape)
         return cls(floor, extra, sizes / sizes.sum())
@@ -206,29 +205,6 @@ def match(a: Topics, b: Topics) -> Match:
     return Match(np.stack([rows, columns], axis=1), each, float(each @ (ours + theirs)) / 2, int(same.sum()), large)
 
 
-Row = tuple[str, int | None, float, str | None]
-"""quantity, chain (None: over all chains), value, note."""
-
-
-@dataclass(frozen=True)
-class Documents:
-    """Tokens of documents, one document after the other."""
-
-    words: NDArray[np.int32]
-    """``[N]``"""
-    starts: NDArray[np.int64]
-    """``[J + 1]``"""
-    vocabulary: Sequence[str]
-    """``[V]``"""
-    names: Sequence[str] | None
-    """``[J]``, where they have names."""
-
-    @cached_property
-    def document(self) -> NDArray[np.int32]:
-        """Document of every token, ``[N]``."""
-        return document_of(self.starts)
-
-
 class ChainTopics:
     """The topics of one state, numbered by descending size. `labels`: int32 ``[N]``, topic of every token, numbered by
     first appearance; `weights`: float64 ``[K + 1]``, weight of each of these topics, and of all others last; `alpha0`,
@@ -236,18 +212,24 @@ class ChainTopics:
     """
 
     def __init__(
-        self, data: Documents, labels: NDArray[np.int32], weights: NDArray[np.float64], alpha0: float, eta: float
+        self,
+        corpus: Corpus,
+        vocabulary: Sequence[str],
+        labels: NDArray[np.int32],
+        weights: NDArray[np.float64],
+        alpha0: float,
+        eta: float,
     ) -> None:
-        self.data, self.alpha0, self.eta = data, alpha0, eta
+        self.corpus, self.vocabulary, self.alpha0, self.eta = corpus, vocabulary, alpha0, eta
         self.labels, order = by_size(labels)
         self.weights = weights[order]
         K = len(order)
-        self.words = counts(self.labels, data.words, (K, len(data.vocabulary)))
-        self.documents = counts(self.labels, data.document, (K, len(data.starts) - 1))
+        self.words = counts(self.labels, corpus.tokens.words, (K, len(vocabulary)))
+        self.documents = counts(self.labels, corpus.tokens.documents(), (K, corpus.tokens.J))
         self.sizes = self.words.sum(axis=1)
         self.shares = self.sizes / self.sizes.sum()
-        self._shown = relevant_entries(self.words, eta)
-        self.top = [self.words.indices[position] for position in self._shown]
+        self.shown = relevant_entries(self.words, eta)
+        self.top = [self.words.indices[position] for position in self.shown]
 
     @property
     def K(self) -> int:
@@ -257,7 +239,7 @@ class ChainTopics:
     @cached_property
     def coherence(self) -> NDArray[np.float64]:
         """See `topics.coherence`."""
-        return coherence(self.top, self.data.words, self.data.starts)
+        return coherence(self.top, self.corpus.tokens)
 
     @cached_property
     def distributions(self) -> Topics:
@@ -266,13 +248,7 @@ class ChainTopics:
 
     def word_probability(self) -> NDArray[np.float64]:
         """Posterior mean (eta + n_kw) / (V eta + n_k) of every entry of `words`."""
-        per_topic = np.diff(self.words.indptr)
-        return (self.eta + self.words.data) / np.repeat(self.words.shape[1] * self.eta + self.sizes, per_topic)
-
-    def top_probabilities(self) -> list[NDArray[np.float64]]:
-        """Posterior means as `word_probability`, of the words in `top`."""
-        probability = self.word_probability()
-        return [probability[position] for position in self._shown]
+        return (self.eta + self.words.data) / (self.words.shape[1] * self.eta + self.sizes)[_rows(self.words)]
 
     def overview(self, matches: Sequence[Match] = ()) -> list[dict[str, Any]]:
         """Entries for the summary, one per topic; `matches` has the matches of all other chains' topics with these."""
@@ -284,7 +260,7 @@ class ChainTopics:
                 "share": float(self.shares[k]),
                 "coherence": float(c) if np.isfinite(c := self.coherence[k]) else None,
                 "chains": int(same[k]),
-                "top_words": [self.data.vocabulary[w] for w in self.top[k]],
+                "top_words": [self.vocabulary[w] for w in self.top[k]],
             }
             for k in range(self.K)
         ]
@@ -294,13 +270,9 @@ def _encode_names(codes: NDArray[Any], names: Sequence[str]) -> pa.DictionaryArr
     return pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32()), pa.array(names, pa.string()))
 
 
-def _rows(table: csr_array) -> NDArray[np.int32]:
-    """Row of every entry."""
-    return np.repeat(np.arange(table.shape[0], dtype=np.int32), np.diff(table.indptr))
-
-
 def topics_table(chain: int, state: ChainTopics) -> pa.Table:
     """A row per topic: ``topics.parquet``."""
+    probability = state.word_probability()
     return pa.table(
         {
             "chain": np.full(state.K, chain, dtype=np.int32),
@@ -310,8 +282,8 @@ def topics_table(chain: int, state: ChainTopics) -> pa.Table:
             "weight": state.weights,
             "documents": np.diff(state.documents.indptr).astype(np.int64),
             "coherence": pa.array(state.coherence, from_pandas=True),
-            "top_words": [[state.data.vocabulary[w] for w in of_topic] for of_topic in state.top],
-            "top_probabilities": [list(of_topic) for of_topic in state.top_probabilities()],
+            "top_words": [[state.vocabulary[w] for w in of_topic] for of_topic in state.top],
+            "top_probabilities": [list(probability[position]) for position in state.shown],
         }
     )
 
@@ -322,7 +294,7 @@ def words_table(chain: int, state: ChainTopics) -> pa.Table:
         {
             "chain": np.full(state.words.nnz, chain, dtype=np.int32),
             "topic": number_clusters(_rows(state.words)),
-            "word": _encode_names(state.words.indices, state.data.vocabulary),
+            "word": _encode_names(state.words.indices, state.vocabulary),
             "count": state.words.data,
             "probability": state.word_probability(),
         }
@@ -332,9 +304,9 @@ def words_table(chain: int, state: ChainTopics) -> pa.Table:
 def documents_table(chain: int, state: ChainTopics) -> pa.Table:
     """A row per document and topic that it holds, document by document: ``topic_documents.parquet``."""
     held = csr_array(state.documents.T)
-    document, names = _rows(held), state.data.names
-    lengths = np.diff(state.data.starts)
-    mean = (held.data + state.alpha0 * state.weights[held.indices]) / (lengths[document] + state.alpha0)
+    document, names = _rows(held), state.corpus.documents
+    length = state.corpus.tokens.lengths[document]
+    mean = (held.data + state.alpha0 * state.weights[held.indices]) / (length + state.alpha0)
     return pa.table(
         {
             "chain": np.full(held.nnz, chain, dtype=np.int32),
@@ -349,13 +321,13 @@ def documents_table(chain: int, state: ChainTopics) -> pa.Table:
 
 def tokens_table(state: ChainTopics) -> pa.Table:
     """A row per token: ``tokens.parquet``."""
-    data = state.data
-    position = np.arange(len(data.words), dtype=np.int64) - data.starts[data.document]
+    tokens = state.corpus.tokens
+    document = tokens.documents()
     return pa.table(
         {
-            "document": data.document,
-            "position": position.astype(np.int32),
-            "word": _encode_names(data.words, data.vocabulary),
+            "document": document,
+            "position": (np.arange(len(document)) - tokens.starts[document]).astype(np.int32),
+            "word": _encode_names(tokens.words, state.vocabulary),
             "topic": number_clusters(state.labels),
         }
     )
@@ -376,25 +348,25 @@ def agreement_rows(
     `match_chains`, and over all the mean of these. ``topic_similarity/truth``, ``topics_matched/truth``: each chain,
     and over all the agreement of `best`. See `splitmerge_cli.kinds.documents.topics.Match`.
     """
+
+    def measure(found: Mapping[int, Match], against: str) -> dict[str, dict[int, float]]:
+        similarity = {c: m.similarity for c, m in found.items()}
+        matched = {c: float(m.matched) for c, m in found.items()}
+        return {f"topic_similarity/{against}": similarity, f"topics_matched/{against}": matched}
+
     rows: list[Row] = []
     if matches:
         note = f"with chain {best}: highest log joint"
-        rows += _mean_rows("topic_similarity/chains", {c: m.similarity for c, m in matches.items()}, note)
-        rows += _mean_rows("topics_matched/chains", {c: float(m.matched) for c, m in matches.items()}, note)
-        rows += _mean_rows("nmi/chains", {c: nmi(states[best].labels, states[c].labels) for c in matches}, note)
+        agreement = {"nmi/chains": {c: nmi(states[best].labels, states[c].labels) for c in matches}}
+        for name, each in (measure(matches, "chains") | agreement).items():
+            rows += [(name, None, float(np.mean(list(each.values()))), note)]
+            rows += [(name, c, value, None) for c, value in each.items()]
     if truth is not None:
-        each = [match(state.distributions, truth) for state in states]
-        note = f"chain {best}: highest log joint; {each[best].large[1]} true topics"
-        similarity, matched = [match.similarity for match in each], [float(match.matched) for match in each]
-        for name, values in [("topic_similarity", similarity), ("topics_matched", matched)]:
-            rows.append((f"{name}/truth", None, values[best], note))
-            rows += [(f"{name}/truth", c, value, None) for c, value in enumerate(values)]
+        found = {c: match(state.distributions, truth) for c, state in enumerate(states)}
+        note = f"chain {best}: highest log joint; {found[best].large[1]} true topics"
+        for name, each in measure(found, "truth").items():
+            rows += [(name, None, each[best], note), *((name, c, value, None) for c, value in each.items())]
     return rows
-
-
-def _mean_rows(quantity: str, each: dict[int, float], note: str) -> list[Row]:
-    over_all: Row = (quantity, None, float(np.mean(list(each.values()))), note)
-    return [over_all, *((quantity, c, value, None) for c, value in each.items())]
 
 
 def from_words(frame: pd.DataFrame, eta: float, vocabulary: pd.Index, V: int | None = None) -> Topics:

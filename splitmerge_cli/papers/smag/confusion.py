@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.diagnostics.intervals import mean_interval
-from splitmerge_cli.kinds.documents.topics import LARGE, MATCHED, Topics, counts, document_of, match
+from splitmerge_cli.kinds.documents.topics import LARGE, MATCHED, Topics, counts, match
 from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing, in_parts
 from splitmerge_cli.papers.smag.runs import (
@@ -71,7 +71,7 @@ def confuse(labels: NDArray[np.int32], data: Dataset, eta: float) -> Found:
     name = np.full(K, T, dtype=np.int32)
     name[same.pairs[:, 0]] = same.pairs[:, 1]
     named = name[labels]
-    mixtures = _shares(document_of(corpus.tokens.starts), named, (corpus.tokens.J, T + 1))
+    mixtures = _shares(corpus.tokens.documents(), named, (corpus.tokens.J, T + 1))
     overlap = np.minimum(mixtures[:, :T], corpus.mixtures).sum(axis=1).mean()
     return Found(_shares(truth, named, (T, T + 1)), mixtures, float(overlap), same.matched)
 
@@ -86,7 +86,7 @@ def best_possible(data: Dataset) -> Found:
     """Return how well tokens show their topics given topics and mixtures: expectations under that posterior."""
     corpus, truth = data.values, data.truth
     assert truth is not None
-    T, J, document = len(corpus.topics), corpus.tokens.J, document_of(corpus.tokens.starts)
+    T, J, document = len(corpus.topics), corpus.tokens.J, corpus.tokens.documents()
     weights = corpus.mixtures[document] * corpus.topics[:, corpus.tokens.words].T
     weights /= weights.sum(axis=1, keepdims=True)
     tables = []

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from splitmerge_cli.analysis.plots.races import option, pick
 from splitmerge_cli.analysis.plots.style import FULL, look_of, mark
 from splitmerge_cli.config import RunSpecification
-from splitmerge_cli.kinds.documents.topics import counts, document_of
+from splitmerge_cli.kinds.documents.topics import counts
 from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.verdicts import holds
@@ -32,7 +32,7 @@ def groups(spec: RunSpecification) -> pd.DataFrame:
     """
     dataset = spec.data.function(**spec.data.options)
     corpus, words = dataset.values, list(dataset.vocabulary)
-    of_groups = counts(document_of(corpus.tokens.starts), corpus.tokens.words, (corpus.tokens.J, corpus.V)).toarray()
+    of_groups = counts(corpus.tokens.documents(), corpus.tokens.words, (corpus.tokens.J, corpus.V)).toarray()
     names = [str(t + 1) for t in range(len(corpus.topics))]
     return pd.concat(
         [

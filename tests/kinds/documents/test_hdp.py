@@ -11,12 +11,10 @@ from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.kinds.documents.hdp import HDP
 from splitmerge_cli.kinds.documents.partially_collapsed import PartiallyCollapsed
 from splitmerge_cli.kinds.documents.smag import SMAG
-from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
-from splitmerge_cli.samplers.rgsm import RGSM
-from splitmerge_cli.samplers.sdds import SDDS
-from splitmerge_cli.samplers.ss import SS
+from splitmerge_cli.samplers.split_merge import RGSM, Dyadic
+from splitmerge_cli.samplers.wang_russell import SDDS, SS
 from splitmerge_cli.verify.enumerate import hdp_log_weight, mixture_states, normalise
 
 DATA = np.random.default_rng(6)

@@ -8,11 +8,11 @@ import pytest
 from numpy.typing import NDArray
 
 from splitmerge_cli.config import compose
-from splitmerge_cli.kinds.documents import perplexity as heldout
+from splitmerge_cli.kinds.documents import stored as heldout
 from splitmerge_cli.kinds.documents import topics
+from splitmerge_cli.kinds.documents.corpus import Corpus, Tokens
 from splitmerge_cli.kinds.documents.topics import (
     ChainTopics,
-    Documents,
     Topics,
     agreement_rows,
     documents_table,
@@ -33,8 +33,8 @@ NAMES = ["one", "two", "none", "three", "four"]
 
 @pytest.fixture
 def state() -> ChainTopics:
-    data = Documents(WORDS, STARTS, ["a", "b", "c", "d", "e"], NAMES)
-    return ChainTopics(data, LABELS, np.array([0.3, 0.4, 0.1, 0.2]), alpha0=2.0, eta=0.5)
+    corpus = Corpus(Tokens(WORDS, STARTS), 5, NAMES)
+    return ChainTopics(corpus, ["a", "b", "c", "d", "e"], LABELS, np.array([0.3, 0.4, 0.1, 0.2]), alpha0=2.0, eta=0.5)
 
 
 def test_topics_are_numbered_by_size(state: ChainTopics) -> None:
@@ -68,10 +68,10 @@ def test_coherence_by_hand(state: ChainTopics) -> None:
 
 def test_coherence_of_words_that_never_part() -> None:
     words, starts = np.array([0, 1, 0, 1, 2], dtype=np.int32), np.array([0, 2, 4, 5], dtype=np.int64)
-    assert topics.coherence([np.array([0, 1])], words, starts).tolist() == pytest.approx([1.0])
+    assert topics.coherence([np.array([0, 1])], Tokens(words, starts)).tolist() == pytest.approx([1.0])
     # in every document
-    assert topics.coherence([np.array([0, 1])], words[:4], starts[:3]).tolist() == [0.0]
-    assert topics.coherence([], words, starts).shape == (0,)
+    assert topics.coherence([np.array([0, 1])], Tokens(words[:4], starts[:3])).tolist() == [0.0]
+    assert topics.coherence([], Tokens(words, starts)).shape == (0,)
 
 
 def test_coherence_against_plain_counts() -> None:
@@ -80,7 +80,7 @@ def test_coherence_against_plain_counts() -> None:
     words = rng.integers(15, size=starts[-1]).astype(np.int32)
     documents = [set(words[a:b].tolist()) for a, b in pairwise(starts) if a < b]
     top = [rng.permutation(15)[:10] for _ in range(4)]
-    for of_topic, found in zip(top, topics.coherence(top, words, starts), strict=True):
+    for of_topic, found in zip(top, topics.coherence(top, Tokens(words, starts)), strict=True):
         values = []
         for i, a in enumerate(of_topic):
             for b in of_topic[:i]:
@@ -174,7 +174,7 @@ def test_topics_are_read_back_from_their_words(state: ChainTopics) -> None:
 
 
 def test_agreement_of_chains_and_with_the_truth(state: ChainTopics) -> None:
-    other = ChainTopics(state.data, np.zeros(10, dtype=np.int32), np.array([0.9, 0.1]), 2.0, 0.5)
+    other = ChainTopics(state.corpus, state.vocabulary, np.zeros(10, dtype=np.int32), np.array([0.9, 0.1]), 2.0, 0.5)
     phi = (0.5 + state.words.toarray()) / (2.5 + state.sizes[:, None])
     truth = Topics.of_probabilities(phi, state.shares)
     states = [other, state, state]

@@ -12,14 +12,12 @@ from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
-from splitmerge_cli.samplers.dyadic import Dyadic
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.lshsm import LSHSM
-from splitmerge_cli.samplers.rgsm import RGSM
-from splitmerge_cli.samplers.rm import RM
-from splitmerge_cli.samplers.sdds import SDDS
-from splitmerge_cli.samplers.srm import SRM
+from splitmerge_cli.samplers.reconfiguration import SRM
+from splitmerge_cli.samplers.split_merge import RGSM, Dyadic
 from splitmerge_cli.samplers.triadic import Triadic
+from splitmerge_cli.samplers.wang_russell import RM, SDDS
 from splitmerge_cli.verify.continuous import gaussian_log_weight
 from splitmerge_cli.verify.enumerate import mixture_states, normalise
 from splitmerge_cli.verify.transitions import balance_defect, is_irreducible, stationarity_defect, transition_matrix

@@ -18,12 +18,11 @@ from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
 from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
 from splitmerge_cli.kinds.tables.models.mixed import LONGEST_TABLE, Mixed
 from splitmerge_cli.kinds.tokens.emm import EMM
-from splitmerge_cli.samplers.dyadic import Dyadic
-from splitmerge_cli.samplers.gibbs import Gibbs
-from splitmerge_cli.samplers.neal8 import Neal8
+from splitmerge_cli.samplers.gibbs import Gibbs, Neal8
 from splitmerge_cli.samplers.refresh import Refresh
-from splitmerge_cli.samplers.sdds import SDDS
+from splitmerge_cli.samplers.split_merge import Dyadic
 from splitmerge_cli.samplers.triadic import Triadic
+from splitmerge_cli.samplers.wang_russell import SDDS
 from splitmerge_cli.verify.continuous import gaussian_log_weight, mixed_log_weight
 
 LEVELS = {"binary": 2, "categorical": 4, "count": 0, "real": 0}
