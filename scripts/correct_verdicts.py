@@ -23,7 +23,7 @@ from judge_edition_3 import judge_angles
 
 from splitmerge_cli.diagnostics.intervals import units_for_share
 from splitmerge_cli.papers.claims import Claim
-from splitmerge_cli.papers.triadic.examples import judge_asymmetry
+from splitmerge_cli.papers.triadic.runs import judge_asymmetry
 from splitmerge_cli.papers.verdicts import (
     BY_CLOCK,
     CLOCK,

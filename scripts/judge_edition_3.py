@@ -34,7 +34,8 @@ from splitmerge_cli.analysis.plots.style import use_style
 from splitmerge_cli.diagnostics.intervals import geometric_interval, leave_one_out, mean_interval, median_interval
 from splitmerge_cli.diagnostics.restarts import between_restarts, late
 from splitmerge_cli.kinds.tables.plots.points import ridge
-from splitmerge_cli.papers.arm import acceptance, mixtures, networks, tables
+from splitmerge_cli.papers.arm import mixtures, tables
+from splitmerge_cli.papers.arm import runs as arm_runs
 from splitmerge_cli.papers.arm.runs import (
     INDEPENDENT,
     LENGTH,
@@ -46,16 +47,14 @@ from splitmerge_cli.papers.arm.runs import (
     rhat_at,
 )
 from splitmerge_cli.papers.claims import Claim, published_claims, shared_numbers
-from splitmerge_cli.papers.discovery import paper_of, papers
-from splitmerge_cli.papers.lshsm import curves
+from splitmerge_cli.papers.declaration import paper_of, papers
+from splitmerge_cli.papers.lshsm import runs as lshsm_runs
 from splitmerge_cli.papers.lshsm import table as lshsm_table
 from splitmerge_cli.papers.lshsm.runs import TOLERANCE, Climb, Climbs, climb_of, data_of, lead
-from splitmerge_cli.papers.sdds import acceptance as sdds_acceptance
-from splitmerge_cli.papers.sdds import climbs as sdds_climbs
+from splitmerge_cli.papers.sdds import speed
 from splitmerge_cli.papers.sdds.running_means import share_accepted
 from splitmerge_cli.papers.smag import counts
-from splitmerge_cli.papers.smag.confusion import States
-from splitmerge_cli.papers.triadic import examples
+from splitmerge_cli.papers.triadic import runs as triadic_runs
 from splitmerge_cli.papers.verdict_tables import read_claims
 from splitmerge_cli.papers.verdicts import (
     UNDECIDED,
@@ -108,7 +107,7 @@ def judge_table5(runs: Sequence[Run]) -> list[Verdict]:
     """Verdicts on the shares accepted, except the largest over the networks, of which not all were run."""
     rates = {(cell.level, cell.start, cell.sampler): 100 * cell.acceptance() for cell in Cells(runs).cells.values()}
     claims = [claim for claim in published_claims("arm-table5") if claim.data != "networks"]
-    return acceptance._table5_verdicts(runs, rates, claims)
+    return tables._table5_verdicts(runs, rates, claims)
 
 
 def judge_table2(runs: Sequence[Run]) -> list[Verdict]:
@@ -124,7 +123,7 @@ def judge_sdds_times(claim: Claim, runs: Sequence[Run]) -> Verdict:
     samplers = claim.sampler.split("/")
     large, *others = (pick(runs, sampler=name, N=500) for name in samplers)
     (divisor,) = others or [pick(runs, sampler=samplers[0], N=100)]
-    ratios = sdds_acceptance._milliseconds(large, True) / sdds_acceptance._milliseconds(divisor, True)
+    ratios = speed._milliseconds(large, True) / speed._milliseconds(divisor, True)
     if others:
         return by_factor(claim, ratios, claim.reading, summary=median_interval, units=data_sets(large))
     estimated = estimate(ratios, median_interval, units=data_sets(large))
@@ -142,14 +141,14 @@ def judge_acceptance(runs: Sequence[Run]) -> list[Verdict]:
     """Verdicts on the moves of SDDS and RGSM in Figure 6 of Wang & Russell, at N = 100."""
     claims = {(claim.data, claim.metric): claim for claim in published_claims("sdds-fig6")}
     by_sampler = {name: pick(runs, sampler=name, N=100) for name in ("rgsm", "sdds")}
-    return sdds_climbs._judge_moves(claims, "bernoulli N=100", by_sampler)
+    return speed._judge_moves(claims, "bernoulli N=100", by_sampler)
 
 
 def judge_times_slower(runs: Sequence[Run]) -> list[Verdict]:
     """Sweeps of SM over those of ARM in Figure 5 of Herlau et al., on the network that was run."""
-    sm, arm = ([networks.trace_of(run) for run in pick(runs, sampler=name)] for name in ("sm", "arm"))
+    sm, arm = ([arm_runs.trace_of(run) for run in pick(runs, sampler=name)] for name in ("sm", "arm"))
     claims = {(claim.data, claim.metric): claim for claim in published_claims("arm-fig5")}
-    return [networks._times_slower(claims[network_of(runs[0]), "times_slower_than_arm"], sm, arm)]
+    return [arm_runs._times_slower(claims[network_of(runs[0]), "times_slower_than_arm"], sm, arm)]
 
 
 def judge_counts(runs: Sequence[Run]) -> list[Verdict]:
@@ -166,9 +165,9 @@ JUDGES: Mapping[str, Callable[[Sequence[Run]], Sequence[Verdict]]] = {
     "arm-table4": judge_table4,
     "arm-table5": judge_table5,
     "arm-fig5": judge_times_slower,
-    "arm-fig6a": lambda runs: networks.fig6a(runs).verdicts,
-    "lshsm-fig1": lambda runs: curves._verdicts("lshsm-fig1", Climbs(runs), "iteration"),
-    "lshsm-fig2": lambda runs: curves._verdicts("lshsm-fig2", Climbs(runs), "seconds"),
+    "arm-fig6a": lambda runs: arm_runs.fig6a(runs).verdicts,
+    "lshsm-fig1": lambda runs: lshsm_runs._verdicts("lshsm-fig1", Climbs(runs), "iteration"),
+    "lshsm-fig2": lambda runs: lshsm_runs._verdicts("lshsm-fig2", Climbs(runs), "seconds"),
     "lshsm-table1": lambda runs: lshsm_table.judge(lshsm_table.scores(runs)),
     "sdds-fig3": lambda runs: judge_sdds("sdds-fig3", runs),
     "sdds-fig4": lambda runs: judge_sdds("sdds-fig4", runs),
@@ -249,7 +248,7 @@ def judge_times_usair(claim: Claim, _runs: Sequence[Run]) -> Verdict:
     """The acceptance of ARM on a network over that on USAir."""
     rates = kept_units("arm-table5", "arm", "acceptance_percent")
     own, usair = rates[claim.data, claim.reading], rates["usair scale=0.8", claim.reading]
-    return acceptance._judge_times(claim, own, usair, claim.reading)
+    return tables._judge_times(claim, own, usair, claim.reading)
 
 
 def judge_gains(claim: Claim, runs: Sequence[Run]) -> Verdict:
@@ -354,7 +353,7 @@ def judge_merges(claim: Claim, runs: Sequence[Run]) -> Verdict:
 
 def judge_mixtures(claim: Claim, runs: Sequence[Run]) -> Verdict:
     """Overlap of true and found mixtures of the groups, of split-merge and of Gibbs alone."""
-    states = States(runs)
+    states = counts.States(runs)
     ours, gibbs = (states.states_of("groups4", "one_cluster", method) for method in ("coin", "gibbs"))
     gain = [ours[key].overlap - gibbs[key].overlap for key in ours]
     return by_sign(claim, {"split-merge - Gibbs": gain}, claim.reading, units=[seed for seed, _ in ours])
@@ -379,20 +378,20 @@ def judge_angles(claim: Claim, _runs: Sequence[Run]) -> Verdict:
     largest = {number: max(_angles(state)) for number, state in table.groupby("set")}
     listed = ", ".join(f"{angle:.1f} in set {number}" for number, angle in largest.items())
     reason = (
-        f"angle between the line of a cluster and the true line of {examples.LARGE} of its points at most: {listed}"
+        f"angle between the line of a cluster and the true line of {triadic_runs.LARGE} of its points at most: {listed}"
     )
     angle = max(largest.values())
-    return holds(claim, angle, angle > examples.SIMILAR, reason, claim.reading)
+    return holds(claim, angle, angle > triadic_runs.SIMILAR, reason, claim.reading)
 
 
 def _angles(state: pd.DataFrame) -> Iterator[float]:
     """Yield the angles in degrees between a cluster's line and the true lines that have enough of its points."""
-    true_lines = {k: examples.direction(rows[["x", "y"]].to_numpy()) for k, rows in state.groupby("truth")}
+    true_lines = {k: triadic_runs.direction(rows[["x", "y"]].to_numpy()) for k, rows in state.groupby("truth")}
     for _, rows in state.groupby("cluster"):
-        slope = ridge(rows[["x", "y"]].to_numpy(), **examples.MODEL)[1]
+        slope = ridge(rows[["x", "y"]].to_numpy(), **triadic_runs.MODEL)[1]
         own = np.array([1.0, slope]) / np.hypot(1.0, slope)
         for k, count in rows["truth"].value_counts().items():
-            if count >= examples.LARGE:
+            if count >= triadic_runs.LARGE:
                 yield float(np.degrees(np.arccos(min(1.0, abs(float(own @ true_lines[k]))))))
 
 

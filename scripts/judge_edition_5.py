@@ -36,8 +36,8 @@ from splitmerge_cli.diagnostics.mixing import rhat_classic
 from splitmerge_cli.diagnostics.restarts import late, mean_and_spread
 from splitmerge_cli.papers.arm.runs import INDEPENDENT, Cells
 from splitmerge_cli.papers.claims import PATTERNS, shared_numbers
-from splitmerge_cli.papers.discovery import paper_of
-from splitmerge_cli.papers.smag import confusion, counts
+from splitmerge_cli.papers.declaration import paper_of
+from splitmerge_cli.papers.smag import counts
 from splitmerge_cli.papers.verdicts import (
     AT_EDGE,
     CLOCK,
@@ -58,14 +58,12 @@ EDITION = 5
 COUNTED = {
     "papers.smag.counts.FORMS": {"coin": "exact"},
     "papers.smag.counts.STARTS": {"one_cluster": "from one topic"},
-    "papers.smag.confusion.FORMS": {"coin": "exact"},
-    "papers.smag.confusion.STARTS": {"one_cluster": "from one topic"},
 }
 """The form and the start of Rana et al. that count; no other is run."""
 JUDGED: Mapping[str, Callable[[Sequence[Run]], Sequence[Verdict]]] = {
     **JUDGES,
     "smag-fig3": lambda runs: counts.judge(runs, ["groups4"]),
-    "smag-fig4": lambda runs: confusion._verdicts(confusion.States(runs), ["groups4"]),
+    "smag-fig4": lambda runs: counts._verdicts(counts.States(runs), ["groups4"]),
     "triadic-table1": SMALLER_DESIGNS["triadic-table1"],
 }
 

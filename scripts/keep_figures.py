@@ -24,7 +24,7 @@ from editions.again import compare, reproduce_again
 from splitmerge_cli.cli.base import ConfigDir, Edition, Figures, Out, Scale, Workers, complain, console, explain_errors
 from splitmerge_cli.cli.figures import checked_scale
 from splitmerge_cli.config import ConfigError
-from splitmerge_cli.papers.discovery import figures, select
+from splitmerge_cli.papers.declaration import figures, select
 from splitmerge_cli.papers.reproduce import command
 from splitmerge_cli.papers.verdict_tables import parsed_claims
 from splitmerge_cli.received import reject_machine_error

@@ -31,13 +31,13 @@ from splitmerge_cli.analysis.plots.style import use_style
 from splitmerge_cli.diagnostics import mixing, restarts
 from splitmerge_cli.papers.arm import runs as arm_runs
 from splitmerge_cli.papers.claims import published_claims
-from splitmerge_cli.papers.discovery import figures
+from splitmerge_cli.papers.declaration import figures
 from splitmerge_cli.papers.experiments import check_overrides, jobs, needs_stand_in, override_jobs
-from splitmerge_cli.papers.lshsm import curves
+from splitmerge_cli.papers.lshsm import runs as lshsm_runs
 from splitmerge_cli.papers.lshsm import table as lshsm_table
 from splitmerge_cli.papers.lshsm.runs import Climbs
 from splitmerge_cli.papers.reproduce import draw_figure
-from splitmerge_cli.papers.sdds import acceptance, running_means
+from splitmerge_cli.papers.sdds import running_means, speed
 from splitmerge_cli.papers.sdds.running_means import share_accepted
 from splitmerge_cli.papers.smag import counts, perplexity
 from splitmerge_cli.papers.triadic import table as triadic_table
@@ -158,7 +158,7 @@ def judge_sdds(figure: str, runs: Sequence[Run]) -> list[Verdict]:
             rule = by_factor if claim.value > 0 else by_bound
             verdicts.append(rule(claim, rates, reading=claim.reading, units=data_sets(here)))
         elif here and claim.metric.endswith("_drop"):
-            verdicts.append(acceptance.judge_drop(claim, here, claim.reading))
+            verdicts.append(speed.judge_drop(claim, here, claim.reading))
         elif here and "K" in claim.metric:
             paths = running_means._paths(here)
             verdicts.append(running_means._judge_K(claim, paths, where["N"], claim.reading))
@@ -166,7 +166,7 @@ def judge_sdds(figure: str, runs: Sequence[Run]) -> list[Verdict]:
 
 
 JUDGES: dict[str, Callable[[Sequence[Run]], Sequence[Verdict]]] = {
-    "lshsm-fig1": lambda runs: curves._verdicts("lshsm-fig1", Climbs(runs), "iteration"),
+    "lshsm-fig1": lambda runs: lshsm_runs._verdicts("lshsm-fig1", Climbs(runs), "iteration"),
     "lshsm-table1": lambda runs: lshsm_table.judge(lshsm_table.scores(runs)),
     **{figure: partial(judge_sdds, figure) for figure in ("sdds-fig3", "sdds-fig4", "sdds-fig5")},
     "smag-fig3": lambda runs: counts.judge(runs, ["groups4"]),

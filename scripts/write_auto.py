@@ -12,7 +12,7 @@ import pandas as pd
 from compare_samplers import losses
 
 from splitmerge_cli.config import resolution
-from splitmerge_cli.papers.comparisons.choice import rule
+from splitmerge_cli.papers.comparisons.figures import rule
 
 ROOT = Path(__file__).resolve().parents[1]
 MATRIX = ROOT / "docs" / "reproduction" / "matrix.csv.gz"

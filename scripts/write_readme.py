@@ -19,7 +19,7 @@ from editions import overview
 from splitmerge_cli.config import choice, choices
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.kinds.tables.rows import example, support
-from splitmerge_cli.papers.discovery import paper_of
+from splitmerge_cli.papers.declaration import paper_of
 from splitmerge_cli.papers.verdict_tables import counts
 
 ROOT = Path(__file__).resolve().parents[1]

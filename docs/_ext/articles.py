@@ -41,8 +41,7 @@ from pydantic import ValidationError
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.config.errors import one_line
 from splitmerge_cli.papers.claims import errata, settings
-from splitmerge_cli.papers.declaration import Paper
-from splitmerge_cli.papers.discovery import papers
+from splitmerge_cli.papers.declaration import Paper, papers
 from splitmerge_cli.papers.experiments import list_figures
 from splitmerge_cli.papers.verdict_tables import counts
 from splitmerge_cli.papers.verdicts import VERDICTS

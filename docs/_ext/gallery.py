@@ -8,8 +8,7 @@ from parts import cell
 from PIL import Image
 
 from splitmerge_cli.analysis.plots.run import all_pictures
-from splitmerge_cli.papers.declaration import Paper
-from splitmerge_cli.papers.discovery import figure_sets
+from splitmerge_cli.papers.declaration import Paper, figure_sets
 
 THUMBNAILS = "thumbnails"
 """Folder of the thumbnails, beside the generated pages."""

@@ -17,8 +17,7 @@ from editions import overview
 from editions.overview import Counts
 from parts import FOLDER, WIDE, cell
 
-from splitmerge_cli.papers.declaration import Comparison, Paper
-from splitmerge_cli.papers.discovery import comparisons, papers
+from splitmerge_cli.papers.declaration import Comparison, Paper, comparisons, papers
 from splitmerge_cli.papers.experiments import list_figures
 from splitmerge_cli.papers.verdicts import VERDICTS
 

@@ -7,8 +7,7 @@ import numpy as np
 import pandas as pd
 
 from splitmerge_cli.papers.claims import PUBLISHED, READINGS, Claim
-from splitmerge_cli.papers.declaration import Paper
-from splitmerge_cli.papers.discovery import paper_of
+from splitmerge_cli.papers.declaration import Paper, paper_of
 
 ADDED = [*PUBLISHED, *READINGS[4:], "added", "source"]
 """Columns of ``added.csv``: those of a claim and of its reading, when it was added, and what judges it."""

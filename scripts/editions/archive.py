@@ -17,7 +17,7 @@ from editions.crate import METADATA, crate, environment
 from editions.kept import figure_entry
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data.opening import readable, require_file
-from splitmerge_cli.papers.discovery import figures, paper_names, select
+from splitmerge_cli.papers.declaration import figures, paper_names, select
 from splitmerge_cli.papers.drawing import manifest_of
 from splitmerge_cli.papers.experiments import list_figures
 from splitmerge_cli.papers.report import FOLDER

@@ -30,8 +30,7 @@ from splitmerge_cli.analysis.plots.style import use_style
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data import downloads
 from splitmerge_cli.papers.claims import published_claims
-from splitmerge_cli.papers.declaration import PaperFigure
-from splitmerge_cli.papers.discovery import figures, function_of, paper_names, select
+from splitmerge_cli.papers.declaration import PaperFigure, figures, function_of, paper_names, select
 from splitmerge_cli.papers.experiments import list_figures
 from splitmerge_cli.papers.reproduce import Finished, command, draw_figure
 from splitmerge_cli.papers.verdict_tables import counts, frame, read_claims, units_frame

@@ -9,8 +9,7 @@ import pandas as pd
 
 from editions.kept import INDEX, SUPPLEMENTS, claims_of, kept_editions, kept_folder, read_index
 from splitmerge_cli.papers.claims import published_claims
-from splitmerge_cli.papers.declaration import Paper
-from splitmerge_cli.papers.discovery import papers
+from splitmerge_cli.papers.declaration import Paper, papers
 from splitmerge_cli.papers.verdict_tables import count_once, counts, expected_errors
 from splitmerge_cli.papers.verdicts import VERDICTS
 

@@ -19,7 +19,7 @@ from editions.kept import (
 )
 from editions.overview import latest_figures
 from splitmerge_cli.analysis.plots.style import use_style
-from splitmerge_cli.papers.discovery import figures
+from splitmerge_cli.papers.declaration import figures
 
 CLAIM = ["data", "sampler", "metric"]
 """Columns that name a claim of a figure."""

@@ -19,7 +19,7 @@ import numpy as np
 
 import splitmerge_cli
 from splitmerge_cli.diagnostics import intervals
-from splitmerge_cli.papers import claims, discovery, verdicts
+from splitmerge_cli.papers import claims, declaration, verdicts
 from splitmerge_cli.papers.experiments import FOLDER
 
 OF_PAPER = ("claims.csv", "readings.csv", "settings.csv", "shared.csv")
@@ -90,7 +90,7 @@ def rule_files(config_dir: str | Path | None = None) -> dict[str, Path]:
     """The files that hold the rules, by the name under which they are kept, in order."""
     package = Path(splitmerge_cli.__file__).resolve().parent
     path_by_name = {name: package / name for name in OF_CODE}
-    for each in discovery.figure_sets(config_dir):
+    for each in declaration.figure_sets(config_dir):
         path_by_name |= {f"{each.key}/{name}": each.folder / name for name in (*OF_PAPER, ADDED)}
         path_by_name |= {f"{FOLDER}/{file.name}": file for file in (each.folder / FOLDER).glob("*.yaml")}
     shared = Path(str(resources.files("splitmerge_cli.conf.experiment")))

@@ -53,12 +53,12 @@ def list_(
 def _entries(kind: str, config_dir: str | None = None) -> Sequence[tuple[str, ...]]:
     """Read the entries of a list, each with its meaning; figures also have their paper."""
     if kind == "figures":
-        from splitmerge_cli.papers import discovery
+        from splitmerge_cli.papers import declaration
         from splitmerge_cli.papers.experiments import list_figures
 
-        names = discovery.paper_names(config_dir)
+        names = declaration.paper_names(config_dir)
         listed = [(name, names[name], title) for name, title in list_figures(config_dir)]
-        return [*listed, *((name, "", why) for name, why in discovery.unusable().items())]
+        return [*listed, *((name, "", why) for name, why in declaration.unusable().items())]
     if kind == "priors":
         from splitmerge_cli.priors import priors, unusable
 

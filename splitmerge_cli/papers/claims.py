@@ -18,8 +18,7 @@ import numpy as np
 import pandas as pd
 
 from splitmerge_cli.config import ConfigError
-from splitmerge_cli.papers.declaration import Paper
-from splitmerge_cli.papers.discovery import paper_of
+from splitmerge_cli.papers.declaration import Paper, paper_of
 
 PUBLISHED = ["id", "data", "sampler", "metric", "value", "unit", "statement"]
 READINGS = ["id", "data", "sampler", "metric", "reading", "statistic", "rule", "tolerance", "because"]

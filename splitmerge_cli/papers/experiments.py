@@ -28,7 +28,7 @@ from omegaconf import DictConfig, OmegaConf
 from splitmerge_cli.config import ConfigError, plain, specify
 from splitmerge_cli.config.schema import RUNTIME_KEYS
 from splitmerge_cli.data import downloads
-from splitmerge_cli.papers import discovery
+from splitmerge_cli.papers import declaration
 from splitmerge_cli.runs.sweeps.sweep import expand
 
 FOLDER = "experiment"
@@ -41,7 +41,7 @@ SEEDS = ("seed", "data.seed")
 
 def _file(name: str, config_dir: str | Path | None) -> Traversable:
     """The file of an experiment: in the folder of a paper, in the user's folder, or in ``conf``."""
-    folders = [each.folder for each in discovery.figure_sets(config_dir)]
+    folders = [each.folder for each in declaration.figure_sets(config_dir)]
     folders += [] if config_dir is None else [Path(config_dir)]
     places = [*(folder / FOLDER for folder in folders), resources.files("splitmerge_cli.conf.experiment")]
     for file in (place / f"{name}.yaml" for place in places):
@@ -52,7 +52,7 @@ def _file(name: str, config_dir: str | Path | None) -> Traversable:
 
 def list_figures(config_dir: str | Path | None = None) -> list[tuple[str, str]]:
     """Id and title, the first comment of its experiment, of every figure and table."""
-    return [(name, _title(name, config_dir)) for name in discovery.figures(config_dir)]
+    return [(name, _title(name, config_dir)) for name in declaration.figures(config_dir)]
 
 
 def _title(name: str, config_dir: str | Path | None) -> str:

@@ -11,8 +11,7 @@ from splitmerge_cli import __version__
 from splitmerge_cli.analysis.pages import html
 from splitmerge_cli.analysis.pages.html import Markup, element, heading, join, paragraph, table
 from splitmerge_cli.papers.claims import errata, settings
-from splitmerge_cli.papers.declaration import FigureSet, Paper, PaperFigure
-from splitmerge_cli.papers.discovery import figure_sets
+from splitmerge_cli.papers.declaration import FigureSet, Paper, PaperFigure, figure_sets
 from splitmerge_cli.papers.drawing import caption_of, manifest_of
 from splitmerge_cli.papers.experiments import list_figures
 from splitmerge_cli.papers.reproduce import folders

@@ -13,8 +13,7 @@ from splitmerge_cli.analysis.plots.style import absent_letters, save, use_style
 from splitmerge_cli.config import ConfigError, compose, specify
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.papers.claims import published_claims
-from splitmerge_cli.papers.declaration import PaperFigure
-from splitmerge_cli.papers.discovery import figures, function_of, paper_of, select
+from splitmerge_cli.papers.declaration import PaperFigure, figures, function_of, paper_of, select
 from splitmerge_cli.papers.drawing import Drawing, caption_of, manifest_of
 from splitmerge_cli.papers.experiments import (
     check_overrides,
@@ -63,7 +62,7 @@ def reproduce(
 ) -> int:
     """Run what figures need and is not there yet, draw them, and check their claims.
 
-    `ids` as `splitmerge_cli.papers.discovery.select` takes them, at a `scale` of quick or paper; results are in the
+    `ids` as `splitmerge_cli.papers.declaration.select` takes them, at a `scale` of quick or paper; results are in the
     folder `out`. So many `workers` make runs at the same time, by default one per processor; runs whose seconds count
     are made one at a time, after the others (`splitmerge_cli.papers.experiments.timed_jobs`). `config_dir` is a folder
     of the user's own, with its groups, and its paper if it holds one; `edition` says whose seeds (`shift_seeds`);

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import splitmerge_cli.papers
-from splitmerge_cli.papers import discovery
+from splitmerge_cli.papers import declaration
 
 DOCS = Path(__file__).parents[2] / "docs" / "extending" / "paper.md"
 FILES = dict(
@@ -36,7 +36,7 @@ def check(smcmc: Callable, *own: str) -> None:
         "toy-table1      Doe & Roe 2026          Table 1: the size of the data",
     ]
     # the five are still there
-    assert len(listed) == 2 + len(discovery.figures()) - ("toy-fig1" in discovery.figures()) * 2
+    assert len(listed) == 2 + len(declaration.figures()) - ("toy-fig1" in declaration.figures()) * 2
     result = smcmc("reproduce", "toy", "--workers", "1", *own)
     assert result.exit_code == 0, result.output
     figures = Path("results/figures")

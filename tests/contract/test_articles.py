@@ -11,7 +11,7 @@ import pytest
 from editions import overview
 
 from splitmerge_cli.config import ConfigError
-from splitmerge_cli.papers.discovery import paper_of, papers
+from splitmerge_cli.papers.declaration import paper_of, papers
 from splitmerge_cli.papers.verdict_tables import counts, read_claims
 
 ROOT = Path(__file__).resolve().parents[2]

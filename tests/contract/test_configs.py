@@ -13,7 +13,7 @@ from splitmerge_cli.config import choice, choices, compose, describe, locate
 from splitmerge_cli.core.capabilities import Weighted
 from splitmerge_cli.core.chain import advance_together
 from splitmerge_cli.data import downloads
-from splitmerge_cli.papers import discovery, experiments
+from splitmerge_cli.papers import declaration, experiments
 from splitmerge_cli.runs.sweeps.sweep import check_jobs, expand, read_jobs
 
 MODELS = choices("model")
@@ -174,7 +174,7 @@ def test_data_options_are_those_of_the_function(name: str) -> None:
 def every_experiment() -> Iterator[Any]:
     """Every experiment with the number of its jobs that are checked. Those of a figure are composed by the figures' own
     tests too: here they are slow."""
-    figures = {name for name, entry in discovery.figures().items() if entry.compute is None}
+    figures = {name for name, entry in declaration.figures().items() if entry.compute is None}
     for name in choices("experiment"):
         yield pytest.param(name, 3, marks=[pytest.mark.slow] if name in figures else [])
 

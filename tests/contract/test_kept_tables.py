@@ -17,7 +17,7 @@ import write_readme
 from editions import judging
 from editions.kept import kept_editions, read_index
 
-from splitmerge_cli.papers.discovery import papers
+from splitmerge_cli.papers.declaration import papers
 from splitmerge_cli.papers.verdict_tables import KEY, read_claims
 
 ROOT = Path(__file__).resolve().parents[2]

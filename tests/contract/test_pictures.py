@@ -21,7 +21,7 @@ from matplotlib.text import Text
 
 from splitmerge_cli.analysis.plots.races import probability_text
 from splitmerge_cli.analysis.plots.style import colour_of, use_style
-from splitmerge_cli.papers import discovery
+from splitmerge_cli.papers import declaration
 from splitmerge_cli.papers.arm.tables import plus_minus
 from splitmerge_cli.papers.sdds.running_means import STEPS, select_counted
 from splitmerge_cli.papers.verdict_tables import number
@@ -41,7 +41,7 @@ def counted_claims(name: str) -> pd.DataFrame:
     return claims[claims["counted"]]
 
 
-PAPERS = [figure.id for paper in discovery.papers() for figure in paper.figures]
+PAPERS = [figure.id for paper in declaration.papers() for figure in paper.figures]
 WORDS = {"arm": lambda x: plus_minus(x, np.nan), "lshsm": lambda x: f"{x:.2f}", "triadic": lambda x: f"{x:.3f}"}
 WORDS["arm-table2"] = lambda x: f"{x:,.0f}" if x >= 1_000 else f"{x:.1f}"
 """How a table, or all tables of a paper, write a number."""
@@ -57,7 +57,7 @@ def draw() -> Iterator[object]:
     """Draw a kept figure from its numbers."""
 
     def picture(name: str, numbers: pd.DataFrame | None = None) -> Figure:
-        function = picture_of(discovery.figures()[name])
+        function = picture_of(declaration.figures()[name])
         assert function is not None
         return function(read(name) if numbers is None else numbers)
 
@@ -124,7 +124,7 @@ def test_r_hat_by_number_of_chains_is_that_of_the_last_edition(draw):
 def test_no_text_of_the_strip_touches_another_or_a_scale(name):
     claims, _ = last_claims(latest_figures(KEPT.parent)[name].folder, name)
     with use_style():
-        below = strip(name, claims, discovery.figures()[name].difference)
+        below = strip(name, claims, declaration.figures()[name].difference)
         if below is None:
             return
         renderer = below.canvas.get_renderer()
@@ -157,15 +157,15 @@ def test_captions_give_every_difference_that_the_page_lists_and_no_other():
     }
     declared = {
         name: ("; ".join(figure.differs), "; ".join(figure.differs.values()))
-        for name, figure in discovery.figures().items()
+        for name, figure in declaration.figures().items()
         if figure.differs
     }
     assert listed == declared
 
 
-@pytest.mark.parametrize("name", [name for name in PAPERS if discovery.figures()[name].differs])
+@pytest.mark.parametrize("name", [name for name in PAPERS if declaration.figures()[name].differs])
 def test_page_picture_and_caption_say_in_what_a_figure_differs_and_why(name):
-    figure = discovery.figures()[name]
+    figure = declaration.figures()[name]
     claims, _ = last_claims(latest_figures(KEPT.parent)[name].folder, name)
     on_picture = " ".join(texts(strip(name, claims, figure.difference)))
     for what, why in figure.differs.items():
@@ -206,7 +206,7 @@ def test_each_counted_number_is_among_those_drawn(draw, name):
         assert words in rows and any(text.startswith(number(claim.ours)) for text in rows), claim
     if cells.empty:
         return
-    compute = discovery.figures()[name].compute
+    compute = declaration.figures()[name].compute
     numbers = pd.read_csv(next(kept.folder.glob(f"{name}.csv*")), keep_default_na=compute is None)
     numbers = settle(name, numbers, claims[claims["other"]], units)
     drawn = {words for text in texts(draw(name, numbers)) for words in text.replace("*", "").split()}

@@ -10,12 +10,12 @@ import pytest
 import yaml
 
 from splitmerge_cli.diagnostics import mixing
-from splitmerge_cli.papers import claims, discovery
+from splitmerge_cli.papers import claims, declaration
 from splitmerge_cli.papers.verdicts import VERDICTS
 
 LISTED = yaml.safe_load(measure.LISTED.read_text(encoding="utf-8"))
 ROWS = LISTED["settings"]
-PAPERS = {paper.key: paper for paper in discovery.papers()}
+PAPERS = {paper.key: paper for paper in declaration.papers()}
 
 
 def test_every_setting_that_was_not_measured_is_listed_with_values_or_a_reason() -> None:
@@ -27,7 +27,7 @@ def test_every_setting_that_was_not_measured_is_listed_with_values_or_a_reason()
     for row in ROWS:
         ways = {"values", "variants", "readings", "editions", "reason"} & row.keys()
         assert len(ways) == 1, row
-        assert "reason" in row or set(row["figures"]) <= set(discovery.figures()), row
+        assert "reason" in row or set(row["figures"]) <= set(declaration.figures()), row
 
 
 def test_the_file_has_nothing_but_what_the_list_says() -> None:

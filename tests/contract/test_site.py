@@ -26,7 +26,7 @@ from findings import findings
 from splitmerge_cli.analysis.plots.run import all_pictures
 from splitmerge_cli.config import choices
 from splitmerge_cli.papers.claims import published_claims
-from splitmerge_cli.papers.discovery import figure_sets, papers
+from splitmerge_cli.papers.declaration import figure_sets, papers
 from splitmerge_cli.papers.experiments import list_figures
 from splitmerge_cli.papers.verdict_tables import COLUMNS
 from splitmerge_cli.runs.store.manifest import write_sealed

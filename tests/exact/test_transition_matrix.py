@@ -36,7 +36,7 @@ from splitmerge_cli.samplers.gibbs import Gibbs, LocallyInformed, Neal8
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.split_merge import RGSM, Dyadic
 from splitmerge_cli.samplers.triadic import Triadic
-from splitmerge_cli.samplers.wang_russell import SDDS, BirthDeath
+from splitmerge_cli.samplers.wang_russell import SDDS
 from splitmerge_cli.verify.cases import small_case
 from splitmerge_cli.verify.enumerate import normalise
 from splitmerge_cli.verify.kernel import sampled_frequencies

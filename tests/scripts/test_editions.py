@@ -20,7 +20,7 @@ import yaml
 from editions import added, kept, overview, rules, supplement
 
 from splitmerge_cli.diagnostics import intervals
-from splitmerge_cli.papers import claims, discovery, experiments, reproduce, verdict_tables, verdicts
+from splitmerge_cli.papers import claims, declaration, experiments, reproduce, verdict_tables, verdicts
 from splitmerge_cli.papers.claims import Claim
 from splitmerge_cli.papers.verdicts import REPRODUCED, UNDECIDED, VERDICTS
 from splitmerge_cli.runs.store.manifest import sha256_of, write_sealed
@@ -34,7 +34,7 @@ EXACT = ["sdds-fig1", "sdds-table1"]
 
 @pytest.mark.slow
 def test_every_seed_of_an_edition_is_new_and_all_else_stays(tmp_path: Path) -> None:
-    for name in discovery.figures():
+    for name in declaration.figures():
         first = experiments.jobs(name, "paper", tmp_path)
         later = experiments.jobs(name, "paper", tmp_path, edition=3)
         assert len(first) == len(later)
@@ -71,8 +71,8 @@ def test_folders_of_editions(tmp_path: Path) -> None:
 
 def test_one_digest_of_all_rules_and_the_names_of_what_changed(tmp_path: Path) -> None:
     files = rules.rule_files()
-    papers = [f"{paper.key}/{name}" for paper in discovery.papers() for name in ("claims.csv", "readings.csv")]
-    figures = [f"experiment/{name}.yaml" for name in discovery.figures()]
+    papers = [f"{paper.key}/{name}" for paper in declaration.papers() for name in ("claims.csv", "readings.csv")]
+    figures = [f"experiment/{name}.yaml" for name in declaration.figures()]
     assert {*papers, *figures, *rules.OF_CODE} <= set(files)
     now = rules.rules()
     assert now == rules.rules() and list(now["files"]) == sorted(files)
@@ -119,7 +119,7 @@ def test_claims_may_be_added_and_change_no_rule() -> None:
     assert len(before["files"]) < len(now["files"]) and rules.changes(before, now) == []
     changed = now | {"files": now["files"] | {"arm/added.csv": "0"}}
     assert rules.changes(now, changed) == ["arm/added.csv (changed)"]
-    for paper in discovery.papers():
+    for paper in declaration.papers():
         new = [claim for figure in paper.figures for claim in added.added_claims(figure.id)]
         assert new and all(claim.rule in claims.RULES and claim.because for claim in new)
         known = [claim for figure in paper.figures for claim in claims.published_claims(figure.id)]

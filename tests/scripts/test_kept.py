@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from editions import again, kept, pictures
 
-from splitmerge_cli.papers import claims, discovery, reproduce
+from splitmerge_cli.papers import claims, declaration, reproduce
 from splitmerge_cli.papers.verdicts import AT_EDGE, NOT_REPRODUCED, REPRODUCED, VERDICTS
 from splitmerge_cli.runs.store.files import DamagedRun
 from splitmerge_cli.runs.store.manifest import write_sealed
@@ -105,7 +105,7 @@ def test_a_kept_figure_is_drawn_from_its_numbers(folder: Path) -> None:
 
 
 def test_every_figure_has_a_function_that_draws_it_from_its_numbers() -> None:
-    assert not [name for name, figure in discovery.figures().items() if kept.picture_of(figure) is None]
+    assert not [name for name, figure in declaration.figures().items() if kept.picture_of(figure) is None]
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ import pytest
 
 import smcmc
 from splitmerge_cli.config import ConfigError, choices, compose, resolution, specify
-from splitmerge_cli.papers.comparisons import choice, races
+from splitmerge_cli.papers.comparisons import figures
 
 
 def test_it_is_the_default_and_stands_for_what_it_takes() -> None:
@@ -77,7 +77,7 @@ def test_what_cannot_be(given: list[str], said: str) -> None:
 
 
 def chains(times: dict[str, list[float]], model: str = "gaussian") -> pd.DataFrame:
-    """A table as of `races.table`: seconds of each schedule on data sets 0, 1, ..., from one start."""
+    """A table as of `figures.table`: seconds of each schedule on data sets 0, 1, ..., from one start."""
     rows = [
         {"model": model, "items": 100, "data": f"seed={k}", "schedule": name, "start": "one", "seconds": t, "end": 10.0}
         for name, seconds in times.items()
@@ -88,18 +88,18 @@ def chains(times: dict[str, list[float]], model: str = "gaussian") -> pd.DataFra
 
 def test_the_choice_is_that_of_the_smallest_mean_loss_and_is_judged_on_data_left_out() -> None:
     table = chains({"sams": [1, 1, 1, 8], "5 sams": [2, 2, 2, 1], "lshsm": [0.5, 4, 4, 4], "gibbs": [3, 3, 3, np.inf]})
-    behind = races.losses(table)
+    behind = figures.losses(table)
     assert np.exp(behind["sams"]).round(6).tolist() == [2, 1, 1, 8]
     assert np.exp(behind["gibbs"]).round(6).tolist() == [6, 3, 3, 10]
     # five moves lose 4, 2, 2, 1 and sams 2, 1, 1, 8: equal sums of logarithms are broken by the last data set
-    assert np.exp(choice.heldout_losses(behind)).round(6).tolist() == [4, 2, 2, 8]
-    row = choice.rule(table).set_index("model").loc["gaussian"]
+    assert np.exp(figures.heldout_losses(behind)).round(6).tolist() == [4, 2, 2, 8]
+    row = figures.rule(table).set_index("model").loc["gaussian"]
     assert (row["sampler"], row["single"], row["sets"]) == ("sams", "sams", 4)
 
 
 def test_a_sampler_that_did_not_run_everywhere_is_not_chosen() -> None:
     table = pd.concat([chains({"sams": [4, 4], "sdds": [1, 1]}), chains({"sams": [4, 4], "sdds": [1]}, "emm")])
-    found = choice.rule(table).set_index("model")["sampler"]
+    found = figures.rule(table).set_index("model")["sampler"]
     assert found.to_dict() == {"gaussian": "sdds", "emm": "sams", resolution.ANY: "sams"}
 
 
@@ -107,5 +107,5 @@ def test_a_model_departs_from_the_usual_choice_where_its_own_is_clearly_better()
     usual = chains({"sams": [1] * 8, "sdds": [4] * 8}, "gaussian")
     close = chains({"sams": [1, 9, 2, 3], "sdds": [2, 2, 2, 2]}, "emm")
     clear = chains({"sams": [8, 9, 7, 8], "sdds": [2, 2, 2, 2]}, "lines")
-    found = choice.rule(pd.concat([usual, close, clear])).set_index("model")["sampler"]
+    found = figures.rule(pd.concat([usual, close, clear])).set_index("model")["sampler"]
     assert found.to_dict() == {"gaussian": "sams", "emm": "sams", "lines": "sdds", resolution.ANY: "sams"}

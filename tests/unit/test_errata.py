@@ -21,13 +21,13 @@ from typer.testing import CliRunner
 from splitmerge_cli.cli import app
 from splitmerge_cli.cli.base import COMMANDS as NAMED
 from splitmerge_cli.config import ConfigError, choices, class_of, compose
-from splitmerge_cli.papers import claims, discovery, report
+from splitmerge_cli.papers import claims, declaration, report
 from splitmerge_cli.papers.declaration import Paper
 from splitmerge_cli.verify.cases import read_request
 
 ROOT = Path(__file__).parents[2]
 CONF = ROOT / "conf"
-PAPERS = {paper.key: paper for paper in discovery.papers() if any((CONF / "experiment").glob(f"{paper.key}-*"))}
+PAPERS = {paper.key: paper for paper in declaration.papers() if any((CONF / "experiment").glob(f"{paper.key}-*"))}
 ROWS = {
     f"{key}-{number}": row
     for key, paper in PAPERS.items()
@@ -85,7 +85,7 @@ def test_commands_are_known(command: str) -> None:
     name, *rest = words
     assert name in NAMED
     if name == "reproduce":
-        assert rest and set(rest) - {"--all"} <= set(discovery.figures())
+        assert rest and set(rest) - {"--all"} <= set(declaration.figures())
     elif name == "verify":
         assert read_request(dict(word.split("=", 1) for word in rest if word != "--all"), []).samplers
     elif name == "run":

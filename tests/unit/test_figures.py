@@ -15,8 +15,8 @@ from splitmerge_cli.analysis.plots.style import dashes_of, save, use_style
 from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.diagnostics.summary import second_half
 from splitmerge_cli.overrides import shell_word
-from splitmerge_cli.papers import claims, discovery, experiments, report, reproduce
-from splitmerge_cli.papers.sdds import acceptance, climbs, exact, running_means
+from splitmerge_cli.papers import claims, declaration, experiments, report, reproduce
+from splitmerge_cli.papers.sdds import exact, running_means, speed
 from splitmerge_cli.papers.verdict_tables import frame
 from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED, UNDECIDED, by_majority
 from splitmerge_cli.runs import prepare
@@ -51,15 +51,15 @@ def figures_folder(results):
 
 def test_selection():
     names = [name for name, _ in experiments.list_figures()]
-    assert discovery.select(["all"]) == names
-    assert discovery.select(["sdds"]) == [n for n in names if n.startswith("sdds-")]
-    assert discovery.select(["sdds-fig4", "sdds-fig3", "sdds-fig4"]) == ["sdds-fig4", "sdds-fig3"]
+    assert declaration.select(["all"]) == names
+    assert declaration.select(["sdds"]) == [n for n in names if n.startswith("sdds-")]
+    assert declaration.select(["sdds-fig4", "sdds-fig3", "sdds-fig4"]) == ["sdds-fig4", "sdds-fig3"]
     with pytest.raises(ConfigError, match=r"sdds-fig33: no such figure.*Did you mean sdds-fig3\?"):
-        discovery.select(["sdds-fig33"])
+        declaration.select(["sdds-fig33"])
 
 
 @pytest.mark.parametrize("scale", ["quick", pytest.param("paper", marks=pytest.mark.slow)])
-@pytest.mark.parametrize("name", [n for n, e in discovery.figures().items() if e.compute is None])
+@pytest.mark.parametrize("name", [n for n, e in declaration.figures().items() if e.compute is None])
 def test_experiments_compose(name, scale, tmp_path):
     # the published data need not be here
     jobs = experiments.jobs(name, scale, tmp_path, stand_in=True)
@@ -169,11 +169,11 @@ def test_coinciding_lines_uncover_those_before_them():
 
 def test_fig2_says_why_its_ratios_are_equal(results, figures_folder):
     with use_style():
-        drawing = acceptance.fig2(pd.read_csv(results / "sdds-fig2" / reproduce.TABLE))
-    assert drawing.notes == f"{acceptance.NOTES_OF_PROPOSALS} {acceptance.EQUAL}"
+        drawing = exact.fig2(pd.read_csv(results / "sdds-fig2" / reproduce.TABLE))
+    assert drawing.notes == f"{exact.NOTES_OF_PROPOSALS} {exact.EQUAL}"
     # under the picture, too
     said = (figures_folder / "sdds-fig2-caption.txt").read_text(encoding="utf-8")
-    assert said == f"{discovery.figures()['sdds-fig2'].caption}\n\n{drawing.notes}\n"
+    assert said == f"{declaration.figures()['sdds-fig2'].caption}\n\n{drawing.notes}\n"
 
 
 def test_fig4_counts_settled_chains(make):
@@ -220,7 +220,7 @@ def test_fig5_takes_rates_and_times_from_the_runs(make):
         for schedule, labels in [("full_scan", "as_printed"), ("full_scan", "labelled"), ("single_site", "as_printed")]
     ]
     with use_style():
-        drawing = acceptance.fig5(runs)
+        drawing = speed.fig5(runs)
     plotted = drawing.plotted.set_index(["panel", "N", "sampler", "series"])
     run = pick(runs, N=100, sampler="sdds", schedule="full_scan", model__label_prior="as_printed")[0]
     moves = run.moves()
@@ -234,7 +234,7 @@ def test_fig5_takes_rates_and_times_from_the_runs(make):
     assert 0 < alone < scan
     assert {v.verdict for v in drawing.verdicts if v.claim.metric == "time_per_iteration"} == {NOT_TESTABLE}
     ratios = drawing.plotted[drawing.plotted["panel"] == "time ratio"]
-    assert set(ratios["series"]) == {*acceptance.TIMED, acceptance.OWN_STEPS}
+    assert set(ratios["series"]) == {*speed.TIMED, speed.OWN_STEPS}
 
 
 def test_fig6_and_traces(make):
@@ -245,7 +245,7 @@ def test_fig6_and_traces(make):
         for sampler in ("sdds", "rgsm", "gibbs")
     ]
     with use_style():
-        drawing = climbs.fig6(
+        drawing = speed.fig6(
             [
                 *runs,
                 *[
@@ -266,11 +266,11 @@ def test_fig6_and_traces(make):
 def test_leads_count_what_has_not_reached_the_level_with_all_its_time():
     def climb(times, heights):
         rows = np.arange(len(times), dtype=float)
-        return climbs._Climb(0, rows, np.array(times, float), np.array(heights, float), np.array(heights, float))
+        return speed._Climb(0, rows, np.array(times, float), np.array(heights, float), np.array(heights, float))
 
     first = [climb([0, 1, 2], [0, 5, 9]), climb([0, 1, 2], [0, 0, 0]), climb([0, 1, 2], [0, 0, 0])]
     second = [climb([0, 4, 8], [0, 0, 9]), climb([0, 4, 8], [0, 9, 9]), climb([0, 4, 8], [0, 0, 0])]
-    leads = climbs._leads(first, second, levels={0: 9})
+    leads = speed._leads(first, second, levels={0: 9})
     assert leads[:2].tolist() == [8 - 2, 4 - 2] and np.isnan(leads[2])
 
 
@@ -285,7 +285,7 @@ def test_files_are_equal_byte_for_byte(figures_folder, results, tmp_path):
     assert {p.name: p.read_bytes() for p in figures_folder.glob("sdds-fig1*")} == before
     table = pd.read_csv(results / "sdds-fig1" / reproduce.TABLE)
     with use_style():
-        paths = save(acceptance.fig1(table).figure, tmp_path / "again")
+        paths = save(exact.fig1(table).figure, tmp_path / "again")
     assert [p.read_bytes() for p in paths] == [before["sdds-fig1.png"], before["sdds-fig1.pdf"]]
 
 
@@ -347,9 +347,9 @@ def test_report_begins_with_its_contents(figures_folder, results):
     text = report.report(results).read_text(encoding="utf-8")
     contents = text[text.index("<nav") : text.index("</nav>")]
     links = re.findall('href="#([^"]*)"', contents)
-    papers = [f"{paper.key}-errata" for paper in discovery.papers()]
+    papers = [f"{paper.key}-errata" for paper in declaration.papers()]
     names = [name for name, _ in experiments.list_figures()]
-    assert links == [*sorted(names, key=lambda name: discovery.paper_of(name) is None), *papers]
+    assert links == [*sorted(names, key=lambda name: declaration.paper_of(name) is None), *papers]
     assert all(f'id="{link}"' in text for link in links)
     # of Table 1, five claims are reproduced and one is not; beside them what the repository keeps at paper scale
     row = contents[contents.index("#sdds-table1") :].partition("</tr>")[0]
@@ -368,5 +368,5 @@ def test_report_has_no_empty_columns_and_says_what_is_undecided():
 
 
 def test_report_of_nothing_says_what_to_do(tmp_path):
-    text = report.page(discovery.papers(), dict(experiments.list_figures()), tmp_path)
+    text = report.page(declaration.papers(), dict(experiments.list_figures()), tmp_path)
     assert "No figure has been drawn yet" in text

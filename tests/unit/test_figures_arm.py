@@ -15,13 +15,9 @@ from splitmerge_cli.diagnostics.restarts import standardised_iterations
 from splitmerge_cli.kinds import kinds
 from splitmerge_cli.kinds.networks.generated import generate
 from splitmerge_cli.kinds.networks.plots import network, relation_matrix
-from splitmerge_cli.papers import claims, discovery, experiments, reproduce
-from splitmerge_cli.papers.arm import acceptance as arm_acceptance
-from splitmerge_cli.papers.arm import four_nodes as arm_exact
-from splitmerge_cli.papers.arm import four_nodes as arm_four_nodes
+from splitmerge_cli.papers import claims, declaration, experiments, reproduce
 from splitmerge_cli.papers.arm import mixtures as arm_mixtures
 from splitmerge_cli.papers.arm import moves as arm_moves
-from splitmerge_cli.papers.arm import networks as arm_networks
 from splitmerge_cli.papers.arm import runs as arm_runs
 from splitmerge_cli.papers.arm import tables as arm_tables
 from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED, UNDECIDED, by_rhat, estimate
@@ -203,7 +199,7 @@ def test_rhat_is_judged_by_mixing(value, samples, verdict):
 
 def test_ratio_of_acceptance_leaves_out_a_restart_of_both():
     x = np.random.default_rng(3).normal(5, 1, 30)
-    ratio, low, high = arm_acceptance.estimate_ratio(x, x[::-1] / 2).interval
+    ratio, low, high = arm_tables.estimate_ratio(x, x[::-1] / 2).interval
     assert ratio == pytest.approx(2) and low < 2 < high
 
 
@@ -221,7 +217,7 @@ def test_ratio_of_acceptance_leaves_out_a_restart_of_both():
 def test_times_the_acceptance_of_another_variant(rule, tolerance, factor, verdict):
     claim = replace(CLAIM, metric="times_sarm", value=2.0, rule=rule, tolerance=tolerance)
     own = np.array([1.0, 1.1, 0.9, 1.05])
-    found = arm_acceptance._judge_times(claim, own, own / factor * [0.98, 1, 1.02, 1], "")
+    found = arm_tables._judge_times(claim, own, own / factor * [0.98, 1, 1.02, 1], "")
     assert found.verdict == verdict
     if np.isfinite(factor):
         assert found.ours == pytest.approx(factor, rel=0.01) and 0 < found.low < found.ours < found.high
@@ -252,7 +248,7 @@ def test_numbers_of_the_tables_are_the_papers():
     )
     assert len([key for key in table if key[2].startswith("rhat")]) == 72
     assert len([c for c in claims.published_claims("arm-table5") if c.metric == "acceptance_percent"]) == 16
-    errata = claims.errata(discovery.paper_of("arm-fig1"))
+    errata = claims.errata(declaration.paper_of("arm-fig1"))
     assert errata["correct"].str.contains("Bell").any() and len(errata) >= 8
 
 
@@ -292,7 +288,7 @@ def test_table3_judges_published_networks_by_their_numbers(networks, monkeypatch
 
 def test_table5_compares_acceptance_over_restarts(networks):
     with use_style():
-        drawing = arm_acceptance.table5(networks)
+        drawing = arm_tables.table5(networks)
     level = arm_runs.levels(networks)[0]
     cell = arm_runs.Cells(networks).find(level, "random", "bsm")
     rows = drawing.plotted.query("level == @level and start == 'random' and sampler == 'bsm'")
@@ -309,7 +305,7 @@ def test_fig6a_draws_numbers_of_chains(networks, fixed_costs, tmp_path):
     own = [j for j in jobs if j["experiment"] == "arm-fig6a" and j["data.seed"] in "13" and j["chains"] == "2"]
     runs = [*(r for r in networks if r.config["init"] == "random"), *make_runs(own)]
     with use_style():
-        drawing = arm_networks.fig6a(runs)
+        drawing = arm_runs.fig6a(runs)
     assert set(drawing.plotted["chains"]) == {2, 4} and set(drawing.plotted["sampler"]) == {"arm", "sm"}
     assert [v.claim.data.split()[0] for v in drawing.verdicts] == ["nips", "usair", "networks"]
     assert drawing.verdicts[-1].verdict == NOT_TESTABLE and drawing.verdicts[-1].n == 2
@@ -319,8 +315,8 @@ def test_fig5_counts_cost_in_sweeps(tmp_path):
     jobs = [small(job, K0=6, N=24) for job in experiments.jobs("arm-fig5", "quick", tmp_path, stand_in=True)]
     runs = make_runs([job for job in jobs if job["data.seed"] == "3"])
     with use_style():
-        drawing = arm_networks.fig5(runs)
-    traces = {run.config["sampler"]["name"]: arm_networks.trace_of(run) for run in runs}
+        drawing = arm_runs.fig5(runs)
+    traces = {run.config["sampler"]["name"]: arm_runs.trace_of(run) for run in runs}
     assert traces["gibbs"].sweeps == pytest.approx(traces["gibbs"].iteration)
     arm = traces["arm"]
     # the warm-up is Gibbs sweeps, then every iteration costs as much
@@ -338,7 +334,7 @@ def test_fig3_counts_all_partitions(tmp_path):
     jobs = [job for job in experiments.jobs("arm-fig3", "quick", tmp_path) if "seed=0" in job or "seed=1" in job]
     runs = make_runs([dict(o.split("=", 1) for o in job) | {"iterations": "1500", "progress": "none"} for job in jobs])
     with use_style():
-        drawing = arm_four_nodes.fig3(runs)
+        drawing = arm_moves.fig3(runs)
     totals = drawing.plotted.groupby("series")["probability"].sum()
     assert totals.to_numpy() == pytest.approx(1) and len(totals) == 5
     exact = drawing.plotted.query("series == 'exact'").set_index("partition")["probability"]
@@ -369,7 +365,7 @@ def test_table2_and_fig6b_and_fig4(mixtures):
 @pytest.fixture(scope="module")
 def move():
     spec = compose(["experiment=arm-fig1"])
-    model = arm_exact._model(spec, arm_exact._dataset(spec))
+    model = arm_moves._model(spec, arm_moves._dataset(spec))
     return transitions.find_example(model, spec.samplers[0], spec.seed)
 
 

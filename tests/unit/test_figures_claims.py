@@ -13,7 +13,7 @@ from scipy import stats
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.diagnostics import intervals
 from splitmerge_cli.diagnostics.intervals import mean_interval, median_interval, share_interval
-from splitmerge_cli.papers import claims, discovery
+from splitmerge_cli.papers import claims, declaration
 from splitmerge_cli.papers.experiments import list_figures
 from splitmerge_cli.papers.sdds.exact import mean_K
 from splitmerge_cli.papers.verdict_tables import (
@@ -46,7 +46,7 @@ CLAIM = claims.Claim("sdds-fig5", "emm N=100", "rgsm", "split_acceptance", 0.1, 
 
 
 def test_every_claim_belongs_to_a_figure_and_every_figure_has_claims():
-    names = [figure.id for paper in discovery.papers() for figure in paper.figures]
+    names = [figure.id for paper in declaration.papers() for figure in paper.figures]
     counts = {name: len(claims.published_claims(name)) for name in names}
     assert all(counts.values()), counts
     with pytest.raises(StopIteration):
@@ -186,7 +186,7 @@ def test_every_claim_of_the_papers_has_a_reading():
 
 
 def test_every_reading_is_of_some_claim():
-    for paper in discovery.papers():
+    for paper in declaration.papers():
         used = {
             (c.rule, c.reading, c.statistic, c.because)
             for figure in paper.figures
@@ -203,7 +203,7 @@ def test_an_unknown_rule_is_named(tmp_path, monkeypatch):
     (tmp_path / "readings.csv").write_text(
         "id,data,sampler,metric,reading,statistic,rule,tolerance,because\nsdds-fig1,,,,,s,guess,,b\n"
     )
-    paper = replace(discovery.paper_of("sdds-fig1"), folder=tmp_path)
+    paper = replace(declaration.paper_of("sdds-fig1"), folder=tmp_path)
     monkeypatch.setattr(claims, "paper_of", lambda figure: paper)
     with pytest.raises(ConfigError, match=r"readings.csv: rule=guess: expected one of exact, "):
         claims.published_claims("sdds-fig1")

@@ -11,9 +11,8 @@ from figure_runs import make_runs
 
 from splitmerge_cli.analysis.plots.style import use_style
 from splitmerge_cli.config import ConfigError, choice, choices, compose, resolution
-from splitmerge_cli.papers import discovery, experiments, report, reproduce
-from splitmerge_cli.papers.comparisons import choice as of_choice
-from splitmerge_cli.papers.comparisons import exactness, races, scaling
+from splitmerge_cli.papers import declaration, experiments, report, reproduce
+from splitmerge_cli.papers.comparisons import figures as of_comparisons
 from splitmerge_cli.papers.declaration import Comparison, Paper
 from splitmerge_cli.runs.store.read import Run
 
@@ -63,28 +62,28 @@ def test_the_matrix_has_every_sampler_that_supports_a_model(tmp_path: Path) -> N
 
 
 def test_chains_of_a_data_set_are_raced_with_each_other(matrix_runs: list[Run]) -> None:
-    table = races.table(matrix_runs)
+    table = of_comparisons.table(matrix_runs)
     assert table["data"].unique().tolist() == ["separation=1.5", "separation=6.0"]
     assert set(table["schedule"]) == {"gibbs", "sams", "lshsm", "5 sams"}
     assert table.groupby(["data", "schedule"])["start"].apply(sorted).tolist() == [["many", "one"]] * 8
-    behind = races.losses(table)
+    behind = of_comparisons.losses(table)
     assert (behind.min(axis=1) == 0).all() and (behind.to_numpy() >= 0).all()
-    assert np.allclose(races.relative_times(table)["gaussian"], np.exp(behind.mean()))
+    assert np.allclose(of_comparisons.relative_times(table)["gaussian"], np.exp(behind.mean()))
 
 
 def test_the_matrix_is_drawn(matrix_runs: list[Run]) -> None:
     with use_style():
-        drawing = races.draw(matrix_runs)
+        drawing = of_comparisons.matrix(matrix_runs)
     assert len(drawing.plotted) == len(matrix_runs) and drawing.verdicts == ()
     assert "Gaussian 2 (" in drawing.notes
     texts = [text.get_text() for text in drawing.figure.axes[0].texts]
-    times = races.relative_times(drawing.plotted)["gaussian"]
+    times = of_comparisons.relative_times(drawing.plotted)["gaussian"]
     assert sorted(map(float, texts)) == sorted(round(t, 1) for t in times)
 
 
 def test_the_choice_is_drawn(matrix_runs: list[Run]) -> None:
     with use_style():
-        drawing = of_choice.draw(matrix_runs)
+        drawing = of_comparisons.auto(matrix_runs)
     assert set(drawing.plotted["schedule"]) == {resolution.AUTO, "gibbs", "sams", "lshsm", "5 sams"}
     assert (drawing.plotted["worst"] >= drawing.plotted["median"]).all()
 
@@ -95,7 +94,7 @@ def test_scaling_is_drawn(tmp_path: Path) -> None:
     runs = [run for size in sizes for run in make_small_runs(jobs, **size)]
     runs += make_small_runs(jobs, **{**sizes[0], "N": 40})
     with use_style():
-        drawing = scaling.draw(runs)
+        drawing = of_comparisons.scaling(runs)
     assert drawing.plotted["items"].tolist() == [25, 25, 25, 40]
     assert (drawing.plotted["iteration"] > 0).all()
     drawn = {ax.get_xlabel(): len(ax.lines[0].get_xdata()) for ax in drawing.figure.axes[3:]}
@@ -104,9 +103,9 @@ def test_scaling_is_drawn(tmp_path: Path) -> None:
 
 def test_exactness_is_computed_and_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Exact kernels keep the posterior to rounding; as printed they do not, and a table shows it without a model."""
-    monkeypatch.setattr(exactness, "ALL", ("sdds", "gibbs"))
-    asked = exactness.records
-    monkeypatch.setattr(exactness, "records", lambda keys: asked({**keys, "model": "emm"}))
+    monkeypatch.setattr(of_comparisons, "ALL", ("sdds", "gibbs"))
+    asked = of_comparisons.records
+    monkeypatch.setattr(of_comparisons, "records", lambda keys: asked({**keys, "model": "emm"}))
     assert reproduce.reproduce(["exactness"], "quick", tmp_path) == 0
     table = pd.read_csv(tmp_path / "exactness" / "table.csv")
     exact, printed = (table[table["mode"] == mode] for mode in ("exact", "as_printed"))
@@ -119,13 +118,13 @@ def test_exactness_is_computed_and_drawn(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_comparisons_are_no_papers() -> None:
-    names = {figure.id for each in discovery.comparisons() for figure in each.figures}
-    assert {"matrix", "exactness", "scaling", "auto"} <= names <= set(discovery.figures())
-    assert all(isinstance(each, Paper) for each in discovery.papers())
-    assert not names & {figure.id for paper in discovery.papers() for figure in paper.figures}
-    assert overview.total({}).figures == len(discovery.figures()) - len(names)
-    assert discovery.paper_of("matrix") is None and isinstance(discovery.set_of("matrix"), Comparison)
-    assert discovery.select(["comparisons"]) == sorted(names)
+    names = {figure.id for each in declaration.comparisons() for figure in each.figures}
+    assert {"matrix", "exactness", "scaling", "auto"} <= names <= set(declaration.figures())
+    assert all(isinstance(each, Paper) for each in declaration.papers())
+    assert not names & {figure.id for paper in declaration.papers() for figure in paper.figures}
+    assert overview.total({}).figures == len(declaration.figures()) - len(names)
+    assert declaration.paper_of("matrix") is None and isinstance(declaration.set_of("matrix"), Comparison)
+    assert declaration.select(["comparisons"]) == sorted(names)
 
 
 def test_a_comparison_of_the_users_own(tmp_path: Path) -> None:
@@ -133,12 +132,12 @@ def test_a_comparison_of_the_users_own(tmp_path: Path) -> None:
         "from splitmerge_cli.papers.declaration import Comparison, PaperFigure\n"
         "COMPARISON = Comparison(key='mine', title='Mine', figures=(PaperFigure('twice', 'Two.', 'two.draw'),))\n"
     )
-    assert discovery.select(["mine"], tmp_path) == ["twice"]
+    assert declaration.select(["mine"], tmp_path) == ["twice"]
     wrong = tmp_path / "wrong"
     wrong.mkdir()
     (wrong / "comparison.py").write_text("COMPARISON = 3\n")
     with pytest.raises(ConfigError, match="COMPARISON=3: expected a Comparison"):
-        discovery.figures(wrong)
+        declaration.figures(wrong)
 
 
 def test_what_auto_takes_follows_from_the_kept_matrix() -> None:

@@ -9,10 +9,8 @@ from figure_runs import make_runs, options
 
 from splitmerge_cli.analysis.plots.style import use_style
 from splitmerge_cli.config import ConfigError
-from splitmerge_cli.papers import claims, discovery, experiments, reproduce
-from splitmerge_cli.papers.lshsm import curves as lshsm_curves
+from splitmerge_cli.papers import claims, declaration, experiments, reproduce
 from splitmerge_cli.papers.lshsm import runs as lshsm_runs
-from splitmerge_cli.papers.lshsm import speed as lshsm_speed
 from splitmerge_cli.papers.lshsm import table as lshsm_table
 from splitmerge_cli.papers.lshsm.runs import Climb, Climbs, Lead, lead
 from splitmerge_cli.papers.verdicts import NOT_TESTABLE, REPRODUCED, UNDECIDED
@@ -155,7 +153,7 @@ def test_ratios_are_judged_by_their_geometric_mean():
 
 def test_fig1_and_fig2_judge_every_claim_from_both_starts(synthetic):
     with use_style():
-        fig1, fig2 = lshsm_curves.fig1(synthetic), lshsm_curves.fig2(synthetic)
+        fig1, fig2 = lshsm_runs.fig1(synthetic), lshsm_runs.fig2(synthetic)
     for drawing, name in ((fig1, "lshsm-fig1"), (fig2, "lshsm-fig2")):
         judged = {(v.claim.data, v.claim.metric, v.claim.sampler) for v in drawing.verdicts}
         assert judged == {(c.data, c.metric, c.sampler) for c in claims.published_claims(name) if c.data == "S1"}
@@ -171,7 +169,7 @@ def test_fig1_and_fig2_judge_every_claim_from_both_starts(synthetic):
 
 def test_fig3_says_what_stands_for_what(large):
     with use_style():
-        drawing = lshsm_curves.fig3(large)
+        drawing = lshsm_runs.fig3(large)
     rows = " ".join(ax.get_ylabel() for ax in drawing.figure.axes)
     assert "kdd_like (N = 80)\nfor KDDCUP04Bio" in rows and "generated (N = 80)\nfor PubMed" in rows
     judged = {(v.claim.data, v.claim.metric, v.claim.sampler) for v in drawing.verdicts}
@@ -186,7 +184,7 @@ def test_fig3_gives_the_numbers_of_what_stands_in_where_a_chain_leads(large):
     for method, chain in {"sums": climb(0, 10), "sdds": climb(0, 1, 2, 10), "rgsm": climb(0, 0, 1, 2, 10)}.items():
         climbs.chains["KDDCUP04Bio", "singletons", method] = {0: chain}
     climbs.best["KDDCUP04Bio", 0] = 10.0
-    verdicts = lshsm_curves._fig3_verdicts(climbs, large)
+    verdicts = lshsm_runs._fig3_verdicts(climbs, large)
     faster = next(v for v in verdicts if v.claim.metric == "times_faster" and v.claim.data == "KDDCUP04Bio")
     assert faster.ours == pytest.approx(3) and faster.is_counted and faster.verdict == NOT_TESTABLE
     assert faster.claim in claims.published_claims("lshsm-fig3")
@@ -221,7 +219,7 @@ def test_speed_compares_in_every_cell(tmp_path):
         make_runs([j for j in jobs if j["N"] == n], **SHORT, N=m) for n, m in (("1000", 40), ("10000", 80))
     )
     with use_style():
-        drawing = lshsm_speed.speed([*small, *larger])
+        drawing = lshsm_table.speed([*small, *larger])
     assert len(drawing.plotted) == 2 * 2 * 4 and set(drawing.plotted["N"]) == {40, 80}
     assert {v.claim.metric for v in drawing.verdicts} == {c.metric for c in claims.published_claims("lshsm-speed")}
     assert any(v.reading == "against SAMS, from singletons" for v in drawing.verdicts)
@@ -240,7 +238,7 @@ def test_cache_is_shown_against_iterations():
     runs = [run_of("kdd_like", "random", t, s) for t, s in ((100, 0.5), (1000, 0.9))]
     runs += [run_of("kdd_like", "singletons", 100, 0.2, seed=lshsm_runs.STOOD_IN)]
     with use_style():
-        drawing = lshsm_speed.cache(runs)
+        drawing = lshsm_table.cache(runs)
     assert drawing.plotted["share"].tolist() == [0.5, 0.9, 0.2]
     kdd, pubmed = drawing.verdicts
     assert kdd.ours == 0.9 and "by iteration 1,000" in kdd.reason and kdd.reading == "from random clusters"
@@ -257,6 +255,6 @@ def test_numbers_are_the_papers():
     assert sum(metric in ("nmi", "accuracy") for *_, metric in table) == 30
     assert table["KDDCUP04Bio", "lshsm", "accuracy"] == 0.834
     assert {c.value for c in claims.published_claims("lshsm-cache")} == {0.79, 0.83}
-    errata = claims.errata(discovery.paper_of("lshsm-fig1"))
+    errata = claims.errata(declaration.paper_of("lshsm-fig1"))
     assert len(errata) >= 10 and errata["where"].str.contains("Eq. 11").any()
     assert isinstance(errata, pd.DataFrame) and not errata.isna().any().any()

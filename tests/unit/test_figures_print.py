@@ -33,7 +33,7 @@ from splitmerge_cli.analysis.plots.style import (
     use_style,
 )
 from splitmerge_cli.config import choices, figure_styles
-from splitmerge_cli.papers import discovery
+from splitmerge_cli.papers import declaration
 
 TOGETHER = [
     ("sdds", "ss", "rgsm", "rm", "gibbs"),
@@ -168,7 +168,7 @@ def test_a_sampler_without_a_style_keeps_one_colour_and_its_name() -> None:
 def test_every_figure_is_drawn_by_some_test() -> None:
     files = Path(__file__).parent.glob("test_figures*.py")
     text = "".join(file.read_text(encoding="utf-8") for file in files if file != Path(__file__))
-    for name, entry in discovery.figures().items():
+    for name, entry in declaration.figures().items():
         module, _, function = str(entry.draw).rpartition(".")
         drawn = rf"\b(\w+_)?{module}\.{function}\(" if entry.compute is None else rf'"{name}"'
         assert re.search(drawn, text), name

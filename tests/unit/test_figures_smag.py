@@ -8,11 +8,9 @@ from figure_runs import make_runs, options
 from splitmerge_cli.analysis.plots.style import use_style
 from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.kinds.documents.generated import nested_topics
-from splitmerge_cli.papers import claims, discovery, experiments, reproduce
-from splitmerge_cli.papers.smag import confusion as smag_confusion
+from splitmerge_cli.papers import claims, declaration, experiments, reproduce
 from splitmerge_cli.papers.smag import counts as smag_counts
 from splitmerge_cli.papers.smag import perplexity as smag_perplexity
-from splitmerge_cli.papers.smag import runs as smag_corpus
 from splitmerge_cli.papers.smag import runs as smag_runs
 from splitmerge_cli.papers.smag.perplexity import Curve, Curves, Where
 from splitmerge_cli.papers.verdicts import REPRODUCED, UNDECIDED
@@ -142,27 +140,27 @@ def test_all_methods_start_from_the_same_state(synthetic):
 
 def test_the_truth_is_not_confused():
     data = nested_topics(6, length=200, seed=1)
-    state = smag_confusion.confuse(data.truth, data, eta=0.1)
+    state = smag_counts.confuse(data.truth, data, eta=0.1)
     assert state.diagonal == 1 and state.confusion.shape == (10, 11) and state.matched == 10
     assert state.overlap == pytest.approx(1, abs=0.1)
     # numbers of topics do not matter
-    other = smag_confusion.confuse(9 - data.truth, data, eta=0.1)
+    other = smag_counts.confuse(9 - data.truth, data, eta=0.1)
     assert other.diagonal == 1 and np.array_equal(other.mixtures, state.mixtures)
 
 
 def test_one_topic_confuses_all_and_topics_too_many_have_no_partner():
     data = nested_topics(6, length=200, seed=1)
-    one = smag_confusion.confuse(np.zeros(data.N, np.int32), data, eta=0.1)
+    one = smag_counts.confuse(np.zeros(data.N, np.int32), data, eta=0.1)
     assert one.diagonal == pytest.approx(0.1) and one.matched <= 1
     halves = (2 * data.truth + np.arange(data.N) % 2).astype(np.int32)
-    many = smag_confusion.confuse(halves, data, eta=0.1)
+    many = smag_counts.confuse(halves, data, eta=0.1)
     assert many.confusion[:, -1].sum() == pytest.approx(5, abs=0.5)
     assert np.allclose(many.confusion.sum(axis=1), 1)
 
 
 def test_best_possible_is_the_posterior_of_a_token():
     data = nested_topics(3, length=50, seed=2)
-    best = smag_confusion.best_possible(data)
+    best = smag_counts.best_possible(data)
     corpus = data.values
     # token by token
     by_hand = np.zeros((10, 10))
@@ -226,9 +224,9 @@ def test_perplexity_is_judged_as_split_merge_less_gibbs(heldout_runs):
 
 
 def test_fig2_is_the_papers():
-    table = smag_corpus.groups(compose(["experiment=smag-fig2"]))
+    table = smag_runs.groups(compose(["experiment=smag-fig2"]))
     with use_style():
-        drawing = smag_corpus.fig2(table)
+        drawing = smag_runs.fig2(table)
     assert {v.verdict for v in drawing.verdicts} == {REPRODUCED}
     assert {v.claim.metric for v in drawing.verdicts} == {c.metric for c in claims.published_claims("smag-fig2")}
     bags = table[table["panel"] == "groups"]
@@ -238,7 +236,7 @@ def test_fig2_is_the_papers():
 def test_fig3_and_fig4_judge_every_claim_under_every_setting(synthetic):
     with use_style():
         fig3 = smag_counts.fig3(synthetic)
-        fig4 = smag_confusion.fig4([r for r in synthetic if smag_runs.setting_of(r) != "docs200"])
+        fig4 = smag_counts.fig4([r for r in synthetic if smag_runs.setting_of(r) != "docs200"])
     for drawing, name in ((fig3, "smag-fig3"), (fig4, "smag-fig4")):
         judged = {(v.claim.sampler, v.claim.metric) for v in drawing.verdicts}
         assert judged == {(c.sampler, c.metric) for c in claims.published_claims(name)}
@@ -281,6 +279,6 @@ def replace_model(run: Run, **model: object) -> Run:
 
 
 def test_errata_are_whole():
-    errata = claims.errata(discovery.paper_of("smag-fig1"))
+    errata = claims.errata(declaration.paper_of("smag-fig1"))
     assert len(errata) >= 10 and errata["where"].str.contains("Eqs. 16 and 17").any()
     assert not errata.isna().any().any()

@@ -13,7 +13,6 @@ from splitmerge_cli.analysis.plots.style import use_style
 from splitmerge_cli.config import ConfigError, compose, figure_styles
 from splitmerge_cli.kinds.tables.plots import points
 from splitmerge_cli.papers import claims, experiments, reproduce
-from splitmerge_cli.papers.triadic import examples
 from splitmerge_cli.papers.triadic import runs as triadic_runs
 from splitmerge_cli.papers.triadic import table as triadic_table
 from splitmerge_cli.papers.verdicts import REPRODUCED
@@ -143,7 +142,7 @@ def test_table1_draws_all_settings_and_judges_under_each(runs):
 def test_fig1_counts_moves_between_neighbours(runs):
     main = [r for r in runs if triadic_runs.setting_of(r) == "main"]
     with use_style():
-        drawing = examples.fig1(main)
+        drawing = triadic_runs.fig1(main)
     table = drawing.plotted
     assert table.groupby(["method", "set", "chain"])["share"].sum().to_numpy() == pytest.approx(1)
     assert (table["before"] - table["after"]).abs().eq(1).all()
@@ -162,7 +161,7 @@ def test_fig1_counts_moves_between_neighbours(runs):
 def test_fig2_draws_two_last_states(runs):
     main = [r for r in runs if triadic_runs.setting_of(r) == "main"]
     with use_style():
-        drawing = examples.fig2(main)
+        drawing = triadic_runs.fig2(main)
     assert len(drawing.figure.axes) == 2 and drawing.plotted["set"].nunique() == 2
     number = int(drawing.plotted["set"].iloc[0])
     run = triadic_runs.select_runs(main, "main", "triadic")[number]
@@ -188,15 +187,15 @@ def test_errors_of_a_clustering_of_lines():
     t = np.linspace(-5, 5, 20)
     lines = [np.column_stack([t, slope * t + 1]) for slope in (0.0, 0.1, 3.0)]
     x, truth = np.concatenate(lines), np.repeat([0, 1, 2], 20)
-    perfect = examples.errors_of(x, truth, truth)
-    assert perfect == examples.Errors((), np.inf, (), 0, 0)
+    perfect = triadic_runs.errors_of(x, truth, truth)
+    assert perfect == triadic_runs.Errors((), np.inf, (), 0, 0)
     labels = np.where(truth == 1, 0, truth)
     labels[45:49] = 3
-    wrong = examples.errors_of(x, truth, labels)
+    wrong = triadic_runs.errors_of(x, truth, labels)
     assert wrong.merged == (0, 1) and wrong.angle == pytest.approx(np.degrees(np.arctan(0.1)))
     assert wrong.broken == (2,) and (wrong.second, wrong.clusters) == (4, 2)
     # a line of few points counts for nothing
-    assert examples.errors_of(x[:9], truth[:9], np.arange(9)) == examples.Errors((), np.inf, (), 0, 0)
+    assert triadic_runs.errors_of(x[:9], truth[:9], np.arange(9)) == triadic_runs.Errors((), np.inf, (), 0, 0)
 
 
 def test_new_samplers_have_colours_and_names_of_their_own():

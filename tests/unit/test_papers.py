@@ -9,11 +9,11 @@ from editions.added import added_claims
 from findings import FILE, ClaimReference, claims_of, findings
 
 from splitmerge_cli.config import ConfigError, choices
-from splitmerge_cli.papers import claims, discovery, experiments
+from splitmerge_cli.papers import claims, declaration, experiments
 from splitmerge_cli.papers.declaration import Paper
 
 ROOT = Path(__file__).parents[2]
-PAPERS = {paper.key: paper for paper in discovery.papers()}
+PAPERS = {paper.key: paper for paper in declaration.papers()}
 NAMES = {
     "arm": "Herlau et al. 2014",
     "lshsm": "Luo & Shrivastava 2018",
@@ -33,18 +33,18 @@ def test_papers_are_named_by_first_author_and_year() -> None:
 
 def test_papers_are_in_the_order_of_their_keys_and_figures_of_their_ids() -> None:
     assert list(PAPERS) == sorted(PAPERS)
-    assert list(discovery.figures()) == sorted(discovery.figures())
+    assert list(declaration.figures()) == sorted(declaration.figures())
     # a folder may have its experiments beside its paper.py
-    assert set(choices("experiment")) <= set(discovery.figures())
+    assert set(choices("experiment")) <= set(declaration.figures())
 
 
-@pytest.mark.parametrize("name", discovery.figures())
+@pytest.mark.parametrize("name", declaration.figures())
 def test_functions_of_a_figure_are_its_papers_own(name: str) -> None:
-    figure = discovery.figures()[name]
+    figure = declaration.figures()[name]
     for named in filter(None, (figure.draw, figure.compute)):
         assert isinstance(named, str)  # so that a list imports no drawing
-        function = discovery.function_of(figure, named)
-        assert callable(function) and function.__module__.startswith(f"{discovery.set_of(name).package}.")
+        function = declaration.function_of(figure, named)
+        assert callable(function) and function.__module__.startswith(f"{declaration.set_of(name).package}.")
 
 
 @pytest.mark.parametrize("paper", PAPERS.values(), ids=PAPERS)
@@ -78,14 +78,14 @@ def test_documents_repeat_what_a_paper_declares(paper: Paper) -> None:
 
 def test_every_figure_has_a_title() -> None:
     titles = dict(experiments.list_figures())
-    assert list(titles) == list(discovery.figures()) and all(titles.values())
+    assert list(titles) == list(declaration.figures()) and all(titles.values())
     # the paper is named by its declaration alone
     assert not any("paper 0" in title for title in titles.values())
 
 
 def test_claims_of_what_is_no_figure() -> None:
     assert claims.published_claims("nobody-fig1") == claims.published_claims("sdds") == []
-    assert discovery.paper_of("nobody-fig1") is None
+    assert declaration.paper_of("nobody-fig1") is None
 
 
 # ---- Findings and doubtful claims: the papers' files fit their claims, and the error of a wrong one names file and
@@ -106,7 +106,7 @@ FINDING = "{title: A sentence., text: A paragraph., claims: [{figure: sdds-fig3}
 def test_findings_of_a_paper(key: str) -> None:
     found = findings(PAPERS[key])
     assert len(found.findings) == 3
-    figures = set(discovery.figures())
+    figures = set(declaration.figures())
     for part in (*found.findings, *found.doubtful):
         assert part.title.endswith(".") and not part.title.endswith("..") and "\n" not in part.title
         assert all(claims_of([reference]) for reference in part.claims)

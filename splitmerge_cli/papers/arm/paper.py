@@ -8,7 +8,7 @@ FIGURES = (
         "A move that the compiled sampler made from a state of three Gibbs chains and, below it, the way back. Items "
         "keep the colour of their cluster in the first plate and the letter of their block of c.",
         "moves.fig1",
-        "four_nodes.plates",
+        "moves.plates",
         shows="Two rows of five diagrams, a split forth and the merge back: circles for clusters hold discs and "
         "letters for their items, with rings around the items i and j.",
     ),
@@ -18,7 +18,7 @@ FIGURES = (
         "A split in the 4-node network of Figure 3: the lower path is forbidden, because k would leave its block to a "
         "newcomer. Probabilities are exact; the compiled sampler counts the product along the allowed path.",
         "moves.fig2",
-        "four_nodes.paths",
+        "moves.paths",
         shows="Two diagrams of partitions, boxes of numbered tiles joined by arrows with probabilities; in the second "
         "one arrow is dashed and crossed out.",
     ),
@@ -26,7 +26,7 @@ FIGURES = (
         "arm-fig3",
         "Each sampler runs alone. ARM learns either from a growing history (paper) or from the present states of the "
         "other chains (population); the population form is exact at any time.",
-        "four_nodes.fig3",
+        "moves.fig3",
         shows="Bars of the exact probability of each of the 15 partitions of four nodes; on each bar a mark with an "
         "error bar for Gibbs, SM, ARM and ARM with a population. Below, the differences from the exact probabilities.",
         differs={
@@ -55,7 +55,7 @@ FIGURES = (
         "arm-fig5",
         "All chains start from 20 random blocks (the paper does not give the start) with Gibbs scans alone; then Gibbs "
         "continues, or SM or ARM takes over. The cost of an iteration is in Gibbs sweeps, measured inside the run.",
-        "networks.fig5",
+        "runs.fig5",
         shows="Twelve panels, four networks by Gibbs, SM and ARM: the log joint of every chain over Gibbs sweeps; "
         "between vertical lines lies the cost of ARM's whole run.",
     ),
@@ -71,7 +71,7 @@ FIGURES = (
     PaperFigure(
         "arm-fig6a",
         "Four restarts for each number S of chains that share their history. More chains also cost more.",
-        "networks.fig6a",
+        "runs.fig6a",
         shows="Four panels, one for each network: R-hat of the log joint over the number of chains S, points with "
         "bars and a line for ARM, a horizontal line for SM.",
         differs={"R-hat on a log axis": "it goes from 1 to 10"},
@@ -95,7 +95,7 @@ FIGURES = (
         "arm-table5",
         "Share of proposed splits and merges that were accepted in the runs of Table 4; ARM and sARM have more "
         "restarts. A proposal always changes the partition: a split separates i and j, a merge joins them.",
-        "acceptance.table5",
+        "tables.table5",
         shows="Table: percentage accepted of SM, bSM, sARM and ARM, a row for each network, in three blocks by start; "
         "at the right the ratio of ARM to sARM with intervals on a log axis.",
     ),

@@ -1,18 +1,43 @@
-"""The runs on networks: which they are, what they cost in Gibbs sweeps, and R-hat between restarts."""
+"""The runs on networks: which they are, what they cost in Gibbs sweeps, and R-hat between restarts; Figure 5, traces on
+whole networks, and Figure 6a, R-hat against the number of chains."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator
 from numpy.typing import NDArray
 
-from splitmerge_cli.analysis.plots.races import option, pick
-from splitmerge_cli.diagnostics.intervals import excess_interval, leave_one_out, mean_interval
+from splitmerge_cli.analysis.plots.races import option, pick, thinned_rows
+from splitmerge_cli.analysis.plots.style import FULL, REFERENCE, chain_look, colour_of, footnote, look_of, title_of
+from splitmerge_cli.diagnostics.intervals import (
+    excess_interval,
+    geometric_interval,
+    leave_one_out,
+    mean_interval,
+    median_interval,
+)
 from splitmerge_cli.diagnostics.restarts import between_restarts, late, mean_and_spread, standardised_iterations
-from splitmerge_cli.papers.claims import Claim
-from splitmerge_cli.papers.verdicts import Estimate, Verdict, jackknife
+from splitmerge_cli.papers.claims import Claim, published_claims
+from splitmerge_cli.papers.drawing import Drawing
+from splitmerge_cli.papers.verdicts import (
+    NOT_REPRODUCED,
+    Estimate,
+    Verdict,
+    by_edge,
+    by_majority,
+    estimate,
+    jackknife,
+    judge_interval,
+    no_run,
+    untestable,
+)
 from splitmerge_cli.runs.store.read import Run
 
 NETWORKS = {"nips234": "nips", "hagmann998": "hagmann", "usair97": "usair", "caltech36": "caltech"}
@@ -210,3 +235,330 @@ def describe_restarts(runs: Sequence[Run]) -> str:
 def value_of(claims: Sequence[Claim], level: str, sampler: str, metric: str) -> Claim | None:
     """The published number of a level, a sampler and a metric; None where the paper has none."""
     return next((c for c in claims if (c.data, c.sampler, c.metric) == (level, sampler, metric)), None)
+
+
+# Figure 5: traces on the whole networks
+
+
+@dataclass(frozen=True)
+class Trace:
+    """Log joint of a run's chains, float64 ``[chains, rows]``, and of each row its iteration and its cost in Gibbs
+    sweeps."""
+
+    sweeps: NDArray[np.float64]
+    iteration: NDArray[np.int64]
+    log_joint: NDArray[np.float64]
+
+    def reaches(self, level: float) -> NDArray[np.float64]:
+        """Sweeps until each chain first is at a level; infinite where it never is."""
+        there = self.log_joint >= level
+        return np.where(there.any(axis=1), self.sweeps[there.argmax(axis=1)], np.inf)
+
+    @property
+    def final(self) -> NDArray[np.float64]:
+        """Median of the last tenth of each chain."""
+        late = self.iteration > 0.9 * self.iteration[-1]
+        return np.asarray(np.median(self.log_joint[:, late], axis=1))
+
+
+def trace_of(run: Run) -> Trace:
+    """The trace of a run; its warm-up counts as the Gibbs sweeps that it is."""
+    trace = run.trace(["chain", "iteration", "log_joint"])
+    wide = trace.pivot(index="iteration", columns="chain", values="log_joint")
+    iteration = wide.index.to_numpy()
+    moves, made, warmup = run.moves(), run.config["iterations"], run.config["warmup"]
+    of_gibbs = moves["move"] == "gibbs"
+    swept = moves.loc[of_gibbs, "seconds"].sum() * (made - warmup) / made
+    cost = 1 + moves.loc[~of_gibbs, "seconds"].sum() / swept if swept > 0 else 1.0
+    sweeps = np.minimum(iteration, warmup) + cost * np.maximum(iteration - warmup, 0)
+    return Trace(sweeps, iteration, wide.to_numpy(float).T)
+
+
+FIG5 = ("gibbs", "sm", "arm")
+
+
+def fig5(runs: Sequence[Run]) -> Drawing:
+    """Log joint of eight chains against cost."""
+    networks = [name for name in TITLES if any(network_of(run) == name for run in runs)]
+    every: dict[tuple[str, str], list[Trace]] = {}
+    for run in pick(runs):
+        every.setdefault((network_of(run), option(run, "sampler")), []).append(trace_of(run))
+    traces = {key: restarts[0] for key, restarts in every.items()}
+    frames = []
+    for network in networks:
+        for sampler in FIG5:
+            trace = traces[network, sampler]
+            kept = thinned_rows(len(trace.sweeps), 600)
+            frame = pd.DataFrame(
+                trace.log_joint[:, kept].T, columns=[f"chain_{c}" for c in range(len(trace.log_joint))]
+            )
+            frames.append(frame.assign(network=network, sampler=sampler, gibbs_sweeps=trace.sweeps[kept]))
+    plotted = pd.concat(frames, ignore_index=True)
+    warmup = runs[0].config["warmup"]
+    notes = (
+        f"{describe_networks(runs)}, {runs[0].config['chains']} chains from {runs[0].config['K0']} random blocks. "
+        f"SM and ARM follow {warmup} Gibbs scans. Cost in Gibbs sweeps, by the time spent in them. "
+        "Log joints of the first tenth of the time may lie below the axis. One restart is "
+        "shown."
+    )
+    return Drawing(picture_fig5(plotted), plotted, name_networks(runs, _fig5_verdicts(every, runs)), notes)
+
+
+def picture_fig5(numbers: pd.DataFrame) -> Figure:
+    """A panel for each network and sampler, with a line for each chain."""
+    networks = list(dict.fromkeys(numbers["network"]))
+    figure, axes = plt.subplots(
+        len(networks), 3, figsize=(FULL, 1.6 * len(networks) + 0.45), sharey="row", squeeze=False
+    )
+    chains = [name for name in numbers if name.startswith("chain_")]
+    for row, network in zip(axes, networks, strict=True):
+        here = {s: numbers[(numbers["network"] == network) & (numbers["sampler"] == s)] for s in FIG5}
+        sweeps = {s: rows["gibbs_sweeps"].to_numpy() / 1000 for s, rows in here.items()}
+        values = {s: rows[chains].dropna(axis=1).to_numpy() for s, rows in here.items()}
+        for ax, sampler in zip(row, FIG5, strict=True):
+            for k, chain in enumerate(values[sampler].T):
+                look = chain_look(colour_of(sampler), k, values[sampler].shape[1])
+                ax.plot(sweeps[sampler], chain, linewidth=0.6, **look)
+            # the cost of ARM's whole run, again and again
+            for end in np.arange(sweeps["arm"][-1], 1.001 * sweeps[sampler][-1], sweeps["arm"][-1]):
+                ax.axvline(end, color=REFERENCE, linewidth=0.7, linestyle=(0, (4, 2)), zorder=3)
+            ax.set_xlim(0, 1.02 * sweeps[sampler][-1])
+            ax.grid(False)
+        row[0].set_ylabel(f"{TITLES[network]}\nlog joint")
+        top = max(x.max() for x in values.values())
+        late = min(values[s][sweeps[s] > 0.1 * sweeps[s][-1]].min() for s in FIG5)
+        row[0].set_ylim(late - 0.05 * (top - late), top + 0.08 * (top - late))
+    for ax, sampler in zip(axes[0], FIG5, strict=True):
+        ax.set_title(title_of(sampler))
+    for ax in axes[-1]:
+        ax.set_xlabel("Gibbs sweeps, thousands")
+    footnote(figure, "Every line is a chain. Between vertical lines lies the cost of ARM's whole run.")
+    return figure
+
+
+FEW, MANY = 100, 2000
+""""A few tens of iterations", and "many thousands": at most and at least as many."""
+
+
+def _fig5_verdicts(traces: dict[tuple[str, str], list[Trace]], runs: Sequence[Run]) -> list[Verdict]:
+    verdicts = []
+    for claim in published_claims("arm-fig5"):
+        if (claim.data, claim.sampler) not in traces:
+            continue
+        gibbs, sm, arm = (traces[claim.data, sampler] for sampler in FIG5)
+        if claim.metric == "less_effort_than_sm":
+            verdicts.append(_less_effort(claim, sm, arm))
+        elif claim.metric == "times_slower_than_arm":
+            verdicts.append(_times_slower(claim, sm, arm))
+        elif claim.metric == "ends_above_sm":
+            gap = np.array([np.median(a.final) - np.median(b.final) for a, b in zip(arm, sm, strict=False)])
+            rule = "the median of ARM's chains ends higher than that of SM's"
+            verdicts.append(by_majority(claim, gap, gap, rule, unit="restarts", above=0.0))
+        elif claim.metric in ("converges", "does_not_converge"):
+            verdicts.append(_judge_rhat(claim, traces[claim.data, claim.sampler]))
+        elif claim.metric == "stays_below_sm":
+            gap = np.concatenate([b.final - a.final for a, b in zip(gibbs, sm, strict=False)])
+            rule = "the last tenth of a Gibbs chain lies lower than that of the SM chain from the same start"
+            verdicts.append(by_majority(claim, gap, gap, rule, unit="chains", above=0.0))
+        else:
+            verdicts.append(_judge_convergence(claim, traces[claim.data, claim.sampler], runs))
+    return verdicts
+
+
+def _times_slower(claim: Claim, sm: Sequence[Trace], arm: Sequence[Trace]) -> Verdict:
+    """How many times the sweeps of ARM SM needs to its own final level; one that never is there counts with all."""
+    ratios = []
+    for a, b in zip(arm, sm, strict=False):
+        level = float(np.median(b.final))
+        first, second = (np.minimum(t.reaches(level), t.sweeps[-1]) for t in (a, b))
+        ratios.append(float(np.exp(np.log(second).mean() - np.log(first).mean())))
+    estimated = estimate(ratios, geometric_interval, "restarts")
+    return by_edge(claim, estimated, "sweeps of SM over those of ARM to SM's final level")
+
+
+def _judge_rhat(claim: Claim, traces: Sequence[Trace]) -> Verdict:
+    """R-hat of the log joint between restarts, second half: at most what is compatible with mixing, or above it."""
+    rows = min(len(trace.iteration) for trace in traces)
+    chains = min(len(trace.log_joint) for trace in traces)
+    draws = np.stack([trace.log_joint[:chains, rows // 2 : rows] for trace in traces])
+    estimated = estimate_rhat(draws, claim.sampler not in INDEPENDENT)
+    if not np.isfinite(estimated.interval[0]):
+        return no_run(claim, "R-hat undefined", claim.rule)
+    return by_edge(claim, estimated, "R-hat between restarts")
+
+
+def _less_effort(claim: Claim, sm: Sequence[Trace], arm: Sequence[Trace]) -> Verdict:
+    """Whether ARM is at the final level of SM after fewer sweeps, by restart."""
+    saved, first, second, restart = [], [], [], []
+    for k, (a, b) in enumerate(zip(arm, sm, strict=False)):
+        level = float(np.median(b.final))
+        first.append(a.reaches(level))
+        second.append(b.reaches(level))
+        saved.append(np.log(np.minimum(second[-1], b.sweeps[-1])) - np.log(np.minimum(first[-1], a.sweeps[-1])))
+        restart.append(np.full(len(first[-1]), k))
+    ours, others = np.concatenate(first), np.concatenate(second)
+    rule = (
+        f"ARM is at SM's final level (reached by {np.isfinite(ours).sum()} chains of ARM and "
+        f"{np.isfinite(others).sum()} of SM) after fewer Gibbs sweeps: median {_sweeps(ours)} against "
+        f"{_sweeps(others)}; ours: log ratio of sweeps;"
+    )
+    units = np.concatenate(restart)
+    gain = np.concatenate(saved)
+    return by_majority(claim, gain, gain, rule, unit="restarts", units=units, above=0.0)
+
+
+def _sweeps(values: NDArray[np.float64]) -> str:
+    middle = float(np.median(values))
+    return f"{middle:,.0f}" if np.isfinite(middle) else "never"
+
+
+def _judge_convergence(claim: Claim, traces: Sequence[Trace], runs: Sequence[Run]) -> Verdict:
+    """Iterations after the warm-up until a chain first is at its own final level."""
+    run = pick(runs, sampler=claim.sampler)[0]
+    chains = [
+        (k, trace.iteration[np.argmax(chain >= level)])
+        for k, trace in enumerate(traces)
+        for chain, level in zip(trace.log_joint, trace.final, strict=True)
+    ]
+    restart, first = (np.array(x) for x in zip(*chains, strict=True))
+    after = np.maximum(first - run.config["warmup"], 0)
+    agrees = after <= FEW if claim.sampler == "arm" else after >= MANY
+    bound = f"at most {FEW}" if claim.sampler == "arm" else f"at least {MANY:,}"
+    rule = f"{bound} iterations after the warm-up until the chain is at the level of its last tenth"
+    short = (NOT_REPRODUCED if claim.sampler == "sm" else "", f"{run.config['iterations']:,} iterations")
+    if run.config["iterations"] > MANY:
+        short = ("", "")
+    unit, units = ("chains", None) if claim.sampler in INDEPENDENT else ("restarts", restart)
+    return by_majority(claim, after, agrees, rule, "", short, median_interval, unit, units)
+
+
+# Figure 6a: the number of chains
+
+
+def fig6a(runs: Sequence[Run]) -> Drawing:
+    """R-hat of ARM against the number of chains, and R-hat of SM."""
+    cells = Cells(runs)
+    each: dict[tuple[str, int], NDArray[np.float64]] = {}
+    plotted, verdicts = [], []
+    claims = {c.data.partition(" ")[0]: c for c in published_claims("arm-fig6a")}
+    for level in levels(runs):
+        numbers = sorted(
+            S for network, start, sampler, S in cells.cells if (network, start, sampler) == (level, "random", "arm")
+        )
+        values = {}
+        for S in numbers:
+            cell = cells.find(level, "random", "arm", S)
+            assert cell is not None
+            values[S] = rhat_at(cell, cell, cell.length)
+            plotted.append(_point(level, "arm", S, values[S].values))
+        sm, arm = cells.find(level, "random", "sm"), cells.find(level, "random", "arm")
+        if sm and arm:
+            of_sm = rhat_at(sm, cells.find(level, "random", "arm", sm.chains) or arm, arm.length)
+            plotted.append(_point(level, "sm", sm.chains, of_sm.values))
+        each |= {(level, S): rhat.values for S, rhat in values.items()}
+        verdicts.append(_improves(claims[level.partition(" ")[0]], values))
+    table = pd.DataFrame(plotted)
+    verdicts.append(_few_chains(claims["networks"], table, unit_of(runs)))
+    length = max(cell.length for key, cell in cells.cells.items() if key[2] == "arm")
+    notes = (
+        f"{describe_networks(runs)}, from 20 random blocks. R-hat between restarts after {length:,} iterations, "
+        "second half; the line: means. Dashed: SM at "
+        "the same cost."
+    )
+    return Drawing(picture_fig6a(table, each), table, name_networks(runs, verdicts), notes)
+
+
+def picture_fig6a(numbers: pd.DataFrame, each: Mapping[tuple[str, int], NDArray[np.float64]] | None = None) -> Figure:
+    """A panel for each network; `each`: R-hat of every chain, by network and number of chains."""
+    shown = list(dict.fromkeys(numbers["level"]))
+    figure, axes = plt.subplots(1, len(shown), figsize=(FULL, 2.6), squeeze=False, sharey=True)
+    for ax, level in zip(axes[0], shown, strict=True):
+        here = numbers[numbers["level"] == level]
+        _draw_numbers(ax, here[here["sampler"] == "arm"], level, each or {})
+        for mean in here.loc[here["sampler"] == "sm", "rhat"]:
+            ax.axhline(mean, color=colour_of("sm"), linewidth=1.2, linestyle=(0, (4, 2)))
+        ax.set_title(level_title(level))
+    low, high = axes[0][0].get_ylim()
+    if high > WIDE * low:
+        axes[0][0].yaxis.set_major_locator(FixedLocator([tick for tick in TICKS if tick != 1.3]))
+    axes[0][0].set_ylabel("R-hat of the log joint")
+    _name_lines(axes[0], numbers)
+    if numbers.loc[numbers["sampler"] == "arm", "spread"].notna().any():
+        points = "; small points: each" if each else ""
+        footnote(figure, f"Bars: standard deviation over the chains of a restart{points}.")
+    return figure
+
+
+def _few_chains(claim: Claim, table: pd.DataFrame, unit: str) -> Verdict:
+    """R-hat of ARM with the fewest chains compared with SM: "sometimes" cannot be distinguished from chance."""
+    gaps = {}
+    for level, here in table.groupby("level", sort=False):
+        arm, sm = (here[here["sampler"] == s].sort_values("chains")["rhat"] for s in ("arm", "sm"))
+        if len(arm) and len(sm):
+            gaps[level] = float(np.log(arm.iloc[0] / sm.iloc[0]))
+    share = f"{sum(gap > 0 for gap in gaps.values())} of {len(gaps)} networks"
+    reason = (
+        f"log R-hat of ARM with the fewest chains minus that of SM is above 0 on {share}; the paper says sometimes, "
+        "and four restarts on four networks do not tell it from chance"
+    )
+    return untestable(claim, list(gaps.values()), reason, unit=unit, units=list(gaps))
+
+
+def _name_lines(axes: Sequence[Axes], table: pd.DataFrame) -> None:
+    """Names at the lines, in the panel where they are furthest apart."""
+    if set(table["sampler"]) != {"arm", "sm"}:
+        return
+    first = table.groupby(["level", "sampler"], sort=False)["rhat"].first().unstack()
+    gap = np.log(first["arm"] / first["sm"]).abs().fillna(0).to_numpy()
+    axes[0].margins(y=0.12)
+    ax, level = axes[int(gap.argmax())], first.index[int(gap.argmax())]
+    style: dict[str, Any] = {"textcoords": "offset points", "va": "bottom", "fontsize": 7.5}
+    numbers = table.loc[(table["level"] == level) & (table["sampler"] == "arm"), "chains"]
+    arm, sm = first.loc[level, "arm"], first.loc[level, "sm"]
+    ax.annotate(title_of("arm"), (numbers.min(), arm), (0, 5), ha="left", color=colour_of("arm"), **style)
+    ax.annotate(title_of("sm"), (numbers.max(), sm), (0, 2), ha="right", color=colour_of("sm"), **style)
+
+
+def _point(level: str, sampler: str, S: int, values: NDArray[np.float64]) -> dict[str, Any]:
+    mean, spread = mean_and_spread(values)
+    return {"level": level, "sampler": sampler, "chains": S, "rhat": mean, "spread": spread}
+
+
+TICKS = (1, 1.3, 2, 3, 5, 10, 20, 50, 100)
+WIDE = 20
+"""Largest R-hat relative to the smallest from which on the tick at 1.3 would touch the one at 1."""
+
+
+def _draw_numbers(ax: Axes, arm: pd.DataFrame, level: str, each: Mapping[tuple[str, int], NDArray[np.float64]]) -> None:
+    numbers, mean, spread = (arm[name].to_numpy() for name in ("chains", "rhat", "spread"))
+    colour = colour_of("arm")
+    for S in numbers:
+        values = each.get((level, S), np.empty(0))
+        ax.plot(np.full(len(values), S), values, ".", color=colour, alpha=0.35, markersize=4)
+    ax.plot(numbers, mean, **look_of("arm"))
+    ax.vlines(numbers, np.fmax(mean - spread, 0.99), mean + spread, color=colour, linewidth=1.1)
+    ax.set(xscale="log", yscale="log", xlabel="chains S")
+    ax.set_xticks(numbers, [str(S) for S in numbers])
+    ax.xaxis.set_minor_locator(plt.NullLocator())
+    ax.yaxis.set_major_locator(FixedLocator(TICKS))
+    ax.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+    ax.yaxis.set_minor_locator(plt.NullLocator())
+
+
+def _improves(claim: Claim, values: dict[int, Rhat]) -> Verdict:
+    """Whether R-hat falls with the number of chains: the slope of its logarithm against log2 S, over restarts."""
+    restarts = min((rhat.restarts for rhat in values.values()), default=0)
+    if len(values) < 2 or not all(np.isfinite(rhat.mean) for rhat in values.values()):
+        return no_run(claim, "R-hat undefined", "positive")
+
+    def fall(kept: NDArray[np.int64]) -> float:
+        log_rhat = {S: np.log(between_restarts(rhat.draws[kept]).classic) for S, rhat in values.items()}
+        x = np.concatenate([np.full(len(y), np.log2(S)) for S, y in log_rhat.items()])
+        y = np.concatenate(list(log_rhat.values()))
+        told = np.isfinite(y)
+        return -float(np.polyfit(x[told], y[told], 1)[0]) if told.sum() > 1 else np.nan
+
+    rhats = ", ".join(f"{S}: {rhat.mean:.2f}" for S, rhat in values.items())
+    reason = f"ours: fall of log R-hat when S doubles, interval over {restarts} restarts; R-hat by S: {rhats}"
+    estimated = jackknife(*leave_one_out(fall, restarts), mean_interval, "restarts")
+    return judge_interval(claim, estimated, 0.0, np.inf, reason, "positive")

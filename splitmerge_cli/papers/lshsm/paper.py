@@ -10,7 +10,7 @@ FIGURES = (
         "because with scans every split-merge sampler finds all ten (Table 1). The panels as in the paper have the "
         "start that counts. Both extreme starts are shown below, because the start decides which sampler leads; "
         "iterations are on a log axis there, since the samplers need very different numbers of them.",
-        "curves.fig1",
+        "runs.fig1",
         shows="Three panels as in the paper: log likelihood minus the best of RGSM, SDDS and LSHSM over iterations. "
         "Below, six panels on log axes, three data sets by two starts: a line and a band for each sampler, marks on "
         "the axis at the median iteration of the level.",
@@ -21,7 +21,7 @@ FIGURES = (
         "The chains of Figure 1 over sampling time. The hash tables are built before the first iteration, and that "
         "time is left out. Every sampler has the same time and start. The panels as in the paper have the start that "
         "counts.",
-        "curves.fig2",
+        "runs.fig2",
         shows="Three panels as in the paper: log likelihood minus the best of RGSM, SDDS and LSHSM over seconds of "
         "sampling. Below, six panels on log axes, three data sets by two starts: a line and a band for each sampler, "
         "marks on the axis at the median time to the level.",
@@ -35,7 +35,7 @@ FIGURES = (
         "kdd_like is generated in the manner of KDDCUP04Bio. ohsumed23, 7,400 abstracts in PubMed's vocabulary, stands "
         "in for PubMed's 8.2 million. No Gibbs scans follow the moves, and all samplers have equal time. The panels as "
         "in the paper have the start that counts.",
-        "curves.fig3",
+        "runs.fig3",
         shows="Four panels as in the paper: log likelihood minus the best of RGSM, SDDS and LSHSM, over iterations and "
         "over seconds, on two data sets. Below, eight panels on log axes, from two starts, a line for each sampler.",
         differs={
@@ -48,7 +48,7 @@ FIGURES = (
         "The paper reports one size of each data set. Here N, D and the number of clusters vary, and every sampler has "
         "the same time. A chain that did not reach the level counts with all its time, so the ratio is then only a "
         "bound.",
-        "speed.speed",
+        "table.speed",
         shows="Two panels by start, a row for each number of clusters, dimension and size: seconds to the level on a "
         "log axis, a mark for each sampler; hollow marks for a level not reached.",
         differs={"a figure of its own": "sections 4.3 and 5 say in words that LSHSM is at least five times faster"},
@@ -65,7 +65,7 @@ FIGURES = (
         "lshsm-cache",
         "The paper's caches served 79 % and 83 %, but it does not say how long its runs were or where they started. "
         "Here the same chain is shown at several lengths.",
-        "speed.cache",
+        "table.cache",
         shows="Two panels, one for each data set: percentage served from the cache over iterations on a log axis, a "
         "line for each of two starts; a dotted line at the printed value.",
         differs={"a figure of its own": "section 4.3 has two numbers"},

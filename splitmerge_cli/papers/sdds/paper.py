@@ -7,7 +7,7 @@ FIGURES = (
         "sdds-table1",
         "Probability of each step of the smart split's sequential allocation (alpha = 1, three tokens), computed by "
         "the code's own proposal. An arrow marks the mention placed in the step.",
-        "acceptance.table1",
+        "exact.table1",
         "exact.allocation",
         shows="Table of six steps: letter tiles of the tokens that two entities hold after each step, and below them "
         "the probability of the step here and in the paper.",
@@ -16,7 +16,7 @@ FIGURES = (
         "sdds-fig1",
         "The width of an arrow is the probability of the proposal, given the type of move. Smart moves follow equation "
         "3, summed over all merges or splits. Dashed: a way back that the reverse move does not prefer.",
-        "acceptance.fig1",
+        "exact.fig1",
         "exact.proposals",
         shows="Two rows of three states, boxes of letter tiles, joined by arrows as wide as the proposal is probable: "
         "a smart split undone by a smart merge, a smart merge undone by a smart split.",
@@ -24,7 +24,7 @@ FIGURES = (
     PaperFigure(
         "sdds-fig2",
         "As Figure 1, for the two kernels of SDDS: a smart move forth, a dumb move back.",
-        "acceptance.fig2",
+        "exact.fig2",
         "exact.proposals",
         shows="Two rows of three states, boxes of letter tiles, joined by arrows as wide as the proposal is probable: "
         "a smart split undone by a dumb merge, a smart merge undone by a dumb split.",
@@ -65,7 +65,7 @@ FIGURES = (
         "Means over chains (times: medians) with 95 % intervals. Chains start at K0 = 5 and use the ratios as printed, "
         "RGSM with a full Gibbs scan after each move, SS and SDDS (their smart moves) with one Gibbs site. Times are "
         "measured in the compiled loops.",
-        "acceptance.fig5",
+        "speed.fig5",
         shows="Four panels of lines over N with intervals: percentage of splits and of merges accepted, milliseconds "
         "per iteration, and time of RGSM over time of SDDS, on log axes; hollow marks for the paper.",
         differs={
@@ -80,7 +80,7 @@ FIGURES = (
         "over chains. A chain reaches the level when it has made 99 % of the climb from its start to the median log "
         "joint of the best chain's second half; a chain that has not reached it counts with all its time. Lead: median "
         "of the differences of pairs. Below, on a log axis, all of the time.",
-        "climbs.fig6",
+        "speed.fig6",
         shows="Three panels by N as in the paper: log likelihood minus the best chain's over seconds, lines and bands "
         "for SDDS, RGSM and Gibbs, marks at the median time to the level. Below, the same on a log axis.",
         differs={

@@ -28,7 +28,7 @@ FIGURES = (
         "Columns are the topics found, named after the true topics that they match; a dash: without a match. Rows as "
         "in the paper are the groups; below, they are true topics. Nested topics share words, so no sampler can "
         "separate all tokens; the panels at the right show the best possible separation.",
-        "confusion.fig4",
+        "counts.fig4",
         shows="Two heat maps as in the paper: topics of the four groups, by Gibbs and by split-merge. Below, maps of "
         "true topic by topic found, for two corpora, three samplers and known mixtures.",
         differs={"a column of tokens without a match": "a topic found may match none"},

@@ -7,7 +7,7 @@ FIGURES = (
         "triadic-fig1",
         "How often each move was proposed and accepted in the runs of Table 1 (noise of standard deviation 1, lines "
         "integrated out), and by the dyadic sampler on the same data. No move leads from one cluster to three or back.",
-        "examples.fig1",
+        "runs.fig1",
         shows="Two diagrams of circles with numbers of clusters, joined by arrows with the percentages proposed and "
         "accepted: triadic between 1, 2 and 3, dyadic between 1 and 2.",
         differs={"rates on the arrows": "the paper's figure is a scheme"},
@@ -18,7 +18,7 @@ FIGURES = (
         "drawn over them, and true lines are thin and grey. The states were chosen by rule among the last states of "
         "all runs of Table 1. Left: the smallest angle between two true lines in one cluster. Right, on another data "
         "set: the most points of one true line in its second cluster. Only lines of ten points or more count.",
-        "examples.fig2",
+        "runs.fig2",
         shows="Two scatter plots of points, y over x, marked by cluster, with the line fitted to each cluster and the "
         "true lines; grey bands along the lines concerned by an error.",
     ),

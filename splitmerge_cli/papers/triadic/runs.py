@@ -1,16 +1,28 @@
-"""Settings of the runs in Table 1 of van Rossum et al. 2018, and the scores of their states."""
+"""The runs of van Rossum et al. 2018, their settings and the scores of their states; and single chains of the triadic
+sampler: two last states with typical errors (Figure 2), and how often moves were proposed and accepted (Figure 1)."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any, NamedTuple
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Circle
+from numpy.typing import ArrayLike, NDArray
 
+from splitmerge_cli.analysis.plots import races, style
 from splitmerge_cli.analysis.plots.races import option
-from splitmerge_cli.analysis.plots.style import look_of
-from splitmerge_cli.papers.verdicts import Verdict
+from splitmerge_cli.analysis.plots.style import FULL, entry, footnote, look_of
+from splitmerge_cli.diagnostics.intervals import share_interval
+from splitmerge_cli.kinds.tables.plots import points
+from splitmerge_cli.papers.claims import Claim, published_claims
+from splitmerge_cli.papers.drawing import Drawing
+from splitmerge_cli.papers.verdicts import Estimate, Samples, Verdict, by_edge, by_majority, holds
+from splitmerge_cli.runs.initial import dataset_of
 from splitmerge_cli.runs.store.read import Run
 
 
@@ -182,3 +194,278 @@ class Scores:
         """`method` minus `other`, paired by data set, ``[sets]``."""
         first, second = (self._by_set[setting, m][column] for m in (method, other))
         return (first - second).dropna().to_numpy(float)
+
+
+LARGE = 10
+"""Points of a true line from which on it counts in the search for errors."""
+SIMILAR = 15.0
+"""Two directions are similar up to this angle, in degrees."""
+TRUE, CONCERNED = "#777777", "#dcdcdc"
+"""Colours of a true line, and of the band behind one that the error concerns."""
+MODEL = {"sigma0": 10.0, "sigma1": 1.0}
+"""The prior and the noise of the runs that the figure shows."""
+BROKEN = 0.1
+"""A line is broken if a second cluster has at least this share of its points."""
+
+
+@dataclass(frozen=True)
+class Errors:
+    """The largest errors of each kind in one clustering of lines."""
+
+    merged: tuple[int, ...]
+    """The two true lines of the most similar direction that lie in one cluster; empty without such a pair."""
+    angle: float
+    """Their angle in degrees; infinite without such a pair."""
+    broken: tuple[int, ...]
+    """The true line with most points in a cluster that is not its first; empty without such a line."""
+    second: int
+    """How many those are."""
+    clusters: int
+    """How many clusters have points of that line."""
+
+
+def direction(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Unit vector along the points ``[n, 2]``: the first principal axis."""
+    return np.linalg.svd(x - x.mean(axis=0), full_matrices=False)[2][0]
+
+
+def errors_of(x: NDArray[np.float64], truth: ArrayLike, labels: ArrayLike) -> Errors:
+    """Look for two true lines in one cluster, and for a true line in two clusters.
+
+    Only true lines of at least `LARGE` points count. A line lies in the cluster that has most of its points.
+    """
+    truth, labels = np.asarray(truth), np.asarray(labels)
+    lines = [k for k in range(truth.max() + 1) if (truth == k).sum() >= LARGE]
+    counts = {k: np.bincount(labels[truth == k], minlength=labels.max() + 1) for k in lines}
+    merged: tuple[int, ...] = ()
+    angle = np.inf
+    along = {k: direction(x[truth == k]) for k in lines}
+    for a, b in combinations(lines, 2):
+        between = float(np.degrees(np.arccos(np.minimum(1.0, abs(float(along[a] @ along[b]))))))
+        if counts[a].argmax() == counts[b].argmax() and between < angle:
+            merged, angle = (a, b), between
+    seconds = {k: int(np.sort(counts[k])[-2]) if len(counts[k]) > 1 else 0 for k in lines}
+    broken = max(lines, key=lambda k: seconds[k], default=None)
+    if broken is None or seconds[broken] < BROKEN * counts[broken].sum():
+        return Errors(merged, angle, (), 0, 0)
+    return Errors(merged, angle, (broken,), seconds[broken], int((counts[broken] > 0).sum()))
+
+
+@dataclass(frozen=True)
+class _Example:
+    run: Run
+    labels: NDArray[np.int32]
+    errors: Errors
+
+
+def fig2(runs: Sequence[Run]) -> Drawing:
+    """Two last states of the triadic sampler, with typical errors."""
+    examples = []
+    for run in select_runs(runs, "main", "triadic"):
+        dataset = dataset_of(run)
+        assert dataset.truth is not None
+        partitions = run.partitions(["chain", "iteration", "labels"]).sort_values("iteration")
+        for labels in partitions.groupby("chain").last()["labels"]:
+            examples.append(_Example(run, labels, errors_of(dataset.values, dataset.truth, labels)))
+    merged = min(examples, key=lambda e: e.errors.angle)
+    others = [e for e in examples if number_of(e.run) != number_of(merged.run)] or examples
+    broken = max(others, key=lambda e: e.errors.second)
+    numbers = pd.concat([_points(merged), _points(broken)], ignore_index=True)
+    model = merged.run.config["model"]
+    notes = (
+        f"Last states of the triadic sampler, of {len(examples)}: left, the smallest angle between two true lines in "
+        f"one cluster; right (another set), most points of a true line in its second cluster. Lines of {LARGE} points "
+        f"or more count. {describe_data(runs)}, σ₁ = 1, lines integrated out."
+    )
+    claims = {c.metric: c for c in published_claims("triadic-fig2")}
+    verdicts = []
+    for metric, shows, what in [
+        ("similar_lines_in_one_cluster", [e.errors.angle <= SIMILAR for e in examples], f"up to {SIMILAR:g}° apart"),
+        ("line_in_several_clusters", [bool(e.errors.broken) for e in examples], f"{BROKEN:.0%} or more in a second"),
+    ]:
+        # typical: the interval of its share in the data sets lies at or above the tolerance
+        k, n = sum(shows), len(shows)
+        low, high = share_interval(k, n)
+        kept = Samples.build(what, "share", range(1, n + 1), shows)
+        estimated = Estimate((k / n, low, high), n, name_sets(runs), None, (kept,))
+        verdicts.append(by_edge(claims[metric], estimated, f"{what}: in {k} of {n} last states"))
+    return Drawing(picture_fig2(numbers, model), numbers, name_data(runs, verdicts), notes)
+
+
+def picture_fig2(numbers: pd.DataFrame, model: Mapping[str, float] = MODEL) -> Figure:
+    """Two states: one that has two true lines in a cluster, and one with a true line in several."""
+    figure, axes = plt.subplots(1, 2, figsize=(FULL, 3.6))
+    sets, half = list(dict.fromkeys(numbers["set"])), len(numbers) // 2
+    # with one set they are the halves
+    states = [numbers[numbers["set"] == one] for one in sets] if len(sets) > 1 else [numbers[:half], numbers[half:]]
+    for ax, state, merged in zip(axes, states, (True, False), strict=True):
+        x, truth, labels = state[["x", "y"]].to_numpy(), state["truth"].to_numpy(), state["cluster"].to_numpy()
+        errors = errors_of(x, truth, labels)
+        concerned, title = errors.broken, f"one line in {errors.clusters} clusters"
+        if merged:
+            concerned, title = errors.merged, f"two lines, {errors.angle:.2g}° apart, in one cluster"
+        _draw_example(ax, x, truth, labels, concerned, model)
+        ax.set_title(f"set {state['set'].iloc[0]}: {title if concerned else 'no such error'}", fontsize=8)
+    handles = [
+        entry(color=style.COLOURS[0], marker="o", markersize=6, linewidth=1.5, label="fitted to a cluster"),
+        entry(color=TRUE, linewidth=0.7, label="true line"),
+        entry(color=CONCERNED, linewidth=9, label="true lines of the error"),
+        entry(color=style.ALONE, marker="x", linestyle="", markersize=4, label="alone"),
+    ]
+    figure.legend(handles=handles, loc="outside upper left", ncols=4, columnspacing=1.4)
+    return figure
+
+
+def _draw_example(
+    ax: Axes,
+    x: NDArray[np.float64],
+    truth: NDArray[np.int64],
+    labels: NDArray[np.int64],
+    concerned: Sequence[int],
+    model: Mapping[str, float],
+) -> None:
+    for k in range(truth.max() + 1):
+        points_here = x[truth == k]
+        if len(points_here) > 1:
+            along = (points_here - points_here.mean(axis=0)) @ direction(points_here)
+            ends = points_here.mean(axis=0) + np.outer([along.min(), along.max()], direction(points_here))
+            ax.plot(*ends.T, color=TRUE, linewidth=0.7, zorder=3)
+            if k in concerned:
+                ax.plot(*ends.T, color=CONCERNED, linewidth=9, zorder=1)
+    style.scatter(ax, x, labels)
+    points.fitted_lines(ax, x, labels, model)
+    ax.set_aspect("equal", adjustable="datalim")
+    ax.grid(False)
+    ax.set(xlabel="x", ylabel="y")
+
+
+def _points(example: _Example) -> pd.DataFrame:
+    dataset = dataset_of(example.run)
+    frame = pd.DataFrame(dataset.values, columns=["x", "y"])
+    return frame.assign(set=number_of(example.run), cluster=example.labels, truth=dataset.truth)
+
+
+MOVES = {
+    "dyadic": {"split": (1, 2), "merge": (2, 1)},
+    "triadic": {"split_1_2": (1, 2), "merge_2_1": (2, 1), "split_2_3": (2, 3), "merge_3_2": (3, 2)},
+}
+"""The moves of a sampler: how many clusters its chosen points are in, before and after."""
+TRIADIC = (3.2, 15.7, 28.2)
+"""Where the states of the triadic sampler stand: on the left, as in the paper."""
+
+
+def transitions(runs: Sequence[Run], method: str) -> pd.DataFrame:
+    """Move counts of a sampler: columns method, set, chain, move, before, after, proposed, accepted, share (of the
+    chain's proposals)."""
+    table = pd.concat([run.moves().assign(set=number_of(run)) for run in runs], ignore_index=True)
+    table = table[table["move"].isin(MOVES[method])].assign(method=method)
+    table["before"], table["after"] = zip(*table["move"].map(MOVES[method]), strict=True)
+    table["share"] = table["proposed"] / table.groupby(["set", "chain"])["proposed"].transform("sum")
+    return table[["method", "set", "chain", "move", "before", "after", "proposed", "accepted", "share"]]
+
+
+def fig1(runs: Sequence[Run]) -> Drawing:
+    """Transitions of the triadic and the dyadic sampler."""
+    tables = {method: transitions(select_runs(runs, "main", method), method) for method in MOVES}
+    notes = (
+        f"States: clusters that the chosen two or three points are in. {describe_data(runs)}, σ₁ = 1, lines "
+        f"integrated out; all {runs[0].config['iterations']:,} iterations, from {runs[0].config['K0']} clusters."
+    )
+    numbers = pd.concat(tables.values(), ignore_index=True)
+    claims = {c.metric: c for c in published_claims("triadic-fig1")}
+    triadic = tables["triadic"]
+    far = int(((triadic["before"] - triadic["after"]).abs() > 1).sum())
+    total = int(triadic["proposed"].sum())
+    verdicts = [
+        holds(
+            claims["no_direct_transition_between_1_and_3"],
+            far,
+            far == 0,
+            f"{far} of {total:,} proposals; the sampler has no such move",
+        )
+    ]
+    between = triadic[triadic["move"].isin(["split_2_3", "merge_3_2"])].groupby(["set", "chain"])["share"].sum()
+    verdicts.append(
+        by_majority(
+            claims["share_of_steps_between_2_and_3"],
+            between,
+            between,
+            "more than a tenth of the proposals",
+            unit=name_sets(runs),
+            units=between.index.get_level_values("set").to_numpy(),
+            above=0.1,
+        )
+    )
+    verdicts.append(judge_asymmetry(claims["less_asymmetry_than_dyadic"]))
+    return Drawing(picture_fig1(numbers), numbers, name_data(runs, verdicts), notes)
+
+
+def picture_fig1(numbers: pd.DataFrame) -> Figure:
+    """The states of both samplers, joined by arrows."""
+    width, height, level = 51.5, 14.4, 7.0
+    figure, ax = plt.subplots(figsize=(FULL, FULL * height / width + 0.2))
+    ax.set(xlim=(0, width), ylim=(0, height), aspect="equal")
+    ax.axis("off")
+    for method, places in [("triadic", TRIADIC), ("dyadic", (36.3, 48.3))]:
+        ax.text(places[0] - 2.4, height, METHODS[method], fontsize=8.5, va="top", color="#222222")
+        for n, x in enumerate(places, start=1):
+            _state(ax, x, level, n, 2 if method == "dyadic" else 3)
+        here = numbers[numbers["method"] == method]
+        moves = here.groupby(["before", "after"], as_index=False)[["proposed", "accepted"]].sum()
+        for row in moves.itertuples(index=False):
+            share = row.proposed / moves["proposed"].sum()
+            acceptance = row.accepted / row.proposed if row.proposed else np.nan
+            _transition(ax, places[row.before - 1], places[row.after - 1], level, share, acceptance)
+    ax.text(TRIADIC[1], 0.5, "none between 1 and 3", ha="center", va="center", fontsize=7.5, color="#444444")
+    for x in (TRIADIC[0], TRIADIC[-1]):
+        ax.plot([x, x], [1.7, level - 3.2], color="#bbbbbb", linewidth=0.8, linestyle=(0, (2, 2)))
+    ax.plot([TRIADIC[0], TRIADIC[-1]], [1.7, 1.7], color="#bbbbbb", linewidth=0.8, linestyle=(0, (2, 2)))
+    ax.plot(TRIADIC[1], 1.7, "x", color="#444444", markersize=6)
+    footnote(figure, "Arrows as wide as the share of proposals; to the right: splits, to the left: merges.")
+    return figure
+
+
+def _state(ax: Axes, x: float, y: float, clusters: int, items: int) -> None:
+    """A state: the chosen points in their clusters."""
+    ax.add_patch(Circle((x, y), 2.35, facecolor="#f4f4f2", edgecolor="#9a9a94", linewidth=0.9, zorder=2))
+    ax.text(x, y + 0.75, str(clusters), ha="center", va="center", fontsize=11, color="#222222", zorder=4)
+    group = [min(k, clusters - 1) for k in range(items)]
+    for k, cluster in enumerate(group):
+        colour, marker = style.style_of(cluster)
+        ax.plot(x + 0.95 * (k - (items - 1) / 2), y - 0.95, marker, color=colour, markersize=4.6, zorder=4)
+
+
+def _transition(ax: Axes, start: float, end: float, y: float, share: float, acceptance: float) -> None:
+    """One arrow with its numbers: splits above, merges below."""
+    split = end > start
+    colour, height = (races.SPLIT, y + 1.0) if split else (races.MERGE, y - 1.0)
+    gap = 2.75 if split else -2.75
+    races.arrow(ax, (start + gap, height), (end - gap, height), share, colour)
+    text = f"{'split' if split else 'merge'}: proposed {_percent(share)}\naccepted {_percent(acceptance)}"
+    place = y + 2.3 if split else y - 2.3
+    va = "bottom" if split else "top"
+    ax.text((start + end) / 2, place, text, ha="center", va=va, color=colour, fontsize=7.5, linespacing=1.25)
+
+
+def _percent(share: float) -> str:
+    return "–" if not np.isfinite(share) else f"{100 * share:.2g} %" if share < 0.0995 else f"{100 * share:.0f} %"
+
+
+def judge_asymmetry(claim: Claim) -> Verdict:
+    """Compare how many more ways there are to split than to merge.
+
+    With two points fixed, n points split into two clusters in 2^(n - 2) ways, and merge in one. With three fixed they
+    are in three clusters in 3^(n - 3) ways, and in two in 2^(n - 2): the ratio of equation 15.
+    """
+    n = np.arange(4, MOST_POINTS + 1)
+    two, three = (n - 2) * np.log(2), (n - 3) * np.log(3) - (n - 2) * np.log(2)
+    share = np.abs(three) / two
+    reason = (
+        "log of the ways to split over those to merge: |(n - 3) log 3 - (n - 2) log 2| between two and three clusters, "
+        f"(n - 2) log 2 between one and two; ours: largest ratio of the two for n = 4 to {MOST_POINTS:,} (n = 3: equal)"
+    )
+    return holds(claim, float(share.max()), bool((share < 1).all()), reason, claim.reading)
+
+
+MOST_POINTS = 1_000
+"""Points up to which the ways to split and to merge are compared."""

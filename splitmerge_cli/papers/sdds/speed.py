@@ -1,7 +1,7 @@
-"""What moves propose and accept: Table 1 and Figures 1 and 2 of Wang & Russell 2015, computed without sampling, and
-Figure 5: acceptance of split and merge, and time per iteration."""
+"""Figure 5: acceptance of split and merge, and time per iteration; Figure 6: how soon the log likelihood of the
+Bernoulli mixture is high."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -14,212 +14,22 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from numpy.typing import NDArray
 
-from splitmerge_cli.analysis.plots import races, style
+from splitmerge_cli.analysis.plots import style
 from splitmerge_cli.analysis.plots.races import data_sets, pick, values
 from splitmerge_cli.diagnostics.intervals import Summary, mean_interval, median_interval
 from splitmerge_cli.papers.claims import Claim, published_claims
-from splitmerge_cli.papers.drawing import Drawing
-from splitmerge_cli.papers.sdds.exact import EQUATION_3
-from splitmerge_cli.papers.sdds.running_means import ITERATIONS, SINGLE_SITE, TARGETS, share_accepted
+from splitmerge_cli.papers.drawing import Drawing, draw_lines, in_parts
+from splitmerge_cli.papers.sdds.running_means import ITERATIONS, SINGLE_SITE, TARGETS, samplers_of, share_accepted
 from splitmerge_cli.papers.verdicts import (
-    REPRODUCED,
     Verdict,
     by_bound,
     by_edge,
     by_factor,
+    by_majority,
     estimate,
-    exactly,
-    holds,
     untestable,
 )
 from splitmerge_cli.runs.store.read import Run
-
-
-def table1(table: pd.DataFrame) -> Drawing:
-    """Sequential allocation of AABBCC."""
-    claims = published_claims("sdds-table1")
-    verdicts = [exactly(c, p) for c, p in zip(claims, table["probability"], strict=True)]
-    figure, ax = plt.subplots(figsize=(style.HALF, 0.54 * style.HALF))
-    ax.set(xlim=(-2.1, 12.0), ylim=(-4.9, 2.7), aspect="equal")
-    ax.axis("off")
-    column = 1.95
-    heads = ["step", "E′₁", "E′₂", "ours", "paper"]
-    for y, head in zip([1.9, 0.75, -0.55, -1.9, -3.1], heads, strict=True):
-        ax.text(-0.2, y, head, ha="right", va="center", fontsize=7, color="#222222")
-    for rule in (2.5, 1.4, -1.2, -3.8):
-        ax.plot([-2.0, 0.2 + 6 * column], [rule, rule], color="#999999", linewidth=0.7)
-    for row, verdict in zip(table.itertuples(index=False), verdicts, strict=True):
-        x = 0.2 + (row.step - 0.5) * column
-        ax.text(x, 1.9, str(row.step), ha="center", va="center", fontsize=7)
-        for side, y in [(1, 0.75), (2, -0.55)]:
-            held = table[(table["step"] <= row.step) & (table["side"] == side)]
-            left = x - (len(held) - 1) * 0.23
-            for k, (step, token) in enumerate(zip(held["step"], held["token"], strict=True)):
-                if step == row.step:
-                    ax.plot(left + k * 0.46, y - 0.42, marker="^", color="#222222", markersize=2.5)
-                races.letter(ax, left + k * 0.46, y, token, side=0.42, size=style.SMALLEST)
-        ax.text(x, -1.9, f"{row.probability:.3f}", ha="center", va="center", fontsize=7, fontweight="bold")
-        same = verdict.verdict == REPRODUCED
-        colour = "#555555" if same else races.SPLIT
-        ax.text(x, -3.1, f"{verdict.claim.value:.3f}", ha="center", va="center", fontsize=7, color=colour)
-        if not same:
-            ax.text(x, -4.3, "erratum", ha="center", va="center", fontsize=6.5, color=colour)
-    plotted = table.assign(paper=[c.value for c in claims])
-    return Drawing(figure, plotted, verdicts)
-
-
-X = ("AABB", "CC", "CC")
-SPLIT = ("AA", "BB", "CC", "CC")
-MERGED = ("AABB", "CCCC")
-CONFLICT = ("AA", "BB", "CCCC")
-
-
-@dataclass(frozen=True)
-class _Proposals:
-    """Proposal probabilities given the type of move, from the table that `exact.proposals` computes."""
-
-    table: pd.DataFrame
-
-    def probability(self, move: str, start: Sequence[str], end: Sequence[str]) -> float:
-        """Probability that `move` proposes `end` from `start`."""
-        return float(self._probabilities(move, start).get("|".join(sorted(end)), 0.0))
-
-    def favourite(self, move: str, start: Sequence[str]) -> tuple[tuple[str, ...], float]:
-        """The state that `move` proposes most often from `start`, and its probability."""
-        of_move = self._probabilities(move, start)
-        best = str(of_move.idxmax())
-        return tuple(best.split("|")), float(of_move.max())
-
-    def _probabilities(self, move: str, start: Sequence[str]) -> pd.Series:
-        rows = self.table[(self.table["move"] == move) & (self.table["state"] == "|".join(sorted(start)))]
-        return rows.set_index("target")["probability"]
-
-
-WAYS = [("smart_split", SPLIT, "x₁"), ("smart_merge", MERGED, "x₂")]
-"""Rows of Figures 1 and 2: the smart move, and where it takes x."""
-EQUAL = (
-    "By Algorithm 3 the smart merge is as probable in (a) as the dumb one: it, too, draws its first entity uniformly, "
-    "and {AA} or {BB} goes with any other equally well."
-)
-"""Why the compiled smart merge undoes the smart split as often as the dumb one does."""
-SMART = {EQUATION_3: "smart moves by equation 3", "": "smart moves by Algorithms 2 and 3"}
-"""How names of smart moves end, and under which reading they are."""
-NOTES_OF_PROPOSALS = (
-    "Numbers: exact probabilities that the move proposes this state, given its kind; smart moves as equation 3 defines "
-    "them. Arrows are as wide as they are probable; dashed: not the most probable move from there."
-)
-INVERSE = {"smart_split": "merge", "smart_merge": "split"}
-
-
-def fig1(table: pd.DataFrame) -> Drawing:
-    """The conflict of smart split and smart merge."""
-    q = _Proposals(table)
-    verdicts = [verdict for end, reading in SMART.items() for verdict in _judge_smart(q, end, reading)]
-    return Drawing(picture_fig1(table), table, verdicts, NOTES_OF_PROPOSALS)
-
-
-def picture_fig1(numbers: pd.DataFrame) -> Figure:
-    """Two rows of states: smart moves forth and back."""
-    titles = ["(a) smart split, undone by a smart merge", "(b) smart merge, undone by a smart split"]
-    return _draw_ways(_Proposals(numbers), "sdds-fig1", "smart", titles)
-
-
-def fig2(table: pd.DataFrame) -> Drawing:
-    """The two kernels of SDDS."""
-    q = _Proposals(table)
-    claims = {c.metric: c for c in published_claims("sdds-fig2")}
-    verdicts = []
-    for (forth, there, _), (end, reading) in product(WAYS, SMART.items()):
-        inverse = INVERSE[forth]
-        dumb, smart = q.probability(f"dumb_{inverse}", there, X), q.probability(f"smart_{inverse}{end}", there, X)
-        more = dumb > smart * (1 + 1e-9)
-        reason = f"dumb {inverse} {dumb:.3g}, {'more' if more else 'no more'} than the smart {inverse}'s {smart:.3g}"
-        verdicts.append(holds(claims[f"dumb_{inverse}_keeps_its_share"], dumb, more, reason, reading))
-    forth, there, _ = WAYS[0]
-    same = np.isclose(q.probability(f"smart_{INVERSE[forth]}", there, X), q.probability("dumb_merge", there, X))
-    return Drawing(
-        picture_fig2(table), table, verdicts, f"{NOTES_OF_PROPOSALS} {EQUAL}" if same else NOTES_OF_PROPOSALS
-    )
-
-
-def picture_fig2(numbers: pd.DataFrame) -> Figure:
-    """Two rows of states: a smart move forth, a dumb one back."""
-    titles = ["(a) smart split, undone by a dumb merge", "(b) smart merge, undone by a dumb split"]
-    return _draw_ways(_Proposals(numbers), "sdds-fig2", "dumb", titles)
-
-
-def _draw_ways(q: _Proposals, figure_id: str, kind: str, titles: Sequence[str]) -> Figure:
-    """Two rows: x, where a smart move takes it, and where a smart or dumb move goes from there."""
-    # how the names of smart moves end under the reading that counts; kept numbers may be without it
-    (reading,) = {claim.reading for claim in published_claims(figure_id)}
-    (counted,) = (end for end, words in SMART.items() if words == reading)
-    counted = counted if q.table["move"].str.endswith(EQUATION_3).any() else ""
-    width, height, level = 51.5, 10.2, 4.7
-    figure, axes = plt.subplots(2, 1, figsize=(style.FULL, style.FULL * 2 * height / width))
-    for ax, title, (forth, there, name) in zip(axes, titles, WAYS, strict=True):
-        ax.set(xlim=(0, width), ylim=(0, height), aspect="equal")
-        ax.axis("off")
-        ax.text(0, height, title, fontsize=8.5, va="top", color="#222222")
-        back = f"{kind}_{INVERSE[forth]}"
-        smart_back = f"smart_{INVERSE[forth]}{counted}"
-        way_back = smart_back if kind == "smart" else back
-        rival, _ = q.favourite(smart_back, there)
-        start = races.state(ax, 6.0, level, X, "x")
-        middle = races.state(ax, 26.2, level, there, f"{name}′")
-        end = races.state(ax, 45.4, level, rival, f"{name}″")
-        p_forth, p_back, p_rival = (
-            q.probability(forth + counted, X, there),
-            q.probability(way_back, there, X),
-            q.probability(way_back, there, rival),
-        )
-        left, right = start.x + start.width / 2 + 0.6, middle.x - middle.width / 2 - 0.6
-        centre = (left + right) / 2
-        label = races.label
-        races.arrow(ax, (left, level + 0.75), (right, level + 0.75), p_forth, _colour(forth))
-        label(ax, centre, level + 1.9, forth, p_forth, _colour(forth), above=True)
-        likely = kind == "dumb" or p_back >= p_rival
-        races.arrow(ax, (right, level - 0.95), (left, level - 0.95), p_back, _colour(back), likely)
-        label(ax, centre, level - 1.9, back, p_back, _colour(back), above=False)
-        left, right = middle.x + middle.width / 2 + 0.6, end.x - end.width / 2 - 0.6
-        races.arrow(ax, (left, level), (right, level), p_rival, _colour(back))
-        label(ax, (left + right) / 2, level - 1.25, back, p_rival, _colour(back), above=False)
-        ratio = races.probability_text(p_back / p_forth)
-        note = f"way back / way forth = {ratio}"
-        if kind == "dumb":
-            smart = q.probability(smart_back, there, X)
-            note += f"   (with a smart {INVERSE[forth]}: {races.probability_text(smart / p_forth)})"
-        ax.text(width, height, note, fontsize=7.5, ha="right", va="top", color="#444444", linespacing=1.25)
-    return figure
-
-
-def _colour(move: str) -> str:
-    return races.SPLIT if move.endswith("split") else races.MERGE
-
-
-def _judge_smart(q: _Proposals, end: str, reading: str) -> list[Verdict]:
-    """Verdicts of Figure 1 for one definition of the smart moves, whose names have this end."""
-    claims = {c.metric: c for c in published_claims("sdds-fig1")}
-    verdicts = []
-    for metric, move, start, expected in [
-        ("smart_split_prefers_AA_BB", "smart_split", X, SPLIT),
-        ("smart_merge_then_prefers_CCCC", "smart_merge", SPLIT, CONFLICT),
-        ("smart_merge_prefers_CCCC", "smart_merge", X, MERGED),
-        ("smart_split_then_prefers_AA_BB", "smart_split", MERGED, CONFLICT),
-    ]:
-        target, p = q.favourite(move + end, start)
-        same = sorted(target) == sorted(expected)
-        shown = " ".join("{" + tokens + "}" for tokens in target)
-        verdicts.append(holds(claims[metric], p, same, f"most probable: {shown}, {p:.3g}", reading))
-    for metric, move, start in [
-        ("reverse_merge_unlikely", "smart_merge", SPLIT),
-        ("reverse_split_unlikely", "smart_split", MERGED),
-    ]:
-        p, (_, preferred) = q.probability(move + end, start, X), q.favourite(move + end, start)
-        # "highly unlikely", "only a tiny probability": an order of magnitude below the preferred move
-        reason = f"{p:.3g} against {preferred:.3g} for the preferred move (rule: a tenth of it at most)"
-        verdicts.append(holds(claims[metric], p, p <= preferred / 10, reason, reading))
-    return verdicts
-
 
 SHOWN = {"rgsm": ("split", "merge"), "ss": ("smart_split", "smart_merge"), "sdds": ("smart_split", "smart_merge")}
 """The split and the merge of each sampler that the paper's figure shows."""
@@ -453,3 +263,194 @@ def _measure_times(runs: Sequence[Run], claims: Sequence[Claim]) -> tuple[list[d
         by_factor(about["rgsm/sdds", "time_ratio"], largest, OWN_STEPS, summary=median_interval, units=sets)
     )
     return rows, verdicts
+
+
+TOLERANCE = 0.01
+"""A chain is at the high-probability level when this share of the best chain's climb is left: what a plot can show."""
+
+
+@dataclass(frozen=True)
+class _Climb:
+    """The ascent of one chain: its data set, and iterations, seconds, log likelihood and log joint of each row."""
+
+    data: int
+    iteration: NDArray[np.float64]
+    seconds: NDArray[np.float64]
+    log_lik: NDArray[np.float64]
+    log_joint: NDArray[np.float64]
+
+    def late_median(self, column: NDArray[np.float64]) -> float:
+        """Median of a column in the second half of its time."""
+        return float(np.median(column[self.seconds > self.seconds[-1] / 2]))
+
+    def reaches(self, level: float) -> float:
+        """Seconds until the log joint first is at `level`; infinite if never."""
+        there = np.flatnonzero(self.log_joint >= level)
+        return float(self.seconds[there[0]]) if len(there) else np.inf
+
+
+def _climbs(runs: Sequence[Run]) -> list[_Climb]:
+    columns = ["chain", "iteration", "seconds", "log_lik", "log_joint"]
+    return [
+        _Climb(int(run.config["data"]["seed"]), *(chain[c].to_numpy(float) for c in columns[1:]))
+        for run in runs
+        for _, chain in run.trace(columns).groupby("chain", sort=True)
+    ]
+
+
+def _best(climbs: Iterable[_Climb]) -> dict[int, _Climb]:
+    """The chain that settles highest on each data set."""
+    best_by_data: dict[int, _Climb] = {}
+    for climb in climbs:
+        best = best_by_data.setdefault(climb.data, climb)
+        if climb.late_median(climb.log_joint) > best.late_median(best.log_joint):
+            best_by_data[climb.data] = climb
+    return best_by_data
+
+
+def _leads(first: Sequence[_Climb], second: Sequence[_Climb], levels: Mapping[int, float]) -> NDArray[np.float64]:
+    """Seconds by which `first` reaches the level before `second`, ``[chains]``.
+
+    A chain that has not reached the level counts with all its time: the lead is then a lower bound of the true one.
+    NaN where neither reaches it.
+    """
+    leads = []
+    for a, b in zip(first, second, strict=True):
+        seconds_a, bt = a.reaches(levels[a.data]), b.reaches(levels[b.data])
+        both = np.isinf(seconds_a) and np.isinf(bt)
+        leads.append(np.nan if both else min(bt, b.seconds[-1]) - min(seconds_a, a.seconds[-1]))
+    return np.array(leads)
+
+
+NOTES = (
+    "The climb of the log joint is that from the start to the median of the second half of the data "
+    "set's best chain. Lead: time to the level of RGSM minus that of SDDS, median over data sets and its 95 % interval "
+    "(not the distance of the marks on the axis)."
+)
+
+
+def fig6(runs: Sequence[Run]) -> Drawing:
+    """Log likelihood against sampling time for N = 100, 1,000, 10,000."""
+    sizes, samplers = values(runs, "N"), samplers_of(runs)
+    claims = {(c.data, c.metric): c for c in published_claims("sdds-fig6")}
+    verdicts, frames = [], []
+    leads: dict[int, NDArray[np.float64]] = {}
+    for N in sizes:
+        climbs = {s: _climbs(pick(runs, N=N, sampler=s)) for s in samplers}
+        best = _best(c for chains in climbs.values() for c in chains)
+        highest = {data: c.late_median(c.log_joint) for data, c in best.items()}
+        top = {data: c.late_median(c.log_lik) for data, c in best.items()}
+        levels = {data: high - TOLERANCE * (high - best[data].log_joint[0]) for data, high in highest.items()}
+        first = min(c.seconds[1] for chains in climbs.values() for c in chains)
+        last = max(c.seconds[-1] for chains in climbs.values() for c in chains)
+        grid = np.geomspace(first, last, 300)
+        for sampler, chains in climbs.items():
+            rows = [np.searchsorted(c.seconds, grid, side="right") - 1 for c in chains]
+            heights = np.stack([c.log_lik[last] - top[c.data] for c, last in zip(chains, rows, strict=True)])
+            within = grid <= min(c.seconds[-1] for c in chains)
+            median, low, high = np.median(heights, axis=0), heights.min(axis=0), heights.max(axis=0)
+            times = [c.reaches(levels[c.data]) for c in chains]
+            frames.append(
+                pd.DataFrame(
+                    {
+                        "N": N,
+                        "sampler": sampler,
+                        "seconds": grid[within],
+                        "median": median[within],
+                        "low": low[within],
+                        "high": high[within],
+                        "chains": len(chains),
+                        "data_sets": len({c.data for c in chains}),
+                        "reached": sum(np.isfinite(times)),
+                        "median_seconds_to_level": float(np.median(times)),
+                    }
+                )
+            )
+        leads[N] = _leads(climbs["sdds"], climbs["rgsm"], levels)
+        data, sets = f"bernoulli N={N}", [c.data for c in climbs["sdds"]]
+        reached = f"reached: SDDS {_reach_count(climbs['sdds'], levels)}, RGSM {_reach_count(climbs['rgsm'], levels)}"
+        slow, fast = (np.median([c.reaches(levels[c.data]) for c in climbs[s]]) for s in ("rgsm", "sdds"))
+        ratio = f"median time of RGSM / SDDS: {slow / fast:.3g}; " if np.isfinite([slow, fast]).all() else ""
+        reason = f"seconds of another machine and program; {ratio}{reached}"
+        verdicts.append(
+            untestable(claims[data, "lead_over_rgsm"], leads[N], reason, summary=median_interval, units=sets)
+        )
+        verdicts += _judge_moves(claims, data, {s: pick(runs, N=N, sampler=s) for s in ("rgsm", "sdds")})
+        rule = f"SDDS reaches the level first ({reached})"
+        verdicts.append(
+            by_majority(
+                claims[data, "arrives_before_rgsm"], leads[N], leads[N] > 0, rule, summary=median_interval, units=sets
+            )
+        )
+    small, large = leads[sizes[0]], leads[sizes[-1]]
+    rule = f"the lead in seconds is larger at N={sizes[-1]:,} than at N={sizes[0]:,}"
+    growth = claims["bernoulli", "lead_grows_with_N"]
+    verdicts.append(by_majority(growth, large - small, large > small, rule, summary=median_interval, units=sets))
+    numbers = pd.concat(frames, ignore_index=True)
+    titles = {N: _milliseconds_text(*median_interval(lead)) for N, lead in leads.items()}
+    return Drawing(picture_fig6(numbers, titles), numbers, verdicts, NOTES)
+
+
+def picture_fig6(numbers: pd.DataFrame, leads: Mapping[int, str] | None = None) -> Figure:
+    """A panel for each size over seconds from 0, as in the paper, and below it the same over their logarithm; `leads`:
+    the lead of SDDS over RGSM in words."""
+    sizes, samplers = sorted(numbers["N"].unique()), list(dict.fromkeys(numbers["sampler"]))
+    figure, paper, added = in_parts(2.2, 2.6)
+    for part, scale in ((paper, "linear"), (added, "log")):
+        axes = part.subplots(1, len(sizes), squeeze=False)[0]
+        for ax, N in zip(axes, sizes, strict=True):
+            of_size = numbers[numbers["N"] == N]
+            draw_lines(ax, of_size, "sampler", "seconds", style.look_of, shade=0.16)
+            on_axis = {"transform": ax.get_xaxis_transform(), "clip_on": False, "zorder": 4}
+            for sampler, middle in of_size.groupby("sampler", sort=False)["median_seconds_to_level"].first().items():
+                if np.isfinite(middle):
+                    ax.plot(middle, 0.0, **on_axis, **style.mark_alone(style.look_of(str(sampler)), 1.4))
+            ax.set_title(f"N = {N:,}" + (f"\nlead: {leads[N]}" if leads else ""), linespacing=1.4)
+            if scale == "log":
+                ax.set_xscale("log")
+                ax.xaxis.set_major_locator(LogLocator(numticks=7))
+                style.powers(ax.xaxis)
+            else:
+                # as far as the samplers differ
+                reached = of_size["median_seconds_to_level"].replace(np.inf, np.nan).max()
+                ax.set_xlim(0, 3 * reached if reached > 0 else of_size["seconds"].max())
+                ax.xaxis.set_major_locator(plt.MaxNLocator(3))
+                ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+            ax.yaxis.set_major_locator(plt.MaxNLocator(5))
+            ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:,.0f}".replace("-", "−")))
+            ax.set_xlabel("seconds of sampling")
+        axes[0].set_ylabel("log likelihood\n− best chain's")
+    mark = style.entry(linestyle="", label="on the axis: median time to the level")
+    style.legend(figure, [*style.sampler_handles(samplers), mark])
+    style.footnote(
+        figure,
+        f"Lines and bands: median and range over data sets. Level: {1 - TOLERANCE:.0%} of the climb of the log joint.",
+    )
+    return figure
+
+
+def _judge_moves(
+    claims: Mapping[tuple[str, str], Claim], data: str, runs: Mapping[str, Sequence[Run]]
+) -> list[Verdict]:
+    """Judge whether RGSM is slower an iteration than SDDS, and accepts less of its splits, by data set."""
+    sets = data_sets(runs["sdds"])
+    pace = {
+        s: np.array([c.seconds[-1] / max(c.iteration[-1], 1.0) for c in _climbs(chains)]) for s, chains in runs.items()
+    }
+    slower = np.log(pace["rgsm"]) - np.log(pace["sdds"])
+    rule = "an iteration of RGSM costs more"
+    verdicts = [by_majority(claims[data, "rgsm_costs_more"], slower, slower, rule, units=sets, above=0.0)]
+    gain = share_accepted(runs["sdds"], "smart_split") - share_accepted(runs["rgsm"], "split")
+    rule = "SDDS accepts a larger share of its smart splits than RGSM of its splits"
+    verdicts.append(by_majority(claims[data, "sdds_accepts_more"], gain, gain, rule, units=sets, above=0.0))
+    return verdicts
+
+
+def _milliseconds_text(*seconds: float) -> str:
+    """A value and its interval, in milliseconds."""
+    lead, low, high = (f"{1000 * s:.2g}" if abs(s) < 0.1 else f"{1000 * s:,.0f}" for s in seconds)
+    return f"{lead} ms [{low}, {high}]".replace("-", "−")
+
+
+def _reach_count(chains: Sequence[_Climb], levels: Mapping[int, float]) -> str:
+    return f"{sum(np.isfinite(c.reaches(levels[c.data])) for c in chains)} of {len(chains)}"
