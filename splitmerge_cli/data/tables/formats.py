@@ -8,6 +8,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from datetime import date, datetime, time
 from io import BytesIO, StringIO
 from math import prod
@@ -23,7 +24,7 @@ import pyarrow.parquet
 from numpy.typing import NDArray
 
 from splitmerge_cli.data.opening import CHUNK, Limit, bytes_as_numbers, content, header_of, readable
-from splitmerge_cli.data.tables.separators import conversion, read_text, suffix_of
+from splitmerge_cli.data.tables.separators import read_text
 from splitmerge_cli.data.tables.table import Table, list_names
 from splitmerge_cli.data.tables.text import Text
 from splitmerge_cli.received import DataError, parse_json, reject_machine_error
@@ -37,23 +38,25 @@ LARGEST_INT = 1 << 53
 
 
 def read_json(path: Path) -> Table:
-    """Read a list of JSON objects, or an object in each line, into columns; a cell whose key an object lacks is
-    missing, and keys of lists and objects are left out."""
+    """Read a list of JSON objects, an object in each line, or one object that holds such a list or columns.
+
+    A cell whose key an object lacks is missing. Objects within rows are columns of their own; lists are left out.
+    """
     limit, text = Limit.current(), read_text(path)
-    rows = _read_list(path, text, limit) if text.lstrip().startswith(b"[") else text.split(b"\n")
+    is_list = text.lstrip().startswith(b"[")
+    rows, notes = (_read_list(path, text, limit), []) if is_list else _read_objects(path, text, limit)
     columns: dict[str, list[Any]] = {}
     nested: dict[str, None] = {}
     for i, row in enumerate(rows):
         try:
             cells = parse_json(row) if isinstance(row, bytes) else row
         except ValueError as error:
-            other = conversion(path, suffix_of(path)) if i == 0 else ""  # an object of columns
-            problem = f"{error}; expected an object of JSON in each row, or {_LIST}{other}"
+            problem = f"{error}; expected an object of JSON in each row, or {_LIST}"
             raise DataError(f"{path}: row {i + 1}: {problem}") from error
         if not isinstance(cells, dict):
             raise DataError(f"{path}: row {i + 1}: no object of JSON; expected one in each row, or {_LIST}")
-        for key, value in cells.items():
-            if isinstance(value, dict | list):
+        for key, value in _flat(cells):
+            if isinstance(value, list):
                 nested[key] = None
                 continue
             if key not in columns:
@@ -62,10 +65,65 @@ def read_json(path: Path) -> Table:
             columns[key][i] = value
     names = [name for name in columns if name not in nested]
     table = Table(path, [_column(columns[name]) for name in names], names)
+    table.notes.extend(notes)
     if nested:
         shown = list_names([repr(name) for name in nested])
-        table.notes.append(f"{path}: {shown}: left out, as rows hold lists or objects of it")
+        table.notes.append(f"{path}: {shown}: left out, as rows hold lists of it")
     return table
+
+
+def _flat(cells: dict[str, Any], within: str = "") -> Iterator[tuple[str, Any]]:
+    """Keys and values of an object, and of the objects in it.
+
+    >>> list(_flat({"name": "Oslo", "at": {"lat": 59.9, "lon": 10.7}}))
+    [('name', 'Oslo'), ('at.lat', 59.9), ('at.lon', 10.7)]
+    """
+    for key, value in cells.items():
+        if isinstance(value, dict):
+            yield from _flat(value, f"{within}{key}.")
+        else:
+            yield f"{within}{key}", value
+
+
+def _read_objects(path: Path, text: bytes, limit: Limit) -> tuple[list[Any], list[str]]:
+    """The lines of a text, an object each; or the rows of the one object that the whole text is, and a note on them."""
+    lines = text.split(b"\n")
+    try:
+        if len(lines) > 1:
+            with suppress(ValueError):
+                parse_json(lines[0])
+                return lines, []
+            limit.check(path, (text.count(b":") + text.count(b",")) * CELL_BYTES, " of cells")
+        whole = parse_json(text)
+    except ValueError:
+        return lines, []
+    return _rows_of(path, whole) if isinstance(whole, dict) else (lines, [])
+
+
+def _rows_of(path: Path, whole: dict[str, Any]) -> tuple[list[Any], list[str]]:
+    """The rows that one object holds, and a note on them.
+
+    It holds one list of objects, as services answer; or ``columns`` and ``data``, a list for each column, or objects of
+    the same keys for each column or row, as pandas writes tables. Any other object is one row.
+    """
+    lists = [key for key, value in whole.items() if isinstance(value, list)]
+    of_objects = [key for key in lists if whole[key] and all(isinstance(row, dict) for row in whole[key])]
+    if len(of_objects) == 1:
+        return whole[of_objects[0]], [f"{path}: rows are the objects of the list '{of_objects[0]}'"]
+    names, data = whole.get("columns"), whole.get("data")
+    are_split = isinstance(names, list) and isinstance(data, list) and len(data) > 0
+    if are_split and all(isinstance(row, list) and len(row) == len(names) for row in data):
+        return [dict(zip(map(str, names), row, strict=True)) for row in data], []
+    columns = list(whole.values())
+    if len(lists) == len(whole) > 0 and len(columns[0]) > 1 and len({len(column) for column in columns}) == 1:
+        return [dict(zip(whole, cells, strict=True)) for cells in zip(*columns, strict=True)], []
+    if len(whole) > 1 and all(isinstance(one, dict) and one.keys() == columns[0].keys() for one in columns):
+        by_key = whole
+        if len(whole) <= len(columns[0]):  # the fewer are the columns
+            by_key = {key: {name: whole[name][key] for name in whole} for key in columns[0]}
+        are_names = not all(key.isdecimal() for key in by_key)
+        return [{"": key, **row} if are_names else row for key, row in by_key.items()], []
+    return [whole], []
 
 
 def _read_list(path: Path, text: bytes, limit: Limit) -> list[Any]:

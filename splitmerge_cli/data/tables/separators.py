@@ -33,9 +33,13 @@ def _with_pandas(call: str, package: str = "") -> tuple[str, str]:
 
 
 CONVERTERS = {
+    ".arff": (
+        "import pandas; from scipy.io import arff; table = pandas.DataFrame(arff.loadarff({file!r})[0]); "
+        "table.map(lambda v: v.decode() if isinstance(v, bytes) else v).to_csv({csv!r}, index=False)",
+        "",
+    ),
     ".dta": _with_pandas("read_stata"),
     ".sas7bdat": _with_pandas("read_sas"),
-    ".json": _with_pandas("read_json"),
     ".sav": _with_pandas("read_spss", "pyreadstat"),
     ".xls": _with_pandas("read_excel", "xlrd"),
     ".ods": _with_pandas("read_excel", "odfpy"),
