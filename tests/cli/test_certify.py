@@ -20,17 +20,11 @@ from typer.testing import CliRunner
 import splitmerge_cli
 from splitmerge_cli import runs
 from splitmerge_cli.analysis import coupled_pairs
-from splitmerge_cli.analysis.certificate import Schedule
 from splitmerge_cli.analysis.predictive import items_of
 from splitmerge_cli.cli import app
 from splitmerge_cli.config import ConfigError, compose, specify
-from splitmerge_cli.core.coupled import CoupledChains
-from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.diagnostics.intervals import unbiased_estimate
-from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
 from splitmerge_cli.runs import prepare
-from splitmerge_cli.samplers.gibbs import Gibbs
-from splitmerge_cli.samplers.refresh import Refresh
 
 CLOUDS = np.concatenate([np.random.default_rng(s).normal(6.0 * s, 1.0, size=(20, 2)) for s in range(3)])
 SMALL = ["model=bernoulli", "data=jain_neal", "N=12", "sampler=gibbs", "schedule=move_only", "progress=none"]
@@ -101,34 +95,6 @@ def test_more_pairs_continue_and_workers_change_nothing(tmp_path: Path) -> None:
         "certificate.png",
     ):
         assert (other / name).read_bytes() == (path / name).read_bytes()
-
-
-def test_pairs_that_do_not_meet_leave_no_bound(tmp_path: Path) -> None:
-    text = ran(*SMALL, "N=200", "iterations=3", f"out={tmp_path}", "--pairs", "5")
-    assert "no bound: " in text and "of 5 pairs have not met within 3 iterations" in text
-    path = Path(text.strip().splitlines()[-1])
-    assert not (path / "bound.parquet").exists() and len(pd.read_parquet(path / "estimates.parquet")) == 0
-
-
-@pytest.mark.parametrize("start", ["singletons", "random K0=1", "FILE", "prior model.concentration=1e-12"])
-def test_one_start_for_all_is_flagged(tmp_path: Path, start: str) -> None:
-    """Whatever option brings it about."""
-    (tmp_path / "labels.txt").write_text("u\nv\n" * 6)
-    keys = f"init={start.replace('FILE', str(tmp_path / 'labels.txt'))}".split()
-    text = ran(*SMALL, *keys, f"out={tmp_path}", "--pairs", "5", "--lag", "4")
-    assert "all 10 chains start from one and the same partition" in text
-    assert "a mode that none of them visits is missed" in text
-
-
-def test_starts_that_are_apart_are_not_flagged(tmp_path: Path) -> None:
-    asked = [*SMALL, f"out={tmp_path}", "--pairs", "20", "--lag", "4"]
-    text = ran(*asked)
-    path = Path(text.strip().splitlines()[-1])
-    starts = pd.read_parquet(path / "pairs.parquet")[["start_x", "start_y"]].stack().nunique()
-    assert "is missed" not in text and f"for chains from {starts} partitions of 1 to 12 clusters" in text
-    # no draw from this prior has a second cluster
-    few = ran(*asked, "model.concentration=1e-12")
-    assert "from only 2 partitions of 1 to 12 clusters: a mode" in few and "init=mixture" not in few
 
 
 def test_there_may_be_many_more_clusters_than_items(tmp_path: Path) -> None:
@@ -291,25 +257,6 @@ def test_disk_is_asked_for_what_a_certificate_writes(tmp_path: Path, monkeypatch
     assert written <= 100_000 < 8 * written
     monkeypatch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=200))
     assert "or another out=" in ran(*SMALL, f"out={tmp_path / 'other'}", status=2)
-
-
-def test_what_no_sampler_moves_is_not_sampled() -> None:
-    """Chains whose concentration, or partition, nothing updates."""
-    rows = np.random.default_rng(3).integers(2, size=(8, 6)).astype(np.uint8)
-    for sampler, expected in ((Gibbs, ["concentration"]), (Refresh, ["the partition"])):
-
-        def coupled_chains(number: int, lag: int, *_: Any, sampler: Any = sampler) -> CoupledChains:
-            rng = Rng(number)
-            models = [Bernoulli(rows, concentration="gamma(2,1)") for _ in range(2)]
-            for model in models:
-                model.set_labels(np.zeros(8, dtype=int))
-            return CoupledChains(*models, rng, *[[sampler(model, rng)] for model in models], lag)
-
-        plan: Any = SimpleNamespace(
-            builder=SimpleNamespace(coupled_chains=coupled_chains), spec=SimpleNamespace(timing=False)
-        )
-        pair = coupled_pairs.Pairs(plan, Schedule(3, 3, 10, 500)).make_one(1)
-        assert pair is not None and pair.meeting is not None and pair.unchanged == expected
 
 
 def test_a_few_new_rows_of_a_mixed_file_are_read_as_the_data_are(tmp_path: Path) -> None:

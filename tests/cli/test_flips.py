@@ -1,7 +1,4 @@
-"""One random bit of one random file of what was written, by kind: named as damage, or what is read is the same.
-
-`tests/fuzz` damages the folders of runs.
-"""
+"""One random bit of one random file of what was written, by kind: named as damage, or what is read is the same."""
 
 import hashlib
 import json
@@ -13,7 +10,7 @@ import keep_figures
 import numpy as np
 import pandas as pd
 import pytest
-from broken_runs import BreakingShards
+from broken_runs import BreakingShards, break_off
 from editions import archive, kept
 from typer.testing import CliRunner
 
@@ -23,11 +20,13 @@ from splitmerge_cli.analysis.race import race_of
 from splitmerge_cli.api.certifying import write_race
 from splitmerge_cli.cli import app
 from splitmerge_cli.config import ConfigError, compose
+from splitmerge_cli.kinds.documents.stored import documents_of
 from splitmerge_cli.runs.shards.run import ShardedRun, bounds_of, read_summary
 from splitmerge_cli.runs.shards.source import Shard, ShardLost, open_source
 from splitmerge_cli.runs.store.files import DamagedRun
 from splitmerge_cli.runs.store.manifest import MANIFEST, Manifest
-from splitmerge_cli.runs.store.read import Run
+from splitmerge_cli.runs.store.read import Run, find_runs
+from splitmerge_cli.runs.store.store import ChainStore
 from splitmerge_cli.runs.sweeps import queued_jobs
 from splitmerge_cli.runs.sweeps.job import RemoteTask, Task
 from splitmerge_cli.verify import large_posteriors, small_posteriors
@@ -47,6 +46,45 @@ def digest(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: digest(one) for key, one in value.items()}
     return [digest(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+def of_clusters() -> Reader:
+    path = runs.run(compose([*RUN, "out=here"]))
+    tables = ("trace", "partitions", "moves", "diagnostics", "similarity", "clusters", "cluster_summary")
+
+    def read() -> Any:
+        run = runs.open_run(path)
+        has = {"similarity": run.has_similarity, "cluster_summary": run.has_cluster_summary}
+        found = [getattr(run, table)() for table in tables if has.get(table, True)]
+        return digest([run.config, run.status, run.summary, run.provenance, *found])
+
+    return read
+
+
+def of_topics() -> Reader:
+    asked = ["data=docs200", "N=4", "data.length=6", "data.heldout=0.5", "perplexity.every=5", "sampler=smag"]
+    path = runs.run(compose([*asked, "chains=2", "iterations=40", "timing=false", "progress=none", "out=here"]))
+    tables = ("trace", "moves", "diagnostics", "topics", "topic_words", "topic_documents", "topic_sizes", "tokens")
+
+    def read() -> Any:
+        run = runs.open_run(path)
+        found = [run.table(table) for table in tables]
+        return digest([run.config, run.status, run.summary, *found, documents_of(run), run.table("perplexity")])
+
+    return read
+
+
+def of_an_unfinished_run() -> Reader:
+    break_off("N=20", "chains=1", "iterations=20000", "timing=false", "progress=none", "out=here")
+    path = find_runs("here")[0].path
+
+    def read() -> Any:
+        run = runs.open_run(path)
+        return digest(
+            [run.config, run.trace(), run.partitions(), run.moves(), ChainStore(path / "work", 0).read_checkpoint()]
+        )
+
+    return read
 
 
 def of_submissions() -> Reader:
@@ -208,6 +246,9 @@ def of_posteriors() -> Reader:
 
 
 KINDS = {
+    "clusters": of_clusters,
+    "topics": of_topics,
+    "unfinished": of_an_unfinished_run,
     "submissions": of_submissions,
     "certificate": of_a_certificate,
     "race": of_a_race,

@@ -6,29 +6,6 @@ import pandas as pd
 import pytest
 
 SMALL = ["model=bernoulli", "data=jain_neal", "N=30", "hydra/launcher=basic"]
-SWAP = '''
-from splitmerge_cli.core.sampler import PythonSampler
-
-
-class Swap(PythonSampler):
-    """Exchange the clusters of two items."""
-
-    MOVES = ("swap",)
-    TERMS = ("target",)
-
-    def python_step(self):
-        model, rng = self.model, self.rng
-        self.begin("swap")
-        i, j = rng.index(model.N), rng.index(model.N)
-        labels, joint = model.labels, model.log_joint()
-        if labels[i] == labels[j]:
-            return self.null_proposal()
-        swapped = labels.copy()
-        swapped[[i, j]] = labels[[j, i]]
-        model.set_labels(swapped)
-        if not self.accepts(model.log_joint() - joint):
-            model.set_labels(labels)
-'''
 
 
 def test_samplers_race_from_both_starts(smcmc) -> None:
@@ -46,26 +23,6 @@ def test_samplers_race_from_both_starts(smcmc) -> None:
     again = smcmc("race", *(f"results/{run}" for run in (folder / "runs.txt").read_text().split()))
     assert again.stdout.splitlines()[-1] == str(folder)
     assert again.stdout == result.stdout
-
-
-@pytest.mark.slow
-def test_a_move_of_the_users_own_races(smcmc) -> None:
-    Path("my/sampler").mkdir(parents=True)
-    Path("my/racing_moves.py").write_text(SWAP)
-    Path("my/sampler/swap.yaml").write_text("name: swap\n_target_: racing_moves.Swap\nmode: exact\n")
-    args = ["sampler=swap,sams", *SMALL, "init=singletons", "iterations=100", "--seeds", "2", "--config-dir", "my"]
-    result = smcmc("race", *args)
-    assert result.exit_code == 0, result.output
-    assert " swap " in result.stdout and " sams " in result.stdout and "2 trials" in result.stdout
-
-
-@pytest.mark.slow
-def test_options_and_schedules_race_too(smcmc) -> None:
-    args = ["sampler=rgsm", "sampler.t=1,5", "schedule=move_only,full_scan", *SMALL, "init=singletons", "iterations=60"]
-    result = smcmc("race", *args, "--seeds", "1")
-    assert result.exit_code == 0, result.output
-    chains = pd.read_csv(Path(result.stdout.splitlines()[-1]) / "chains.csv")
-    assert set(chains["sampler"]) == {f"rgsm t={t} {s}" for t in (1, 5) for s in ("move_only", "full_scan")}
 
 
 @pytest.mark.slow

@@ -90,11 +90,6 @@ def expected() -> dict[str, list[str]]:
     return {name: [str(number) for number in row] for name, row in found.items()}
 
 
-def test_eight_pairs_of_edition_1_share_a_number() -> None:
-    found = [row["id"] for row in share_a_number(list(INDEX), latest=False)]
-    assert found == ["arm-table4"] * 5 + ["lshsm-fig2"] + ["sdds-fig4"] * 2
-
-
 def test_the_index_lists_every_file_with_its_digest_and_the_claims_with_their_verdicts() -> None:
     listed = {"index.json", "README.md", *(folder.name for folder in LATER)}
     for name, figure in INDEX.items():
@@ -192,16 +187,6 @@ def test_verdicts_follow_from_their_units_but_edition_1_has_none() -> None:
         for row in differs.to_dict("records"):
             now = corrected.get(tuple(row[key] for key in KEY), set())
             assert row["again"] in now or sources[row["id"]] != folder, row
-
-
-def test_the_reading_that_was_changed_moved_three_verdicts():
-    """docs/figures.md describes it under "When the rules were fixed"."""
-    rows = [row for row in rows_of("sdds-fig3", latest=False) if row["sampler"] == "model"]
-    found = {flag: [(r["reading"], r["verdict"]) for r in rows if r["counted"] == flag] for flag in ("True", "False")}
-    assert found == {
-        "True": [("model as defined", "not reproduced")] * 3,
-        "False": [("ratios as printed", "reproduced")] * 3,
-    }
 
 
 def test_the_page_says_how_many_verdicts_are_expected_to_be_wrong() -> None:

@@ -17,7 +17,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
-MODULES = ("readers", "runs")
+MODULES = ("readers",)
 """Where the functions are that it supports; a name is ``MODULE.FUNCTION``."""
 PATIENCE = 120.0
 """Seconds after which a call is taken to hang: a hundred times what the slowest needs."""

@@ -7,6 +7,8 @@ clusters.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 
@@ -37,6 +39,12 @@ class Stream:
 
     def index(self, n: int) -> int:
         return int(self.random() * n)
+
+    def coin(self, p: float) -> bool:
+        return self.random() < p
+
+    def accept(self, log_r: float) -> bool:
+        return log_r >= -1e-12 or self.random() < math.exp(log_r)
 
 
 class State:

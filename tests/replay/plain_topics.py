@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from plain import Cluster, Clusters, State
+from plain import Cluster, Clusters, State, Stream
 from scipy import stats
 
 from splitmerge_cli.verify.enumerate import hdp_log_weight, state_of
@@ -23,6 +23,15 @@ def log_rising(log_a: float, n: int) -> float:
     """log of the rising factorial <a>_n, for an a that may be too small for a double."""
     a = math.exp(log_a)
     return log_a + math.lgamma(a + n) - math.lgamma(a + 1) if n else 0.0
+
+
+class TopicStream(Stream):
+    def log_dirichlet(self, tables: list[int], gamma: float) -> list[float]:
+        """Logs of a draw of Dirichlet(tables, gamma)."""
+        draw = self.generator.standard_gamma
+        logs = [math.log(draw(m)) for m in tables]
+        logs.append(math.log(draw(gamma + 1)) + math.log1p(-self.random()) / gamma)
+        return [x - float(np.logaddexp.reduce(logs)) for x in logs]
 
 
 class HDP:

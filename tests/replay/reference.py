@@ -34,12 +34,14 @@ class Reference:
 
     def __init__(self, state: State, stream: Stream, mode: str = "exact") -> None:
         self.state, self.model, self.stream, self.mode = state, state.model, stream, mode
+        self.log_ratio = math.nan
 
     def step(self) -> None:
         raise NotImplementedError
 
     def decide(self, proposal: Clusters, log_r: float) -> bool:
         """Accept `proposal` with probability min(1, exp(log_r)); whether it was."""
+        self.log_ratio = log_r
         if accepted := self.stream.accept(log_r):
             self.state.clusters = proposal
         return accepted

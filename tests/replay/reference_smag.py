@@ -184,6 +184,7 @@ class SMAG(Refresh):
     # ---- Algorithm 1 as printed
 
     def step_printed(self) -> None:
+        self.log_ratio = math.nan
         topics = self.state.clusters
         if self.stream.index(2) == 0:
             c = self.stream.index(len(topics))

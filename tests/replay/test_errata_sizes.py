@@ -18,9 +18,6 @@ from plain import Clusters, swap_delete
 from reference_lshsm import LSHSM, SampledLikelihood, Tables
 from test_reference_smag import FEW, MANY, as_printed, on_nodes, posterior, topics_in
 
-from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.kinds.documents.hdp import HDP
-from splitmerge_cli.kinds.documents.smag import SMAG
 from splitmerge_cli.verify.continuous import gaussian_log_weight
 from splitmerge_cli.verify.enumerate import bernoulli_log_weight, irm_log_weight, state_of
 from splitmerge_cli.verify.transitions import stationary_distribution, total_variation
@@ -244,14 +241,3 @@ def test_mean_number_of_topics_as_printed(form, nodes):
         distribution, exact = topics_in(on_nodes(as_printed(form), model, nodes)), topics_in(posterior(model))
         print(f"\n{form}, gamma {gamma}, alpha0 {alpha0}: {distribution:.2f} topics, posterior {exact:.2f}")
         assert (distribution < exact - 0.1) if gamma > alpha0 else (distribution > exact + 0.1)
-        assert compiled_topics(form, gamma, alpha0) == pytest.approx(distribution, abs=0.015)
-
-
-def compiled_topics(form, gamma, alpha0, steps=200_000):
-    """Mean number of topics of a chain of the compiled sampler on these words."""
-    model = HDP([0, 1], [0, 2], 3, gamma=gamma, alpha0=alpha0, eta=0.4)
-    move, topics = SMAG(model, Rng(0), mode="as_printed", form=form), 0
-    for _ in range(steps):
-        move.step()
-        topics += model.K
-    return topics / steps

@@ -17,7 +17,7 @@ import pandas as pd
 import pytest
 import recompute_verdicts
 import yaml
-from editions import added, kept, overview, rules, supplement
+from editions import added, kept, overview, rules
 
 from splitmerge_cli.diagnostics import intervals
 from splitmerge_cli.papers import claims, declaration, experiments, reproduce, verdict_tables, verdicts
@@ -125,45 +125,6 @@ def test_claims_may_be_added_and_change_no_rule() -> None:
         known = [claim for figure in paper.figures for claim in claims.published_claims(figure.id)]
         keys = [(claim.id, claim.data, claim.sampler, claim.metric) for claim in [*known, *new]]
         assert len(set(keys)) == len(keys)
-
-
-def test_a_supplement_has_whole_tables_and_its_verdicts_count(original: Path) -> None:
-    root = original / "kept"
-    claim = claims.published_claims("sdds-fig1")[0]
-    again = verdicts.no_run(claim, "again")
-    new = verdicts.holds(replace(claim, metric="another"), 1.0, True, "new")
-    joined, units = supplement.join_verdicts(root, "sdds-fig1", [again, new])
-    before = kept.claims_of(root, "sdds-fig1")[0]
-    assert len(joined) == len(before) + 1 and joined["verdict"].tolist()[0] == UNDECIDED
-    assert joined.iloc[1:-1].equals(before.iloc[1:]) and joined["metric"].iloc[-1] == "another"
-    assert set(units["metric"]) == set(joined["metric"].iloc[1:])
-
-
-@pytest.mark.parametrize("is_new", [False, True])
-def test_a_supplement_takes_later_verdicts_and_keeps_the_others(original: Path, is_new: bool) -> None:
-    root = Path(shutil.copytree(original / "kept", "kept"))
-    first, second = claims.published_claims("sdds-fig1")[:2]
-    judged = [verdicts.holds(claim, 7.0, False, "later", claim.reading) for claim in (first, second)]
-    fixed_by = root / kept.INDEX
-    supplement.keep_supplement(root, (3, 2), "sdds-fig1", judged[:1], [], fixed_by, later=is_new)
-    supplement.keep_supplement(root, (3, 2), "sdds-fig1", judged[1:], [], fixed_by, later=True)
-    entry = kept.read_index(root / "edition-3")["figures"]["sdds-fig1"]
-    assert entry["judged"] == [f"{c.data}, {c.sampler}: {c.metric}" for c in (first, second)] and entry["began"] is None
-    table = kept.claims_of(root / "edition-3", "sdds-fig1")[0]
-    assert table["ours"].eq(7.0).sum() == 2 and table[table["counted"]]["ours"].tolist()[:2] == [7.0, 7.0]
-
-
-def test_runs_of_two_entries_of_a_supplement_add_up() -> None:
-    earlier: dict[str, Any] = {"judged": ["a"], "made": [1], "seconds": 1.5, "began": "2", "runs": {"x": {"7": ["r"]}}}
-    entry: dict[str, Any] = {"judged": ["b"], "made": [2], "seconds": 2.0, "began": "1", "runs": {"x": {"8": ["s"]}}}
-    supplement.add_entry(entry, earlier)
-    assert entry == {
-        "judged": ["a", "b"],
-        "made": [1, 2],
-        "seconds": 3.5,
-        "began": "1",
-        "runs": {"x": {"7": ["r"], "8": ["s"]}},
-    }
 
 
 @pytest.fixture(scope="module")

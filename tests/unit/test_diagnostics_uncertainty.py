@@ -114,16 +114,6 @@ def test_the_least_of_all_partitions_is_found(n, kind, loss, monkeypatch):
         assert minimise_expected_loss(rows[at], loss).expected_loss == pytest.approx(expected.min(), abs=1e-10)
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-def test_never_worse_than_the_best_sampled_and_the_same_again(loss):
-    for seed in range(5):
-        rows, _ = noisy(60, 7, 80, seed, noise=0.5)
-        found = minimise_expected_loss(rows, loss)
-        assert found.expected_loss <= min(distances(row, rows, loss).mean() for row in rows) + 1e-12
-        again = minimise_expected_loss(rows[::-1], loss)
-        np.testing.assert_array_equal(found.labels, again.labels)
-
-
 # ---- co-clustering
 
 

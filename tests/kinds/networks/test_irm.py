@@ -5,7 +5,6 @@ import pytest
 import scipy.sparse
 from compiled import pieces
 from scipy.special import betaln, gammaln
-from small_cases import check_walk_weights
 
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.kinds.networks.irm import IRM
@@ -49,38 +48,6 @@ def test_likelihood_and_counts(clusters: int) -> None:
         for other in range(clusters):
             count = adjacency[np.ix_(labels == k, labels == other)].sum()
             assert edges[k, other] == (count if k != other else count // 2)
-
-
-@pytest.mark.parametrize("clusters", [1, 3, 7, 8, 15])
-def test_scan_is_the_conditional(clusters: int) -> None:
-    adjacency = graph(18, 0.3, clusters)
-    model = IRM(adjacency, concentration=1.4, beta1=BETA[0], beta0=BETA[1])
-    labels = np.random.default_rng(1).permutation(np.arange(18) % clusters)
-    model.set_labels(labels)
-    for i in range(18):
-        target = np.array(
-            [log_weight(adjacency, np.where(np.arange(18) == i, k, labels), 1.4) for k in range(clusters + 1)]
-        )
-        expected = np.exp(target - target.max())
-        if (labels == labels[i]).sum() == 1:
-            expected[clusters] = 0.0  # its own cluster stands for the new one
-        np.testing.assert_allclose(
-            pieces.scan(model, i) / pieces.scan(model, i).sum(), expected / expected.sum(), rtol=1e-9
-        )
-    check_walk_weights(model)
-
-
-def test_union_counts_all_that_touches_it() -> None:
-    adjacency = graph(25, 0.3, 2)
-    model = IRM(adjacency, beta1=BETA[0], beta0=BETA[1])
-    labels = np.random.default_rng(3).permutation(np.arange(25) % 6)
-    model.set_labels(labels)
-    merged = np.where(labels == 4, 1, labels)
-    rest = np.isin(labels, [1, 4], invert=True)
-    others = log_lik(adjacency[np.ix_(rest, rest)], labels[rest], *BETA)
-    expected = log_lik(adjacency, merged, *BETA) - others
-    assert pieces.log_union(model, 1, 4) == pytest.approx(expected, rel=1e-11)
-    assert pieces.log_union(model, 4, 1) == pieces.log_union(model, 1, 4)
 
 
 def test_graphs_beyond_the_tables() -> None:

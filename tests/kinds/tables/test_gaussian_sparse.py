@@ -19,8 +19,6 @@ from splitmerge_cli.samplers.split_merge import RGSM, Dyadic
 from splitmerge_cli.samplers.triadic import Triadic
 from splitmerge_cli.samplers.wang_russell import RM, SDDS
 from splitmerge_cli.verify.continuous import gaussian_log_weight
-from splitmerge_cli.verify.enumerate import mixture_states, normalise
-from splitmerge_cli.verify.transitions import balance_defect, is_irreducible, stationarity_defect, transition_matrix
 
 
 def signs(shape, share, seed, scale=1.0):
@@ -270,38 +268,6 @@ def test_chains_make_the_same_moves(name, sampler, covariance, prior):
         labels.append(model.labels)
     np.testing.assert_array_equal(*labels)
     afresh(model, x, options)
-
-
-# ---- Exactness
-
-
-SMALL = {
-    "counts": np.array([[2.0, 0.0, 0.0], [1.0, 0.0, 3.0], [0.0, 0.0, 1.0], [0.0, 1.0, 0.0], [0.0, 1.0, 1.0]]),
-    "an empty row": np.array([[0.0, 1.3], [0.0, 0.0], [-0.7, 0.0], [0.9, 2.0]]),
-    "a zero column": np.array([[1.5, 0.0, 0.0], [0.0, 0.0, -2.0], [0.0, 0.0, 0.4], [-1.0, 0.0, 0.0]]),
-}
-
-
-@pytest.mark.parametrize("prior", ["crp", "uniform"])
-@pytest.mark.parametrize("covariance", COVARIANCES)
-@pytest.mark.parametrize("sampler", [name for name in SAMPLERS if name not in ("triadic", "srm")])
-@pytest.mark.parametrize("name", SMALL)
-def test_transition_matrix(name, sampler, covariance, prior):
-    """Every random choice enumerated, against the posterior enumerated from the array."""
-    x = SMALL[name]
-    parameters = {"m0": 0.3, "kappa0": 0.4, "a0": 1.5, "b0": 0.8}
-    model = sparse(x, concentration=1.3, prior=prior, covariance=covariance, **parameters)
-    states = mixture_states(len(x))
-    weight = gaussian_log_weight(x, 1.3, prior, covariance, *parameters.values())
-    pi = normalise([weight(state) for state in states])
-    made = SAMPLERS[sampler](model, Rng(0))
-    P = transition_matrix(model, made.rng, made, states)
-    np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=1e-12)
-    assert stationarity_defect(P, pi) < 1e-12
-    if sampler != "gibbs":
-        assert balance_defect(P, pi) < 1e-12
-    if not sampler.startswith("lshsm"):
-        assert is_irreducible(P)
 
 
 # ---- What is kept, what is rejected
