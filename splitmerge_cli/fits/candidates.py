@@ -189,9 +189,9 @@ def compare(
                 facts[name]["clusters"] = left_out.n_clusters
                 described = f"{left_out.log_density.mean():.3f} nats a row"
                 if ahead:
-                    difference, error = _difference(left_out.log_density - density_by_name[ahead])
+                    difference, spread = _difference(left_out.log_density - density_by_name[ahead])
                     side = "ahead" if difference > 0 else "behind"
-                    described += f", {abs(difference):.3f} {side} (s.e. {error:.3f})"
+                    described += f", {abs(difference):.3f} {side} (s.e. {spread:.3f})"
                 fits.say(f"{option} {name}: {described}")
                 ahead = max(ahead or name, name, key=lambda one: density_by_name[one].mean())
             facts[name]["seconds"] += time.process_time() - began
