@@ -15,7 +15,7 @@ import typer
 from splitmerge_cli import runs, terminal
 from splitmerge_cli.cli import base
 from splitmerge_cli.config import ConfigError, choices, component, compose, errors, groups, schema, specify
-from splitmerge_cli.data.dataset import READ_AS, get_kind
+from splitmerge_cli.data.dataset import OF_NETWORKS, READ_AS, get_kind
 from splitmerge_cli.data.opening import SIGN, limit_bytes
 from splitmerge_cli.overrides import PATH, path_word, read, shell_word, write
 from splitmerge_cli.runs import interrupts
@@ -84,10 +84,7 @@ _CFG = ("job", "hydra", "all")
 _INFO = ("all", "config", "defaults", "defaults-tree", "plugins", "searchpath")
 
 
-_OF_NETWORKS = [
-    *("data.directed", "data.values", "data.loops", "data.layer", "data.bipartite", "data.unknown", "data.nodes"),
-    *("data.matrix", "data.source", "data.target"),
-]
+_OF_NETWORKS = [f"data.{name}" for name in (*OF_NETWORKS, "matrix", "source", "target")]
 """Keys that networks alone have."""
 _READ_AS = {"csv": "a table", "edges": "a network", "corpus": "documents"}
 

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import compress
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,13 +65,8 @@ AHEAD = 4.0
 """Standard errors by which scales must be ahead to be chosen: a reading that is harder to explain needs more."""
 
 
-class Sample(Protocol):
-    """Makes a `Posterior` of a model, its name among its options, by so many iterations of a chain; then of a data
-    set."""
-
-    def __call__(self, model: Mapping[str, Any], iterations: int | None = None) -> Callable[[Dataset], Any]: ...
-
-
+Sample = Callable[..., Callable[[Dataset], Any]]
+"""Makes a `Posterior` of a model, its name among its options, by so many iterations of a chain; then of a data set."""
 Candidates = Mapping[str, tuple[Mapping[str, Any], Dataset]]
 """By name, the options of a model, and the data as it reads them."""
 
