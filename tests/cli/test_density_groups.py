@@ -11,10 +11,10 @@ import smcmc as smcmc_library
 from cli.calls import run_path
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.diagnostics.cluster_table import span
-from splitmerge_cli.diagnostics.point_estimate import counts_larger, interval_of_counts
+from splitmerge_cli.diagnostics.point_estimate import count_larger, counts_larger, interval_of_counts
 from splitmerge_cli.runs import judgement, summaries
 from splitmerge_cli.runs.answers import Late
-from splitmerge_cli.runs.grouping import GAP, WIDE_GAP, are_sure, choose_gap, count_larger, describe_groups, find_groups
+from splitmerge_cli.runs.grouping import GAP, WIDE_GAP, are_sure, choose_gap, describe_groups, find_groups
 from splitmerge_cli.runs.store import schema
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.store.summary import Summary
