@@ -381,11 +381,10 @@ def columns(overrides: base.Overrides = None, config_dir: base.ConfigDir = None)
 
 def _load(spec: "RunSpecification") -> "Dataset":
     """Load the data as a table of any columns, or as the named model reads them."""
-    from splitmerge_cli.runs import identity, initial
-    from splitmerge_cli.runs.plan import MIXED
+    from splitmerge_cli.runs import identity, initial, plan
 
-    kind = get_kind(MIXED) if spec.undecided or "model" in spec.to_choose else spec.model.kind
-    data = spec.data.with_options(kind=kind.name) if kind.name == MIXED else spec.data
+    kind = get_kind(plan.MIXED) if spec.undecided or "model" in spec.to_choose else spec.model.kind
+    data = spec.data.with_options(kind=kind.name) if kind.name == plan.MIXED else spec.data
     data.check()
     with limit_bytes(data.max_bytes):
         return initial.load_dataset(data, kind, identity.file_digests(data))
