@@ -45,12 +45,9 @@ def __getattr__(name: str) -> object:
         return public
     if name != "__version__":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib.metadata import PackageNotFoundError, version
+    from splitmerge_cli.version import __version__
 
-    try:
-        return version("smcmc")
-    except PackageNotFoundError:  # a source tree that was never installed
-        return "0+unknown"
+    return __version__
 
 
 def __dir__() -> list[str]:

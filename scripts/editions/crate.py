@@ -6,8 +6,8 @@ from datetime import date
 from importlib.metadata import distributions
 from typing import Any
 
-from splitmerge_cli import __version__
 from splitmerge_cli.runs.store import manifest
+from splitmerge_cli.version import __version__
 
 METADATA = "ro-crate-metadata.json"
 PROFILE = "https://w3id.org/ro/crate/1.1"

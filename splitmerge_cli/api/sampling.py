@@ -273,12 +273,10 @@ def specify_sample(
         chosen = chosen if of_scale is None else (chosen or {}) | of_scale
     dataset, of_data = held_keys(data, str(keys["model"]), truth, of_table)
     keys |= of_data | of_run
-    settled = selection.settle(specify_keys(keys), say, fits)
-    if chosen is not None:
-        settled = settled._replace(chosen=(settled.chosen or {}) | chosen)
+    job, how = selection.settle(specify_keys(keys), say, fits)
     if keys.get("sampler") == selection.AUTO:  # where somebody asks for it; the default stays silent in a program
-        say(settled.sampler)
-    return settled, dataset
+        say(str(job.automatic))
+    return selection.Settled(job, how if chosen is None else (how or {}) | chosen), dataset
 
 
 MODELS = {NETWORK: "irm", DOCUMENTS: "hdp"}

@@ -45,17 +45,8 @@ from splitmerge_cli.data import objects, opening, values
 from splitmerge_cli.data.dataset import Dataset, Kind, get_kind, kinds
 from splitmerge_cli.data.tables import mixed, scaled
 from splitmerge_cli.fits import candidates
+from splitmerge_cli.fits import objects as program
 from splitmerge_cli.fits.candidates import MIXED, Fits
-from splitmerge_cli.fits.objects import (
-    AS_READ,
-    COUNTS,
-    READINGS,
-    REALS,
-    add_types,
-    as_vectors,
-    columns_read,
-    warn_of_data,
-)
 from splitmerge_cli.fits.short_fits import CHAINS, keeping, short_fits
 from splitmerge_cli.kinds.tables import choice
 from splitmerge_cli.received import DataError
@@ -84,7 +75,7 @@ def _list_candidates() -> dict[str, Any]:
         "covariances": candidates.COVARIANCES,
         "tails": list(choice.TAILS),
         "noise": choice.NOISE,
-        "readings": {what: list(names) for what, names in READINGS.items()},
+        "readings": {what: list(names) for what, names in program.READINGS.items()},
         "forms_of_counts": list(choice.FORMS_OF_COUNTS),
         # which of them are of given totals only their classes know
         "models": choices_of("model"),
@@ -126,12 +117,12 @@ def model_for_object(data: Any) -> tuple[str, Any]:
     table = objects.from_object(data, MIXED)
     model = model_for(table)
     # of a frame the model may leave out less than is left out of a mixed table
-    for kept in (data, columns_read(data, table)):
+    for kept in (data, program.columns_read(data, table)):
         with suppress(DataError):
             read = objects.from_object(kept, kind_of_model(model).name)
             if _are_same(read, table):
                 if kept is not data:
-                    warn_of_data(table)
+                    program.warn_of_data(table)
                 return model, kept
     return MIXED, data
 
@@ -191,7 +182,7 @@ def _choose(spec: RunSpecification, say: Callable[[str], None], made: Fits | Non
                 raise ConfigError(f"{OF_POWER}={AUTO}: model={model} has no power; expected one of {', '.join(having)}")
         readings = [spec]
         if "model" in asked and spec.model.name == MIXED and (types := _types_of(spec, "counts")):
-            reals = spec.with_({"data.types": types[REALS]})
+            reals = spec.with_({"data.types": types[program.REALS]})
             readings.append(reals.with_(_unnamed_options(spec, MIXED, _read(reals))))
         decided, chosen = _settle_readings(readings, asks, say, fits, "model" not in asked)
         by = (_describe_comparison() if chosen else {}) | ({"powers": list(choice.POWERS)} if calibrates else {})
@@ -218,7 +209,7 @@ def _settle_ratings(
         return spec, {}
     datasets = {name: _read(run) for name, run in runs_by_name.items()}
     table = candidates.compare_readings("ratings", _options_given(spec), datasets, fits, say)
-    if (name := table["ratings"][0]) != AS_READ["ratings"]:
+    if (name := table["ratings"][0]) != program.AS_READ["ratings"]:
         spec = runs_by_name[name].with_(_unnamed_options(spec, MIXED, datasets[name]))
     return spec, {"ratings": candidates.as_records(table), "by": _describe_comparison()}
 
@@ -229,7 +220,7 @@ def _types_of(spec: RunSpecification, what: str) -> dict[str, dict[Any, str]]:
     if spec.model.values.get("resolution") != AUTO or "types" not in spec.data.values:
         return {}
     typed = dict(spec.data.values["types"] or {})
-    return add_types(typed, what, _read(spec))
+    return program.add_types(typed, what, _read(spec))
 
 
 def _options_given(spec: RunSpecification) -> dict[str, Any]:
@@ -249,14 +240,16 @@ def _settle_readings(
     found, spec = dict[str, Any](), readings[0]
     if len(readings) > 1:
         of_reals, options, table = readings[1], _options_given(spec), _read(spec)
-        vectors = None if set(options) - {*candidates.SCALES} or OF_POWER in spec.to_choose else as_vectors(table)
+        vectors = (
+            None if set(options) - {*candidates.SCALES} or OF_POWER in spec.to_choose else program.as_vectors(table)
+        )
         columns = _find_columns(spec, candidates.of_given_totals()[0], table) if vectors else None
-        by_name = {COUNTS: table, REALS: _read(of_reals)}
+        by_name = {program.COUNTS: table, program.REALS: _read(of_reals)}
         vectors = None if columns is None else vectors
         forms = choice.forms_of_counts(table, options)
         ranking = candidates.compare_readings("counts", options, by_name, fits, say, vectors, forms)
         found["counts"], taken = candidates.as_records(ranking), ranking["counts"][0]
-        if taken == REALS:
+        if taken == program.REALS:
             spec = of_reals
         elif taken in forms:
             spec = spec.with_({f"model.{key}": value for key, value in forms[taken].items()})
@@ -336,19 +329,19 @@ def read_whole_numbers(
     of_table, options, chosen = dict(of_table), _options_of(keys), dict[str, Any]()
     if options.get("resolution", AUTO) != AUTO:
         return of_table, None
-    for what in READINGS:
+    for what in program.READINGS:
         as_read = objects.from_object(data, MIXED, **of_table)
-        types = add_types(of_table.get("types") or {}, what, as_read)
+        types = program.add_types(of_table.get("types") or {}, what, as_read)
         by_name = {name: of_table | {"types": of_columns} for name, of_columns in types.items()}
         if not by_name:
             continue
         datasets = {name: objects.from_object(data, MIXED, **given) for name, given in by_name.items()}
         whole = what == "counts" and not (options or of_table) and np.shape(data) == as_read.values.shape
-        vectors = as_vectors(as_read) if whole else None
-        forms = choice.forms_of_counts(datasets[COUNTS], options) if what == "counts" else {}
+        vectors = program.as_vectors(as_read) if whole else None
+        forms = choice.forms_of_counts(datasets[program.COUNTS], options) if what == "counts" else {}
         ranking = candidates.compare_readings(what, options, datasets, fits, say, vectors, forms)
         chosen[what] = candidates.as_records(ranking)
-        if (name := ranking[what][0]) in by_name and name != AS_READ[what]:
+        if (name := ranking[what][0]) in by_name and name != program.AS_READ[what]:
             of_table = by_name[name]
     return of_table, chosen | {"by": _describe_comparison()} if chosen else None
 

@@ -32,11 +32,6 @@ class Settled(NamedTuple):
     spec: config.RunSpecification
     chosen: dict[str, Any] | None
 
-    @property
-    def sampler(self) -> str:
-        """What to say of the sampler that ``sampler=auto`` chose."""
-        return str(self.spec.automatic)
-
 
 def make(settle_in: Callable[[str], tuple[Settled, Dataset | None]], store: str | Path | None) -> Made:
     """Make a run in `store`, by default a temporary folder that is removed with the sample. `settle_in` says what the
@@ -44,21 +39,21 @@ def make(settle_in: Callable[[str], tuple[Settled, Dataset | None]], store: str 
     it is a temporary one, and the model."""
     temporary = tempfile.mkdtemp(prefix="smcmc-") if store is None else None
     try:
-        settled, dataset = settle_in(str(store or temporary))
+        (job, chosen), dataset = settle_in(str(store or temporary))
         # as of a sampler that nobody names: a program finds it in the configuration of the run
-        settled = settled._replace(spec=start_of(settled.spec).choose(lambda line: None))
-        plan = runs.prepare(settled.spec)
+        job = start_of(job).choose(lambda line: None)
+        plan = runs.prepare(job)
         warn_of_data(plan.dataset)
         if plan.growing:
             warn(plan.growing, DataNote)
-        run = runs.make(replace(plan, chosen=settled.chosen))
+        run = runs.make(replace(plan, chosen=chosen))
     except interrupts.Interrupted as interruption:
         run = read.Run(interruption.path)
     except BaseException:
         if temporary is not None:
             shutil.rmtree(temporary, ignore_errors=True)
         raise
-    return run, dataset, temporary, settled.spec.model
+    return run, dataset, temporary, job.model
 
 
 def choose_progress(progress: str) -> str:

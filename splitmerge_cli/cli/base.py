@@ -141,7 +141,7 @@ app = typer.Typer(
 
 def _say_version(wanted: bool) -> None:
     if wanted:
-        from splitmerge_cli import __version__
+        from splitmerge_cli.version import __version__
 
         typer.echo(f"smcmc {__version__}")
         raise typer.Exit

@@ -108,11 +108,8 @@ def sampler_list() -> None:
 @explain_errors
 def model_info(name: Named) -> None:
     """Describe a model: its options with defaults, and the samplers that support it."""
-    from splitmerge_cli.kinds.tables.rows import example, support
-
     _show_options("model", name)
-    model = example(name)
-    support_by_sampler = {sampler: support(sampler, model) for sampler in config.usable_choices("sampler")}
+    support_by_sampler = {sampler: _support(sampler, name) for sampler in config.usable_choices("sampler")}
     _show_facts([("reads", config.component("model", name).kind.name)], "samplers that support it", support_by_sampler)
 
 
@@ -120,13 +117,18 @@ def model_info(name: Named) -> None:
 @explain_errors
 def sampler_info(name: Named) -> None:
     """Describe a sampler: its moves, its options with defaults, and the models that it supports."""
-    from splitmerge_cli.kinds.tables.rows import example, support
-
     _show_options("sampler", name)
     cls = config.component("sampler", name).target
-    support_by_model = {model: support(name, example(model)) for model in config.usable_choices("model")}
+    support_by_model = {model: _support(name, model) for model in config.usable_choices("model")}
     facts = [("moves", ", ".join(cls.MOVES)), ("terms of the ratio", ", ".join(getattr(cls, "TERMS", ())))]
     _show_facts(facts, "models that it supports", support_by_model)
+
+
+def _support(sampler: str, model: str) -> tuple[bool, str]:
+    """Whether a sampler supports a model, and why not."""
+    from splitmerge_cli.kinds.tables.rows import example, support
+
+    return support(sampler, example(model))
 
 
 def _show_options(group: str, name: str) -> None:

@@ -30,10 +30,10 @@ from urllib.parse import urljoin, urlsplit
 
 import platformdirs
 
-from splitmerge_cli import __version__
 from splitmerge_cli.data.opening import content, sha256_of
 from splitmerge_cli.received import DataError
 from splitmerge_cli.terminal import console
+from splitmerge_cli.version import __version__
 
 Report = Callable[[str, int, int | None], None]
 """Called with the name of a file, the bytes that are here, and their total where the server announces it."""

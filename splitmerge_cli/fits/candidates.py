@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import compress
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,13 +65,8 @@ AHEAD = 4.0
 """Standard errors by which scales must be ahead to be chosen: a reading that is harder to explain needs more."""
 
 
-class Sample(Protocol):
-    """Makes a `Posterior` of a model, its name among its options, by so many iterations of a chain; then of a data
-    set."""
-
-    def __call__(self, model: Mapping[str, Any], iterations: int | None = None) -> Callable[[Dataset], Any]: ...
-
-
+Sample = Callable[..., Callable[[Dataset], Any]]
+"""Makes a `Posterior` of a model, its name among its options, by so many iterations of a chain; then of a data set."""
 Candidates = Mapping[str, tuple[Mapping[str, Any], Dataset]]
 """By name, the options of a model, and the data as it reads them."""
 
@@ -189,9 +184,9 @@ def compare(
                 facts[name]["clusters"] = left_out.n_clusters
                 described = f"{left_out.log_density.mean():.3f} nats a row"
                 if ahead:
-                    difference, error = _difference(left_out.log_density - density_by_name[ahead])
+                    difference, spread = _difference(left_out.log_density - density_by_name[ahead])
                     side = "ahead" if difference > 0 else "behind"
-                    described += f", {abs(difference):.3f} {side} (s.e. {error:.3f})"
+                    described += f", {abs(difference):.3f} {side} (s.e. {spread:.3f})"
                 fits.say(f"{option} {name}: {described}")
                 ahead = max(ahead or name, name, key=lambda one: density_by_name[one].mean())
             facts[name]["seconds"] += time.process_time() - began

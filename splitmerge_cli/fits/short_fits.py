@@ -1,5 +1,6 @@
 """Fits from which `auto` takes densities: short chains whose draws stay in memory."""
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -16,7 +17,6 @@ from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.diagnostics.point_estimate import evenly_spaced
 from splitmerge_cli.fits import candidates, objects
 from splitmerge_cli.runs import draws, drive, interrupts, starts
-from splitmerge_cli.runs.progress import now_and_then
 from splitmerge_cli.runs.store.files import DamagedRun, report_damage
 from splitmerge_cli.runs.store.manifest import read_sealed, write_sealed
 
@@ -57,7 +57,14 @@ class ShortFit:
 def short_fits(sampler: Any, seed: int, say: Callable[[str], None], progress: str) -> candidates.Fits:
     """Short fits by a sampler (None: the default). Every `STEP_EVERY` seconds at most they tell `say` how a candidate
     does, never with `progress` none."""
-    tell = (lambda line: None) if progress == "none" else now_and_then(say, STEP_EVERY)
+    last = time.monotonic()
+
+    def tell(line: str) -> None:
+        nonlocal last
+        if progress != "none" and time.monotonic() >= last + STEP_EVERY:
+            last = time.monotonic()
+            say(line)
+
     return candidates.Fits(sample_by(sampler, seed), seed, tell)
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pandas as pd
 
-from splitmerge_cli import __version__
 from splitmerge_cli.analysis.pages import html
 from splitmerge_cli.analysis.pages.html import Markup, element, heading, join, paragraph, table
 from splitmerge_cli.papers.claims import errata, settings
@@ -19,6 +18,7 @@ from splitmerge_cli.papers.verdict_tables import counts, expected_errors, interv
 from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, REPRODUCED, VERDICTS
 from splitmerge_cli.runs.store.files import replace_file
 from splitmerge_cli.runs.store.manifest import Manifest
+from splitmerge_cli.version import __version__
 
 FOLDER = "figures"
 """Where the results hold drawn figures."""

@@ -11,16 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from splitmerge_cli.config import ConfigError, class_of
 from splitmerge_cli.data.dataset import Dataset, Kind, get_kind
 from splitmerge_cli.diagnostics import partition_losses, similarity, small_clusters
+from splitmerge_cli.diagnostics import point_estimate as estimates
 from splitmerge_cli.diagnostics.cluster_table import count_of, number_clusters, span
-from splitmerge_cli.diagnostics.point_estimate import (
-    FEW_SHARE,
-    LEVEL,
-    count_larger,
-    estimate_partition,
-    evenly_spaced,
-    interval_of_counts,
-    is_outlying,
-)
 from splitmerge_cli.runs.recorders import Late
 from splitmerge_cli.runs.store import schema
 
@@ -77,7 +69,7 @@ def find_apart(draws: Mapping[int, Late], word: str) -> dict[str, Any] | None:
     if not marked or not (apart := np.concatenate(marked)).any():
         return None
     probability, shares = apart.mean(axis=0), apart.mean(axis=1)
-    ends = np.quantile(shares, [0.5 - LEVEL / 2, 0.5 + LEVEL / 2])
+    ends = np.quantile(shares, [0.5 - estimates.LEVEL / 2, 0.5 + estimates.LEVEL / 2])
     return {
         "word": word,
         "probability": probability.round(6).tolist(),
@@ -138,9 +130,9 @@ def count_listed(labels: ArrayLike, summary: Mapping[str, Any] | None = None, no
     """
     found, facts = np.asarray(labels), summary or {}
     sizes_of_rows = row_sizes(facts, found)
-    sizes, clusters = np.bincount(found, sizes_of_rows), count_larger(found, sizes_of_rows)
+    sizes, clusters = np.bincount(found, sizes_of_rows), estimates.count_larger(found, sizes_of_rows)
     are_outliers = clusters < np.count_nonzero(sizes)
-    outliers = sum(size for size in sizes.tolist() if is_outlying(size, sizes.sum())) if are_outliers else 0
+    outliers = sum(size for size in sizes.tolist() if estimates.is_outlying(size, sizes.sum())) if are_outliers else 0
     counted = [count_of(clusters, noun), *([count_of(round(outliers), "outlier")] if outliers else [])]
     if (is_apart := rows_apart(found, facts)) is not None and is_apart.any():
         rows = np.ones(len(found)) if (whole := row_sizes(facts, whole=True)) is None else np.asarray(whole)
@@ -163,13 +155,16 @@ def listed_clusters(summary: Mapping[str, Any]) -> int:
     chosen = summary["point_estimate"]
     if "labels" not in chosen or not summary.get(schema.OUTLIERS_APART):
         return int(chosen["n_clusters"])
-    return count_larger(chosen["labels"], row_sizes(summary))
+    return estimates.count_larger(chosen["labels"], row_sizes(summary))
 
 
 def has_one_and_outliers(labels: Any, sizes_of_rows: ArrayLike | None = None) -> bool:
     """Whether a partition has one cluster, of nearly all items, and outliers."""
     sizes = np.bincount(np.asarray(labels), sizes_of_rows) if labels is not None else np.ones(2)
-    return bool(sizes.max() > (1 - FEW_SHARE) * sizes.sum()) and count_larger(labels, sizes_of_rows) == 1
+    return (
+        bool(sizes.max() > (1 - estimates.FEW_SHARE) * sizes.sum())
+        and estimates.count_larger(labels, sizes_of_rows) == 1
+    )
 
 
 def why_not_joined(dataset: Dataset) -> str | None:
@@ -196,7 +191,7 @@ def join_draws(
     chosen = [
         (chain, int(row))
         for chain, rows in late.items()
-        for row in evenly_spaced(len(rows.labels), max(1, most // len(late)))
+        for row in estimates.evenly_spaced(len(rows.labels), max(1, most // len(late)))
     ]
     # the first of them come from all chains, as many clusters leave only these
     chosen = [chosen[m] for m in np.argsort([row for _, row in chosen], kind="stable")]
@@ -252,11 +247,11 @@ def find_groups(dataset: Dataset, labels: ArrayLike, late: Mapping[int, Late]) -
             "gap": gap,
             "n_clusters": n_clusters,
             "n_groups": number,
-            "interval": list(interval_of_counts(counts)),
+            "interval": list(estimates.interval_of_counts(counts)),
             "labels": groups.tolist(),
             "share": [share, error],
         }
-        if abs(share - LEVEL) > 2 * error or len(counts) < most:
+        if abs(share - estimates.LEVEL) > 2 * error or len(counts) < most:
             break
     return found
 
@@ -277,12 +272,12 @@ def _error_of_share(dataset: Dataset, late: Mapping[int, Late], gap: float, most
 def _count(labels: ArrayLike, draws: Mapping[int, Late]) -> int:
     """The number of clusters of an estimate from draws that are not listed as outliers, nor of no cluster."""
     is_apart = rows_apart(labels, {schema.APART: find_apart(draws, "")})
-    return count_larger(labels, None if is_apart is None else np.where(is_apart, 0.0, 1.0))
+    return estimates.count_larger(labels, None if is_apart is None else np.where(is_apart, 0.0, 1.0))
 
 
 def _estimate(joined: Mapping[int, Late]) -> NDArray[np.int32]:
     draws = np.concatenate([rows.labels for rows in joined.values()])
-    return estimate_partition(draws, interval=interval_of_counts(draws.max(axis=1) + 1)).labels
+    return estimates.estimate_partition(draws, interval=estimates.interval_of_counts(draws.max(axis=1) + 1)).labels
 
 
 def are_apart(groups: Mapping[str, Any]) -> bool:
@@ -294,7 +289,10 @@ def are_sure(groups: Mapping[str, Any], labels: NDArray[np.int32], draws: NDArra
     """Whether some clusters are parts of a group in nearly all draws, by more than the Monte Carlo error, or the draws
     ``[M, N]`` overlap: groups are what a run with ``gap=null`` lists."""
     share, error = groups["share"]
-    agrees = share - 2 * error > LEVEL or float(np.mean(similarity.membership(draws, labels).certainty)) < OVERLAPPING
+    agrees = (
+        share - 2 * error > estimates.LEVEL
+        or float(np.mean(similarity.membership(draws, labels).certainty)) < OVERLAPPING
+    )
     return agrees and not are_apart(groups)
 
 

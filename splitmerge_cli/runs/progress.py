@@ -29,19 +29,6 @@ def _format_density(log_joint: float) -> str:
     return f"{log_joint:,.1f}" if abs(log_joint) < 1e15 else f"{log_joint:.6g}"
 
 
-def now_and_then(say: Callable[[str], None], seconds: float) -> Callable[[str], None]:
-    """Return a function that passes lines on to `say`, but none within so many seconds of the one before."""
-    last = time.monotonic()
-
-    def say_sometimes(line: str) -> None:
-        nonlocal last
-        if time.monotonic() >= last + seconds:
-            last = time.monotonic()
-            say(line)
-
-    return say_sometimes
-
-
 def is_live(kind: str) -> bool:
     """Whether the reporter for ``progress=kind`` redraws bars."""
     return kind == "bars" or (kind == "auto" and sys.stderr.isatty())

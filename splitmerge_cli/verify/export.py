@@ -17,7 +17,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from splitmerge_cli import __version__
 from splitmerge_cli.config import Component, ConfigError
 from splitmerge_cli.core.rng import ContinuousDraw, Rng
 from splitmerge_cli.core.sampler import Sampler
@@ -31,6 +30,7 @@ from splitmerge_cli.verify.large_posteriors import LARGEST, LargePosterior
 from splitmerge_cli.verify.paths import TooManyPaths
 from splitmerge_cli.verify.small_posteriors import Posterior
 from splitmerge_cli.verify.transitions import Proposals, SeveralProposals, proposals
+from splitmerge_cli.version import __version__
 
 DENSITIES = "the ratio of the posterior densities"
 PROPOSALS = "the probabilities of proposing the move and its inverse"

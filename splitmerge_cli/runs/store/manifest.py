@@ -36,12 +36,13 @@ import numpy as np
 import yaml
 from numpy.typing import NDArray
 
-from splitmerge_cli import __version__, received
+from splitmerge_cli import received
 from splitmerge_cli.config.errors import RENAMED
 from splitmerge_cli.received import member, open_zip
 from splitmerge_cli.received import sha256_of as sha256_of
 from splitmerge_cli.runs.store.files import CHOICES, DamagedRun, replace_file, report_damage, write_text
 from splitmerge_cli.runs.store.files import MANIFEST as MANIFEST
+from splitmerge_cli.version import __version__
 
 SEAL = "sha256"
 """Key in a sealed file whose value is the digest of all else."""
