@@ -98,18 +98,15 @@ def csv(
     for key, value in sourced.items():
         of_files = value is None or of_kind.takes_sources
         require(of_files, f"data.{key}", value, f"null: only {takers} takes it, not {kind}")
-    require(
-        not duplicates or bool(other or files), "data.duplicates", "true", "false without data.other and data.files"
-    )
+    several = not duplicates or bool(other or files)
+    require(several, "data.duplicates", "true", "false without data.other and data.files")
     require(other is None or files is None, "data.files", files, "null with data.other")
     require(names is None or isinstance(names, Mapping), "data.names", names, "such as {last_name: surname}")
     require(other is None or N is None, "N", N, "null with data.other")
     bundled = BundleOptions(must_link, cannot_link, weights_scale, apart, prior_counts)
-    for key, value_given, known in (
-        ("separator", separator, separators.SEPARATORS),
-        ("decimal", decimal, separators.DECIMALS),
-    ):
-        require(value_given in ("auto", *known), f"data.{key}", value_given, f"one of auto, {', '.join(known)}")
+    layouts = {"separator": (separator, separators.SEPARATORS), "decimal": (decimal, separators.DECIMALS)}
+    for key, (word, known) in layouts.items():
+        require(word in ("auto", *known), f"data.{key}", word, f"one of auto, {', '.join(known)}")
     separators.require_encoding(encoding)
     listed = as_list("data.columns", columns)
     left_out, words = as_list("data.drop", drop) or [], missing_cells.read_option(missing)
@@ -206,12 +203,12 @@ def read_written(path: Path, wanted: Wanted, header: str | bool, suffix: str, fo
             notes.append(f"{path}: rows that begin with # or % at the top: {lines}; they are left out as comments")
             data, before = data[comments:], before + lines
     default = separators.BY_SUFFIX.get(suffix, "comma")
+    asked = {"separator": separator, "decimal": decimal}
     if not wanted.kind.one_column or wanted.mentioned_columns:
         layout_found = separators.layout(data, default, separator, decimal)
     else:
-        layout_found = separators.Layout(
-            default if separator == "auto" else separator, "point" if decimal == "auto" else decimal
-        )
+        usual = {"separator": default, "decimal": "point"}
+        layout_found = separators.Layout(*(usual[key] if word == "auto" else word for key, word in asked.items()))
     notes += _layout_notes(path, layout_found, default, separator, decimal)
     if layout_found.separator == "space":
         data = separators.tabs(path, data, before)
@@ -363,15 +360,14 @@ def _has_header(table: Text, wanted: Wanted) -> bool:
         if not words:
             return table.names_by_number(positions)
         numbers_above = [j for j in positions if j in data]
-        if words and _are_successive_years(
-            [head[j] for j in numbers_above], [[c[j] for j in numbers_above] for c in below]
-        ):
+        years, under = [head[j] for j in numbers_above], [[cells[j] for j in numbers_above] for cells in below]
+        if _are_successive_years(years, under):
             table.note(
                 f"row {1 + table.before}: its words and years, {head[numbers_above[0]]} to "
                 f"{head[numbers_above[-1]]}, are read as names of columns (data.header=false reads them as data)"
             )
             return True
-        if _are_years([head[j] for j in numbers_above]):
+        if _are_years(years):
             raise table.header_error()
         # words above words are data next to numbers, as in a table without names
         words = [j for j in words if below and all(NUMBER.fullmatch(table.number(cells[j])) for cells in below)]
@@ -441,9 +437,8 @@ def _heads_tokens(table: Text, head: Sequence[str], positions: Sequence[int]) ->
         return False
     if is_number(head[positions[0]]):
         # pandas calls the column of a list 0
-        if head[positions[0]] == "0" and not any(
-            is_number(cells[positions[0]]) for cells in table.rows_below() if len(cells) == len(head)
-        ):
+        below = [cells[positions[0]] for cells in table.rows_below() if len(cells) == len(head)]
+        if head[positions[0]] == "0" and not any(map(is_number, below)):
             raise table.header_error()
         return False
     rows = islice(table.lines(), 1, None)

@@ -414,11 +414,9 @@ def _of_words(cells: Cells, key: str, codes: NDArray[np.int64], words: list[str]
     decorated = cells.are_decorated()
     if 2 * (numeric + decorated.sum()) >= present and decorated.any():
         reading = as_written(cells, cells.decimal)
-        further_ways = (
-            (f"data.types={{{key}:real}} reads points as decimal ones",) if "points" in reading.problem else ()
-        )
         if reading.problem:
-            return replace(reading, ways=(*further_ways, *_as_missing(cells, decorated), as_categories))
+            as_points = [f"data.types={{{key}:real}} reads points as decimal ones"] * ("points" in reading.problem)
+            return replace(reading, ways=(*as_points, *_as_missing(cells, decorated), as_categories))
         # doses may be categories, and rooms counts, as they would be without their unit
         if j in table.units and reading.values is not None:
             alone = _of_numbers(replace(cells, numbers=reading.values, text=None), key, "", True)

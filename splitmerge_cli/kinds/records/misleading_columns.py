@@ -238,9 +238,8 @@ def _may_describe_records(codes: NDArray[np.int32], field: ColumnType) -> bool:
 
 
 def _are_notes(field: ColumnType) -> bool:
-    return field.type == "string" and sum(len(str(level).split()) for level in field.levels) >= WORDS * len(
-        field.levels
-    )
+    words = sum(len(str(level).split()) for level in field.levels)
+    return field.type == "string" and words >= WORDS * len(field.levels)
 
 
 def _cross(one: NDArray[np.int32], other: NDArray[np.int32]) -> NDArray[np.int64]:

@@ -226,9 +226,8 @@ class Rows:
             if (codes_of_layers < 0).any():
                 raise table.error(int(np.argmin(codes_of_layers)), layer_column, "the name of a layer")
             layer, layers = codes_of_layers.astype(np.int64), tuple(words_of_layers)
-        values_left = (
-            value_columns(table, others) if w is None and columns.weights is not None and use.values is None else []
-        )
+        reads_no_value = w is None and columns.weights is not None and use.values is None
+        values_left = value_columns(table, others) if reads_no_value else []
         third = 2 if table.names is None and w is None and others[:1] == [2] else None
         if third is not None and edge_values.are_times(table.cells(third)):
             others, third = others[1:], None
@@ -380,9 +379,8 @@ def _ends_below(table: Text, s: int, t: int) -> list[pa.ChunkedArray]:
 
 def _is_end_repeated(table: Text, s: int, t: int, head: Sequence[str]) -> bool:
     """Whether an end of the first row ends another one too."""
-    return any(
-        pc.any(pc.equal(column, end)).as_py() for column in _ends_below(table, s, t) for end in (head[s], head[t])
-    )
+    ends = (head[s], head[t])
+    return any(pc.any(pc.equal(column, end)).as_py() for column in _ends_below(table, s, t) for end in ends)
 
 
 MANY_PAIRS, REPEATED = 20, 1.2

@@ -239,10 +239,8 @@ def _check_numbers(rows: Rows, base: int, nodes: int | None) -> None:
     for k, name in enumerate(rows.names):
         good = WHOLE.fullmatch(name) and base <= int(name) < (math.inf if nodes is None else base + nodes)
         if not good:
-            upto = (
-                f"to {base + nodes - 1} (data.base={base}, data.nodes={nodes})" if nodes else f"on (data.base={base})"
-            )
-            raise rows.error(k, f"a whole number from {base} {upto}")
+            upto = f"to {base + nodes - 1} (data.base={base}, data.nodes={nodes})" if nodes else ""
+            raise rows.error(k, f"a whole number from {base} {upto or f'on (data.base={base})'}")
 
 
 def _listed_nodes(rows: Rows, path: Path, truth: str | int | None, use: Use) -> dict[str, Any]:

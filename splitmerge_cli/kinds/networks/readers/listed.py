@@ -216,9 +216,8 @@ def relational(
 ) -> Dataset:
     """The data set of a network with `relations`, by what is used of it."""
     if use.directed and listed.directed is False:
-        raise DataError(
-            f"data.directed=true: {listed.place}: its edges have no direction; expected data.directed=false"
-        )
+        problem = "its edges have no direction; expected data.directed=false"
+        raise DataError(f"data.directed=true: {listed.place}: {problem}")
     counts: Counter[str] = Counter()
     layers = [_layer(listed, number, use, threshold, unknown, counts) for number in range(len(listed.layers))]
     sides = listed.sides if use.two_kinds else None

@@ -1,6 +1,5 @@
-"""The small networks that come with networkx: known from textbooks, and here without a download.
-
-Graphs from objects: graphs of networkx and igraph, data frames of edges, and matrices of ties.
+"""Networks of objects: graphs of networkx and igraph, data frames of edges, matrices of ties; and the small networks
+that come with networkx, known from textbooks, and here without a download.
 """
 
 from collections.abc import Iterable, Mapping
@@ -63,9 +62,8 @@ def network(
     require(graph in GRAPHS, "data.graph", graph, f"one of {', '.join(GRAPHS)}")
     check_kept(scale, N)
     in_layers = graph == "florentine"
-    require(
-        layer is None or (in_layers and layer == RELATION), "data.layer", layer, f"null, or {RELATION} of florentine"
-    )
+    known = layer is None or (in_layers and layer == RELATION)
+    require(known, "data.layer", layer, f"null, or {RELATION} of florentine")
     import networkx
 
     function, side = GRAPHS[graph]
