@@ -69,13 +69,25 @@ def csv(
 ) -> Dataset:
     """Read a table, one item per row.
 
-    Options: ``conf/data/csv.yaml``; docs/files.md, "A table of your own", says what a table of each `kind` holds, which
-    columns are left out without `columns`, and how a text is written. Of tokens, unless a column is named or numbered,
-    a comma separates cells in .csv and a tab in .tsv and .txt. A large .npy file of floating-point numbers is mapped,
-    not read, unless columns are left out: it must then stay as it is. Standard input is read once and held in memory.
-    Tokens and true labels are coded in the order of their first appearance. ``points`` are float64; float32 if that is
-    the type of an .npy file; sparse if they are in .npz. The notes say what was left out, and how what nobody asked for
-    was read. A `DataError` names the file, row and column, or the option that is wrong.
+    Options: ``conf/data/csv.yaml``. Types and values of a table of each `kind`: ``tokens`` has one column of any
+    strings or integers, ``binary`` columns of 0 and 1, or of true and false, or yes and no, ``points`` columns of
+    numbers, or a sparse matrix in .npz, ``mixed`` columns of several types (`splitmerge_cli.data.tables.inference`),
+    ``records`` fields.
+
+    Without `columns` some are left out besides `truth` and `drop`: pandas' index or the numbers of the rows (first
+    columns that have no name and count 0, 1, ... or 1, 2, ...), and columns that have neither a name nor a value. Of
+    tokens, unless a column is named or numbered, a comma separates cells in .csv and a tab in .tsv and .txt. A large
+    .npy file of floating-point numbers is mapped, not read, unless columns are left out: it must then stay as it is.
+    Standard input is read once and held in memory; its first bytes tell text, .parquet, .feather and .xlsx apart, and
+    whether it is packed. Tokens and true labels are coded in the order of their first appearance. ``points`` are
+    float64; float32 if that is the type of an .npy file; sparse if they are in .npz, entries of the same place added
+    up. The notes say what was left out, which first line was taken for names without being asked for, which separator
+    the rows showed, and what the columns of ``mixed`` are read as.
+
+    A `DataError`: the file is missing, empty or not readable as such; a row is ragged; a cell is (``tokens``) empty or
+    NaN, (``binary``) not 0 or 1, or (``points``) no number of magnitude 1e30 at most; a column of ``mixed`` cannot be
+    read; a quote is not closed; a column that is asked for is unknown, or two have its name; no column is left; N is
+    larger than the number of rows.
     """
     tables = [name for name, known in kinds().items() if known.text_types]
     if kind in kinds() and kind not in tables:

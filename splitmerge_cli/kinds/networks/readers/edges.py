@@ -66,14 +66,36 @@ def edges(
 ) -> Dataset:
     """Read a network: a row per edge, its two ends and perhaps a weight; a matrix of ties; or a graph.
 
-    Options: ``conf/data/edges.yaml``; docs/files.md, "A network of your own", says what each format holds and how rows,
-    names of columns and nodes are read. The network is simple and undirected unless an option from `directed` to
-    `unknown` asks for more. With `values` a column with another common name than weight (value, sign, rating, ...), or
-    the only one left, has the weights, and an empty cell of a matrix is an unknown pair.
+    It is simple and undirected unless an option from `directed` to `unknown` asks for more.
+
+    Options: ``conf/data/edges.yaml``. A graph is in .graphml, .gml, .gexf, .net (Pajek), .dot or .gv (Graphviz), or
+    .json (nodes and links), a matrix in .npy, .npz (scipy.sparse) or .mtx (Matrix Market); columns of edges are
+    attributes of a graph's edges, columns of nodes those of its nodes.
+
+    ``weights=auto`` is the column named weight; in a file without names of columns the third, if it holds numbers; with
+    `values` also a column with another common name (value, sign, rating, ...), or the only one left. Without weights
+    every row weighs 1. A missing weight makes its pair unknown. Of rows of a pair counts add up, numbers are averaged,
+    the first level holds; a count of 0 is no edge.
+
+    ``header=auto`` takes the first row for names if it holds a name given as `source`, `target` or `weights`, or common
+    names of such columns (source, from, node1, ...), or words where all rows below have whole numbers, or two words
+    that stand nowhere else and names below repeat. ``separator=auto`` is a comma in .csv, a tab in .tsv, else what the
+    first row holds. ``matrix=auto`` reads a text or sheet as a matrix if its first row and column hold the same names,
+    or it has as many rows as columns, 5 at least, of numbers; an empty cell is 0, with `values` an unknown pair.
+
+    Without `nodes` these are the ends of the edges: whole numbers ascending, other names in the order of their
+    appearance. With a number n of `nodes` whose names are whole numbers from 0 to n - 1, or from 1 to n, the nodes are
+    these (where they are both, `base` says which); else those without an edge follow the others and have no name.
+    Without `nodes`, `base` is a bound: no node has a lower number.
 
     `relations` of the data set hold what was asked for; its notes say what was left out. ``meta`` of a simple network:
     rows; ``self_loops``, ``repeated`` and ``reversed`` rows; pairs ``below_threshold``; nodes, edges, ``isolated``
-    nodes. A `DataError` names the file and the row, the option or the node that is wrong.
+    nodes.
+
+    A `DataError`: the file is missing, empty or not readable as such; a row is ragged, or lacks an end; a weight is
+    negative or no number; a node that `nodes` does not name, or names twice, or that is none by `base`; the names of
+    the nodes fit 0 to n - 1 and 1 to n, and `base` is not given; no edge is left where `nodes` is not given; a column
+    that is asked for is unknown.
     """
     options = {key: value for key, value in locals().items() if key != "path"}
     header = header_key("data.header", header)
