@@ -312,6 +312,12 @@ def _is(cell: str, number: int) -> bool:
     return cell in (str(number), f"{number}.0")
 
 
+def encode(cells: pa.ChunkedArray) -> tuple[NDArray[np.int64], list[Any]]:
+    """Return the codes of cells, -1 where one is missing, and the different values, by first appearance."""
+    encoded = pc.dictionary_encode(cells).combine_chunks()
+    return arrow.numbers_of(encoded.indices, -1).astype(np.int64), encoded.dictionary.to_pylist()
+
+
 def quote(cell: str) -> str:
     """Quote a cell as in messages."""
     short = cell if len(cell) <= 40 else f"{cell[:37]}..."
