@@ -160,9 +160,8 @@ def _read(path: str | Path, wanted: Wanted, header: str | bool, form: Form, shee
     path = require_file(path, f"a table ({FORMATS})")
     suffix = separators.suffix_of(path)
     if isinstance(path, StandardInput) and suffix == ".npy":
-        raise DataError(
-            f"{path}: an .npy file; expected text, .parquet, .feather or .xlsx (data.path=FILE reads others)"
-        )
+        expected = "text, .parquet, .feather or .xlsx (data.path=FILE reads others)"
+        raise DataError(f"{path}: an .npy file; expected {expected}")
     as_text = suffix in separators.BY_SUFFIX
     for key, value_given, default in zip(form._fields[:3], form[:3], ("auto", "auto", "utf-8"), strict=True):
         require(as_text or value_given == default, f"data.{key}", value_given, f"{default}: {path} is no text")
@@ -181,9 +180,8 @@ def _read(path: str | Path, wanted: Wanted, header: str | bool, form: Form, shee
     elif suffix in _ARROW:
         table = _ARROW[suffix](path)
     elif suffix == ".npz":
-        raise mixed.NoMixedTable(
-            f"{path}: a sparse matrix is read as points (model=gaussian); expected a table for kind {of_kind}"
-        )
+        problem = "a sparse matrix is read as points (model=gaussian)"
+        raise mixed.NoMixedTable(f"{path}: {problem}; expected a table for kind {of_kind}")
     else:
         raise separators.unknown_format(path, suffix, f"one of {FORMATS}")
     return table
@@ -250,9 +248,8 @@ def _comments(data: bytes) -> int:
         start = end + 1
     top, first = data[:start].splitlines()[-1:], data[start : (data.find(b"\n", start) + 1) or len(data)]
     # a last one may hold the names of the columns
-    named = top and any(
-        top[0].count(end) and top[0].count(end) == first.count(end) for end in (b",", b";", b"\t", b"|")
-    )
+    ends = (b",", b";", b"\t", b"|")
+    named = top and any(top[0].count(end) and top[0].count(end) == first.count(end) for end in ends)
     return 0 if named else start
 
 

@@ -229,9 +229,8 @@ def _are_spaced(top: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     numbers = [_are_numbers([row[i] for row in rows]) for i in range(width)]
     # names of the rows have no name of their own
     named = numbers[width - len(top) :]
-    return all(numbers) or any(
-        is_number and not NUMBER.fullmatch(cell) for is_number, cell in zip(named, top, strict=True)
-    )
+    pairs = zip(named, top, strict=True)
+    return all(numbers) or any(is_number and not NUMBER.fullmatch(cell) for is_number, cell in pairs)
 
 
 def _are_numbers(cells: Sequence[str]) -> bool:

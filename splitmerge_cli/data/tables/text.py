@@ -138,10 +138,8 @@ class Text(Table):
         def fits(number: float) -> bool:
             return number in (0, 1) if binary else abs(number) <= MAGNITUDE
 
-        good = all(
-            NUMBER.fullmatch(number) and fits(float(number)) for cells in read for number in map(self.number, cells)
-        )
-        if not good:
+        numbers = [self.number(cell) for cells in read for cell in cells]
+        if not all(NUMBER.fullmatch(number) and fits(float(number)) for number in numbers):
             return False  # reading it reports what is wrong
         pointed = sum(not any(PLAIN.fullmatch(cell) for cell in cells) for cells in read)
         # the columns of the file, or those that are read

@@ -222,10 +222,8 @@ def read_records(table: Table, wanted: Wanted, N: int | None, name: str) -> Data
     if sources is not None:
         of_one = [column_key(table, j) for d, j in enumerate(read) if len(np.unique(sources[values[:, d] >= 0])) < 2]
         if of_one:
-            alone = f"{table.path}: {list_names(of_one)}: values in one file alone"
-            table.notes.append(
-                f"{alone}, so that no two are compared by them: give columns that mean the same one name"
-            )
+            alone = f"{list_names(of_one)}: values in one file alone, so that no two are compared by them"
+            table.note(f"{alone}: give columns that mean the same one name")
     typed = [column_key(table, j) for j in read]
     meta = {"path": str(table.path), "names": table.renamed, "rows": rows, "typed": typed}
     return Dataset(
@@ -252,9 +250,8 @@ def _leave_out_misleading(
     exempt = [d for d, name in enumerate(names) if ABOUT_PEOPLE.search(name.replace("_", " "))]
     why_by_number, harm_by_number = dict[int, str](), dict[int, str]()
     for d, share in find_differing(values, types, exempt).items():
-        why_by_number[d] = (
-            f"records that agree in the other columns agree here in {share:.0%}, about as often as any two: {_ABOUT}"
-        )
+        often = f"agree here in {share:.0%}, about as often as any two"
+        why_by_number[d] = f"records that agree in the other columns {often}: {_ABOUT}"
     rest = [d for d in range(len(read)) if d not in why_by_number]
     for d, follows in find_followers(values[:, rest], tuple(types[d] for d in rest)).items():
         others = list_names([table.column(read[rest[f]]) for f in follows.of])
@@ -278,9 +275,8 @@ def read_sources(table: Table, wanted: Wanted) -> NDArray[np.int32] | None:
     if (j := wanted.find_roles(table).get("files")) is not None:
         sources, files = codes(table, j, SOURCE)
         if len(files) < 2:
-            raise DataError(
-                f"data.files={wanted.files}: {table.path}: {quote(files[0])} in every row; expected two files"
-            )
+            one = f"{quote(files[0])} in every row; expected two files"
+            raise DataError(f"data.files={wanted.files}: {table.path}: {one}")
     elif isinstance(table, Joined) and not wanted.duplicates:
         sources = (np.arange(table.rows) >= table.parts[0].rows).astype(np.int32)
     else:

@@ -96,9 +96,8 @@ def rows_of_graph(
         if None in layer_of_edge:
             k = layer_of_edge.index(None)
             a, b = (quote(graph.names[node]) if graph.names else str(node + 1) for node in graph.ends[k])
-            raise DataError(
-                f"data.layer={use.layer}: {place}: edge {k + 1} ({a}, {b}) has no such attribute; expected one of each"
-            )
+            problem = f"edge {k + 1} ({a}, {b}) has no such attribute; expected one of each"
+            raise DataError(f"data.layer={use.layer}: {place}: {problem}")
         layer = numbered_labels([str(name) for name in layer_of_edge]).astype(np.int64)
         layers = tuple(dict.fromkeys(map(str, layer_of_edge))) or ("",)
     sides, side_names = _sides(graph, place, use)
@@ -109,9 +108,8 @@ def rows_of_graph(
         if (missing := int((labels < 0).sum())) == len(labels):
             raise DataError(f"{place}: no node has the attribute '{truth}'; expected data.truth on one at least")
         if missing:
-            notes.append(
-                f"{place}: {missing} of {len(labels)} nodes have no attribute '{truth}': scores are over the others"
-            )
+            lacking = f"{missing} of {len(labels)} nodes have no attribute '{truth}'"
+            notes.append(f"{place}: {lacking}: scores are over the others")
     return Listed(
         place,
         name,
@@ -314,9 +312,8 @@ def matrix_of_text(table: Text, use: Use, header: str | bool, wanted: str | bool
     if both_named and header is not False:
         row_names, skip, index = first[1:], 1, 0
     elif wanted is True:
-        named = header is True or (
-            header == "auto" and not all(is_numeric(cell) or cell in edge_values.UNKNOWN for cell in head)
-        )
+        is_row = all(is_numeric(cell) or cell in edge_values.UNKNOWN for cell in head)
+        named = header is True or (header == "auto" and not is_row)
         skip = int(named)
         row_names = first[skip:] if (named and not head[0]) or not all(map(is_numeric, first[skip:])) else []
         row_names = [] if index else row_names
@@ -384,9 +381,8 @@ def is_named_matrix(table: Text) -> bool:
             continue
         if not all(is_numeric(cell) or cell in edge_values.UNKNOWN for cell in cells[1:]):
             return False
-        has_gap |= any(
-            j != number and (cell in edge_values.UNKNOWN or not float(cell)) for j, cell in enumerate(cells[1:], 1)
-        )
+        others = [cell for j, cell in enumerate(cells[1:], 1) if j != number]
+        has_gap |= any(cell in edge_values.UNKNOWN or not float(cell) for cell in others)
     # of a symmetric matrix without names the first row is the first column
     named = len(set(head[1:])) == len(head) - 1
     return named and number + 1 == len(head) > (SQUARE if table.heads_index() else 2) and has_gap
