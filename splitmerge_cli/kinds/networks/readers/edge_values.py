@@ -149,8 +149,6 @@ def _column(cells: pa.ChunkedArray | NDArray[Any] | Sequence[Any]) -> pa.Chunked
     if isinstance(cells, np.ndarray) and cells.dtype.kind in "biuf":
         return pa.chunked_array([pa.array(cells)])
     # a missing one is written so, too
-    return pa.chunked_array([pa.array([_text(cell) for cell in cells], pa.large_string())])
-
-
-def _text(cell: Any) -> str:
-    return str(float(cell)) if isinstance(cell, bool | int | float | np.number | np.bool_) else str(cell)
+    plain = bool | int | float | np.number | np.bool_
+    texts = [str(float(cell)) if isinstance(cell, plain) else str(cell) for cell in cells]
+    return pa.chunked_array([pa.array(texts, pa.large_string())])
