@@ -47,7 +47,7 @@ class Graph(Kind):
     answers = "splitmerge_cli.kinds.networks.quantities:NetworkAnswers"
     quantities = "splitmerge_cli.kinds.networks.quantities:Network"
     pictures = (*Kind.pictures, "network", "blocks")
-    drawings = "splitmerge_cli.kinds.networks.plots.network:PICTURES"
+    drawings = "splitmerge_cli.kinds.networks.pictures:PICTURES"
 
     def require_rows(self, asked: str) -> None:
         raise ConfigError(f"{asked}; expected rows of a table")

@@ -55,6 +55,11 @@ def as_number(text: str) -> float | str:
     return float(text) if NUMBER.fullmatch(text) else text
 
 
+def as_pairs(ends: Sequence[Any]) -> NDArray[np.int64]:
+    """Ends of edges as an array ``[edges, 2]``, of no edges, too."""
+    return np.array(ends, dtype=np.int64).reshape(-1, 2)
+
+
 Wrong = Callable[[int, str, Any], str]
 """Names the edge of that position, its attribute and the value of it, as messages begin."""
 

@@ -18,7 +18,13 @@ from splitmerge_cli.data.reading import KindReading
 from splitmerge_cli.data.tables.formats import from_arrow
 from splitmerge_cli.data.values import place_of, require
 from splitmerge_cli.kinds.networks.data import check_kept, keep
-from splitmerge_cli.kinds.networks.readers.conversions import Attributed, listed_matrix, read_entries, rows_of_graph
+from splitmerge_cli.kinds.networks.readers.conversions import (
+    Attributed,
+    as_pairs,
+    listed_matrix,
+    read_entries,
+    rows_of_graph,
+)
 from splitmerge_cli.kinds.networks.readers.edge_rows import Columns, Rows, names_ends
 from splitmerge_cli.kinds.networks.readers.edges import list_edges, unknown_pairs
 from splitmerge_cli.kinds.networks.readers.graph_files import of_networkx
@@ -177,8 +183,9 @@ def _of_igraph(graph: Any) -> Attributed:
     nodes = [vertex.attributes() for vertex in graph.vs]
     named = all(node.get("name") is not None for node in nodes)
     names = [str(node["name"]) if named else str(k) for k, node in enumerate(nodes)]
-    ends = np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2)
-    return Attributed(names, nodes, ends, [edge.attributes() for edge in graph.es], graph.is_directed())
+    return Attributed(
+        names, nodes, as_pairs(graph.get_edgelist()), [edge.attributes() for edge in graph.es], graph.is_directed()
+    )
 
 
 def _of_frame(data: pd.DataFrame, name: str, use: Use) -> Listed:
@@ -219,4 +226,4 @@ def _pairs(unknown: Iterable[Any], listed: Listed) -> UnknownPairs:
         if len(pair) != 2 or any(str(node) not in number for node in pair):
             raise DataError(f"data.unknown: pair {k + 1}: {pair!r}; expected two nodes of the network")
         ends.append([number[str(node)] for node in pair])
-    return UnknownPairs(np.array(ends, dtype=np.int64).reshape(-1, 2), np.full(len(ends), -1))
+    return UnknownPairs(as_pairs(ends), np.full(len(ends), -1))

@@ -19,8 +19,8 @@ from scipy.sparse import csr_array
 from splitmerge_cli.analysis.plots import style
 from splitmerge_cli.analysis.plots.races import Picture, data_name, option
 from splitmerge_cli.diagnostics.cluster_table import shorten
+from splitmerge_cli.kinds.networks import relation_matrix
 from splitmerge_cli.kinds.networks.data import COUNT, REAL, Relation, Relations, network_of
-from splitmerge_cli.kinds.networks.plots import relation_matrix
 from splitmerge_cli.runs.grouping import count_listed
 from splitmerge_cli.runs.initial import dataset_of
 from splitmerge_cli.runs.store.read import Run
