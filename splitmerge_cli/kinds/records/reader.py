@@ -27,7 +27,7 @@ from splitmerge_cli.data.tables.notes import note_left_out
 from splitmerge_cli.data.tables.table import Table, column_key, list_names, quote
 from splitmerge_cli.data.tables.written import DATE_TYPES, EPOCH, days_of_column, days_written
 from splitmerge_cli.data.values import notes_entry, positions_in, require, width_entry
-from splitmerge_cli.kinds.records.misleading_columns import find_differing, find_followers
+from splitmerge_cli.kinds.records.columns import find_differing, find_followers
 from splitmerge_cli.kinds.records.similar_values import code_fields, words_of
 from splitmerge_cli.overrides import shell_word, write
 from splitmerge_cli.received import DataError
