@@ -307,13 +307,13 @@ def read_list(path: Path, separator: str, comments: bool, empty: bool = False, t
         )
     if separator == "auto":
         # without what stands in quotes
-        line = re.sub(r'"[^"]*"', "", data.partition(b"\n")[0].decode("utf-8"))
-        if "\t" in line and not all(map(is_numeric, line.split())):
+        top = re.sub(r'"[^"]*"', "", data.partition(b"\n")[0].decode("utf-8"))
+        if "\t" in top and not all(map(is_numeric, top.split())):
             separator = "tab"
         else:
-            separator = "comma" if "," in line else "semicolon" if ";" in line else "space"
+            separator = "comma" if "," in top else "semicolon" if ";" in top else "space"
         usual = {".csv": "comma", ".tsv": "tab"}.get(suffix_of(path))
-        if usual and (separator == "space" or SEPARATORS[usual] in line):
+        if usual and (separator == "space" or SEPARATORS[usual] in top):
             separator = usual
     if separator == "space":
         data = tabs(path, data, before)

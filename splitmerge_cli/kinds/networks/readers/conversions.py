@@ -95,7 +95,7 @@ def rows_of_graph(
         and weights is not None
     ):
         other = [attributes.get(key) for attributes in graph.edges]
-    layer, layers = None, ("",)
+    layer, layers = None, tuple[str, ...](("",))
     if use.layer is not None:
         layer_of_edge = [attributes.get(str(use.layer)) for attributes in graph.edges]
         if None in layer_of_edge:
