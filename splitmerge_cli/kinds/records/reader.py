@@ -19,10 +19,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from splitmerge_cli.data.dataset import READ_AS, ColumnType, Dataset
+from splitmerge_cli.data.tables import inference, mixed
 from splitmerge_cli.data.tables.cells import DATE, PADDED, Cells, cells_of, note_missing
 from splitmerge_cli.data.tables.columns import Wanted, codes, index, true_labels
-from splitmerge_cli.data.tables.inference import tells_apart
-from splitmerge_cli.data.tables.mixed import SKIP, MixedReading
 from splitmerge_cli.data.tables.notes import note_left_out
 from splitmerge_cli.data.tables.table import Table, column_key, list_names, quote
 from splitmerge_cli.data.tables.written import DATE_TYPES, EPOCH, days_of_column, days_written
@@ -32,7 +31,7 @@ from splitmerge_cli.kinds.records.similar_values import code_fields, words_of
 from splitmerge_cli.overrides import shell_word, write
 from splitmerge_cli.received import DataError
 
-TYPES = ("categorical", "string", "number", *DATE_TYPES, SKIP)
+TYPES = ("categorical", "string", "number", *DATE_TYPES, mixed.SKIP)
 """Types that data.types takes."""
 FEW = 10
 """Most different words of a categorical field."""
@@ -180,7 +179,7 @@ def read_records(table: Table, wanted: Wanted, N: int | None, name: str) -> Data
     rows = table.rows
     table.take(N)
     labels, positions = wanted.resolve(table)
-    positions = [j for j in positions if type_by_column.get(j) != SKIP]
+    positions = [j for j in positions if type_by_column.get(j) != mixed.SKIP]
     fields, spelt, names = dict[int, Field](), list[int](), table.names_of_items()
     for j in positions:
         cells = cells_of(table, j, wanted.missing)
@@ -260,7 +259,7 @@ def _leave_out_misleading(
     why_left_out = dict[int, str]()
     for d, why in why_by_number.items():
         if (j := read[d]) in kept:
-            skips = shell_word(f"data.types={{{column_key(table, j)}:{SKIP}}}")
+            skips = shell_word(f"data.types={{{column_key(table, j)}:{mixed.SKIP}}}")
             twice = ": they count twice" if d in harm_by_number else ""
             table.note(f"{table.column(j)}: {why}{twice} ({skips} leaves it out)")
         else:
@@ -349,12 +348,12 @@ def _counts(cells: Cells, numbers: NDArray[np.float64], name: str) -> str | None
     """Describe a column of numbers that tells rows apart, as `tells_apart` does; it may count the rows of each of two
     files, or be numbers of customers, which ascend."""
     complete = len(numbers) == len(cells.missing)
-    why = tells_apart(numbers, name, complete)
+    why = inference.tells_apart(numbers, name, complete)
     if why is not None or not complete:
         return why
     if isinstance(cells.table, Joined):
         parts = [part for part in np.split(numbers, [cells.table.parts[0].rows]) if len(part)]
-        return "it counts the rows of each file" if all(tells_apart(part, "") for part in parts) else None
+        return "it counts the rows of each file" if all(inference.tells_apart(part, "") for part in parts) else None
     ascends = len(numbers) >= MANY and (numbers % 1 == 0).all() and (np.diff(numbers) > 0).all()
     return "whole numbers that ascend from row to row" if ascends else None
 
@@ -409,7 +408,7 @@ def _days(cells: Cells, type: str) -> list[str | None] | DataError:
     ]
 
 
-class RecordsReading(MixedReading):
+class RecordsReading(mixed.MixedReading):
     """Reads tables of records."""
 
     read = staticmethod(read_records)

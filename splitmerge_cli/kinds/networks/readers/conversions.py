@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.data.dataset import Dataset, get_kind
 from splitmerge_cli.data.opening import Limit, check_rows, content
-from splitmerge_cli.data.tables.formats import load_npy
-from splitmerge_cli.data.tables.scaled import EMPTY_BYTES, read_sparse
+from splitmerge_cli.data.tables import formats, scaled
 from splitmerge_cli.data.tables.separators import is_numeric
 from splitmerge_cli.data.tables.table import NUMBER, quote
 from splitmerge_cli.data.tables.text import Text
@@ -265,11 +264,11 @@ def read_entries(
 def read_matrix(path: Path, suffix: str, use: Use) -> Listed:
     """The matrix of a .npy, .npz or .mtx file."""
     if suffix == ".npz":
-        values = read_sparse(path)
+        values = scaled.read_sparse(path)
     elif suffix == ".mtx":
         values = _load_mtx(path)
     else:
-        values = load_npy(path)
+        values = formats.load_npy(path)
         if values.ndim != 2 or values.dtype.kind not in "biuf":
             raise DataError(f"{path}: {values.dtype}, shape {values.shape}; expected a matrix of numbers")
     return listed_matrix(values, str(path), path.name.split(".")[0], use)
@@ -285,7 +284,7 @@ def _load_mtx(path: Path) -> Any:
         least = entries // 2 if form == "array" else entries  # of a symmetric matrix one half is written
         if least > len(data):
             raise ValueError(f"{len(data)} bytes do not hold {least} entries")
-        check_rows(path, rows + columns, EMPTY_BYTES, "rows and columns")
+        check_rows(path, rows + columns, scaled.EMPTY_BYTES, "rows and columns")
         if form == "array":
             Limit.current().check(path, 8 * rows * columns, " as numbers")
         if field == "complex":
