@@ -211,10 +211,6 @@ def _of_digits(cells: Cells, key: str, name: str, reading: Reading, chosen: bool
     return replace(reading, said=note)
 
 
-def _holds_id(name: str, different: int) -> bool:
-    return bool(REPEATED_ID.search(name)) or (different > SOME and REPEATED_SUBJECT.fullmatch(name) is not None)
-
-
 def _repeated_id(key: str, codes: NDArray[np.int64], words: list[str]) -> Reading:
     """An id that stands in several rows: a column that is left out."""
     counts = np.bincount(codes[codes >= 0])
@@ -237,7 +233,8 @@ def _of_numbers(cells: Cells, key: str, name: str, chosen: bool) -> Reading:
     if not chosen and whole and (why := tells_apart(present, name, len(present) == len(cells.missing))) is not None:
         ways = () if why == "every value differs" else (f"data.types={{{key}:real}} would read it",)
         return Reading(why=why, ways=ways)
-    if not chosen and whole and len(different) < len(present) and _holds_id(name, len(different)):
+    is_subject = len(different) > SOME and REPEATED_SUBJECT.fullmatch(name) is not None
+    if not chosen and whole and len(different) < len(present) and (is_subject or REPEATED_ID.search(name)):
         return _repeated_id(key, *cells.values())
     if whole and np.median(present) <= TYPICAL_COUNT and _has_tail(different, counts):
         return _as_numbers(cells, "count")
