@@ -153,13 +153,9 @@ class Layout(NamedTuple):
 
 
 def layout(data: bytes, default: str, separator: str = "auto", decimal: str = "auto") -> Layout:
-    """Find how a text from `read_text` is written, as far as the user does not say it (``auto``). The separator is the
-    first that gives all rows that are looked at the same number of cells, two at least, without another separator in
-    any of them, but for a decimal comma: the default one, then semicolon, tab, pipe and comma. Runs of spaces separate
-    if there is no other one, all rows have the same number of cells, and all below the first are numbers, or all of one
-    column are, below its name. Else it is the default.
-
-    Numbers have a decimal comma if a semicolon ends the cells and there are such numbers, but none with a point.
+    """Find how a text from `read_text` is written, as far as the user does not say it (``auto``): by the rules of
+    docs/files.md, "How a text is written". Separators are tried in the order default, semicolon, tab, pipe and comma,
+    runs of spaces last; without any it is the default.
     """
     if separator != "auto" and decimal != "auto":
         return Layout(separator, decimal)

@@ -1,19 +1,12 @@
 """Columns of records: those that look like names and addresses, as people write them, where two spellings are two words
-to every other model; and those that mislead the model of records.
+to every other model; and those that mislead the model of records (docs/data/records.md, "Columns that describe the
+record", "Columns that follow from one another").
 
-**Columns that describe a record** and not its entity: its number, where it comes from, when it was made, notes on it.
-Records that agree in every column of names and places are of one entity, where so many coincidences have no other
-cause. A column describes the record if these agree in it hardly more than others do. No measure can distinguish a
-family of different people from one person with several records and a name that changes. So only columns are examined
-whose cells look like codes, days, categories or notes, and the others have to agree.
+No measure can distinguish a family of different people from one person with several records and a name that changes. So
+only columns are examined whose cells look like codes, days, categories or notes, and the others have to agree.
 
-**Columns that follow from another one**, as a town does from a postcode: their agreement counts twice. Two measures,
-both above what chance makes:
-
-* Rows: in how many the cell of one column is a part of the cell of the other, as a year is of a date.
-* Pairs of records with the same value in one column: how many agree in the other. Duplicates agree in every column,
-  whether or not one follows from another, so that a mixture of duplicates and different entities is fitted by all
-  columns, and the share of the latter is compared with the share of duplicates, which have errors, too.
+Duplicates agree in every column, whether or not one follows from another, so that a mixture of duplicates and different
+entities is fitted by all columns, and the share of the latter is compared with the share of duplicates.
 """
 
 import re
