@@ -23,35 +23,24 @@ COUNTS = (ROWS, ITEMS)
 
 @dataclass(frozen=True)
 class Bundles:
-    """Which rows are one item, how often each counts, and which items may not share a cluster.
-
-    Attributes
-    ----------
-    items : numpy.ndarray
-        int32 ``[rows]``: the item of each row, numbered 0, 1, ... in the order of their first rows.
-    weights : numpy.ndarray or None
-        int64 ``[rows]``, positive: how often each row counts; None: once.
-    unit : float
-        What one count is worth as a power of a row's likelihood: 1 for whole weights; fractional weights are whole
-        multiples of it.
-    prior_counts : str
-        One of `COUNTS`.
-    apart : numpy.ndarray
-        int32 ``[pairs, 2]``: pairs of items that may not share a cluster, the smaller number first.
-    classes : numpy.ndarray or None
-        int32 ``[items]``: known class of each item, -1 for none; items of different classes may not share a cluster.
-        None: no classes.
-    names : list of str or None
-        Name of each item, where a column names them.
-    """
+    """Which rows are one item, how often each counts, and which items may not share a cluster."""
 
     items: NDArray[np.int32]
+    """int32 ``[rows]``: the item of each row, numbered 0, 1, ... in the order of their first rows."""
     weights: NDArray[np.int64] | None = None
+    """int64 ``[rows]``, positive: how often each row counts; None: once."""
     unit: float = 1.0
+    """What one count is worth as a power of a row's likelihood: 1 for whole weights; fractional weights are whole
+    multiples of it."""
     prior_counts: str = ROWS
+    """One of `COUNTS`."""
     apart: NDArray[np.int32] = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int32))
+    """int32 ``[pairs, 2]``: pairs of items that may not share a cluster, the smaller number first."""
     classes: NDArray[np.int32] | None = None
+    """int32 ``[items]``: known class of each item, -1 for none; items of different classes may not share a cluster.
+    None: no classes."""
     names: list[str] | None = None
+    """Name of each item, where a column names them."""
 
     @property
     def n_items(self) -> int:

@@ -136,9 +136,8 @@ def _chunks(address: str, path: Path, report: Report | None, size: int | None) -
             expected = "" if size is not None else " at most, as from any server"
             raise DataError(f"{address}: {problem} bytes; expected {most_bytes:,}{expected}")
     if announced not in (None, here):
-        raise DataError(
-            f"{address}: ended after {here} of {announced} bytes; expected all (the same command tries again)"
-        )
+        ended = f"ended after {here} of {announced} bytes"
+        raise DataError(f"{address}: {ended}; expected all (the same command tries again)")
 
 
 @contextmanager
@@ -298,12 +297,8 @@ def describe(name: str) -> str:
     """Provenance, terms, sizes of a set, and whether it is here: lines of text."""
     published = SETS[name]
     where = "present" if present(name) else "absent"
-    lines = [
-        f"What:    {published.what}",
-        f"Paper:   {published.paper}",
-        f"Source:  {published.source}",
-        f"Terms:   {published.terms}",
-    ]
+    entries = {"What": published.what, "Paper": published.paper, "Source": published.source, "Terms": published.terms}
+    lines = [f"{f'{title}:':8} {entry}" for title, entry in entries.items()]
     lines.append(f"Folder:  {place(name)} ({where}; {VARIABLE} names the folder above it)")
     for file in published.files:
         size = "" if file.size is None else f", {file.size:,} bytes"
@@ -311,9 +306,8 @@ def describe(name: str) -> str:
         expected = _expected(name, file)[0]
         here = file.sha256 is None and (place(name) / file.name).is_file()
         status = "; unverified: no source states it" if here else ""
-        lines.append(
-            f"File:    {file.name}{size}, SHA-256 {f'{expected}{recorded}' if expected else 'not known'}{status}"
-        )
+        digest = f"{expected}{recorded}" if expected else "not known"
+        lines.append(f"File:    {file.name}{size}, SHA-256 {digest}{status}")
         if file.address is not None:
             lines.append(f"Address: {file.address}")
     return "\n".join(lines)

@@ -76,8 +76,7 @@ def from_object(
     if "columns" in own:
         words |= {key: value for key, value in (("columns", columns), ("types", types)) if value is not None}
         columns = types = None
-    of_rows = {"exposure": exposure, "weights": weights, "group": group, "labels": labels}
-    of_rows |= {"files": files}
+    of_rows = {"exposure": exposure, "weights": weights, "group": group, "labels": labels, "files": files}
     data, of_rows = take_columns(data, {key: value for key, value in of_rows.items() if value is not None})
     bundled = {key: value for key, value in of_rows.items() if key not in ("exposure", "files")}
     for key, value in (bundled | {"must_link": must_link, "cannot_link": cannot_link}).items():
@@ -93,12 +92,8 @@ def from_object(
         dataset = replace(dataset, positions=positions, meta=dataset.meta | values.width_entry(chosen, width))
     if files is not None:
         sources = numbered_labels(of_rows["files"])
-        require(
-            len(sources) == dataset.N and sources.min() >= 0,
-            "data.files",
-            "...",
-            f"a file of each of {dataset.N} records",
-        )
+        good = len(sources) == dataset.N and sources.min() >= 0
+        require(good, "data.files", "...", f"a file of each of {dataset.N} records")
         dataset = replace(dataset, sources=sources)
     if exposure is not None:
         dataset = with_exposure(dataset, of_rows["exposure"])

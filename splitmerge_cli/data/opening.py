@@ -395,6 +395,5 @@ def check_rows(called: object, rows: int, each: int, unit: str) -> None:
     limit = Limit.current()
     most_rows = min(LARGEST, limit.size // each)
     if rows > most_rows:
-        raise DataError(
-            f"{called}: {rows} {unit}; expected at most {most_rows}, for {limit.size} bytes ({limit.origin})"
-        )
+        bound = f"at most {most_rows}, for {limit.size} bytes ({limit.origin})"
+        raise DataError(f"{called}: {rows} {unit}; expected {bound}")

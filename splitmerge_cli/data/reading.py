@@ -69,9 +69,8 @@ class KindReading:
         else:
             # whole numbers stay what they are, unless a cell is missing
             keeps_type = dataset.values.dtype.kind == "f" or not new.missing
-            values = np.concatenate(
-                [dataset.values, new.values.astype(dataset.values.dtype) if keeps_type else new.values]
-            )
+            further_values = new.values.astype(dataset.values.dtype) if keeps_type else new.values
+            values = np.concatenate([dataset.values, further_values])
         exposure = None if dataset.exposure is None else np.concatenate([dataset.exposure, new.exposure])
         bundles = dataset.bundles
         if bundles is None and new.items is not None:

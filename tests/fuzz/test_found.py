@@ -22,8 +22,8 @@ from splitmerge_cli.data import downloads
 from splitmerge_cli.diagnostics import mixing
 from splitmerge_cli.diagnostics.restarts import table
 from splitmerge_cli.diagnostics.summary import diagnose
+from splitmerge_cli.kinds.networks import pictures as network
 from splitmerge_cli.kinds.networks.generated import usair97
-from splitmerge_cli.kinds.networks.plots import network
 from splitmerge_cli.kinds.tables.plots import points
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs import open_run

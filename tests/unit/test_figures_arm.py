@@ -13,8 +13,9 @@ from splitmerge_cli.analysis.plots.style import use_style
 from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.diagnostics.restarts import standardised_iterations
 from splitmerge_cli.kinds import kinds
+from splitmerge_cli.kinds.networks import pictures as network
+from splitmerge_cli.kinds.networks import relation_matrix
 from splitmerge_cli.kinds.networks.generated import generate
-from splitmerge_cli.kinds.networks.plots import network, relation_matrix
 from splitmerge_cli.papers import claims, declaration, experiments, reproduce
 from splitmerge_cli.papers.arm import mixtures as arm_mixtures
 from splitmerge_cli.papers.arm import moves as arm_moves

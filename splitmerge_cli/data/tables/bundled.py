@@ -297,12 +297,9 @@ def bundle_rows(dataset: Dataset, columns: dict[str, Column], options: BundleOpt
         counts, unit, note = _read_counts(weights, weights.cells[positive], options.weights_scale)
         notes.append(note)
         if unit != 1.0 and (large := int((counts * unit > COPIES).sum())):
-            powers = (
-                f"{large:,} of {len(counts):,} rows have a power above {COPIES:g} (at most {counts.max() * unit:.2g})"
-            )
-            notes.append(
-                f"{weights.title}: {powers}: like copies, such rows may form clusters of their own (data.weights)"
-            )
+            powers = f"have a power above {COPIES:g} (at most {counts.max() * unit:.2g})"
+            copies = "like copies, such rows may form clusters of their own (data.weights)"
+            notes.append(f"{weights.title}: {large:,} of {len(counts):,} rows {powers}: {copies}")
         width = dataset.values.shape[1] if dataset.values.ndim > 1 else 1
         Limit.current().check(weights.title, 8 * int(counts.sum()) * width, " as rows that count so often")
     units = None if group is None else _first_rows(group)
@@ -517,7 +514,6 @@ def _read_apart(cannot: Links, items: NDArray[np.int32], joins: _Joins) -> NDArr
         one, other = map(int, cannot.pairs[k])
         if one == other:
             raise DataError(f"{cannot.place(k)}: row {joins.name(one)} twice; expected two rows that stay apart")
-        raise DataError(
-            f"{cannot.place(k)}: rows {joins.chain(one, other)} are to be together; expected rows that nothing joins"
-        )
+        chain = joins.chain(one, other)
+        raise DataError(f"{cannot.place(k)}: rows {chain} are to be together; expected rows that nothing joins")
     return np.unique(np.sort(pairs, axis=1), axis=0).astype(np.int32)

@@ -301,12 +301,11 @@ class Cells:
         text = self.text.filter(array_of(is_present))
         if self.numbers is not None and not self.is_coded:
             text = pc.replace_substring_regex(text, r"^([-+]?\d+)[.,]0$", r"\1")
-        encoded = pc.dictionary_encode(text).combine_chunks()
-        words = encoded.dictionary.to_pylist()
+        appeared, words = tables.encode(text)
         ordered = order(words)
         position = {word: k for k, word in enumerate(ordered)}
         codes = np.full(len(self.missing), -1, dtype=np.int64)
-        codes[is_present] = np.array([position[word] for word in words], dtype=np.int64)[numbers_of(encoded.indices)]
+        codes[is_present] = np.array([position[word] for word in words], dtype=np.int64)[appeared]
         return codes, [self._with_point(word) for word in ordered]
 
     def _with_point(self, word: str) -> str:

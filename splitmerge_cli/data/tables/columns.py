@@ -21,12 +21,8 @@ from splitmerge_cli.received import DataError
 def header_key(key: str, header: str | int, rows: bool = False) -> str | bool:
     """An option auto, true or false, checked; ``auto`` or a bool. If it takes `rows`, two rows of names are ``2``."""
     value: str | bool = {"true": True, "false": False}.get(str(header).lower(), str(header))
-    require(
-        value in ("auto", True, False) or (rows and value == "2"),
-        key,
-        header,
-        "auto, true or false" + ", or 2, which joins two rows of names" * rows,
-    )
+    two_rows = ", or 2, which joins two rows of names" * rows
+    require(value in ("auto", True, False) or (rows and value == "2"), key, header, f"auto, true or false{two_rows}")
     return value
 
 
@@ -238,9 +234,8 @@ class Wanted:
             for column, j in zip(self.columns, columns, strict=True):
                 if j in roles.values() or count[j] > 1:
                     role = next((key for key, k in roles.items() if k == j), "truth")
-                    raise DataError(
-                        f"data.columns={column}: {table.path}: expected each column once, and data.{role} not at all"
-                    )
+                    once = f"expected each column once, and data.{role} not at all"
+                    raise DataError(f"data.columns={column}: {table.path}: {once}")
         else:
             dropped = [index(table, "data.drop", column) for column in self.drop]
             left_out = {*dropped, *roles.values(), *table.unnamed_columns(), *table.blank(), *table.left_out}

@@ -69,13 +69,25 @@ def csv(
 ) -> Dataset:
     """Read a table, one item per row.
 
-    Options: ``conf/data/csv.yaml``; docs/files.md, "A table of your own", says what a table of each `kind` holds, which
-    columns are left out without `columns`, and how a text is written. Of tokens, unless a column is named or numbered,
-    a comma separates cells in .csv and a tab in .tsv and .txt. A large .npy file of floating-point numbers is mapped,
-    not read, unless columns are left out: it must then stay as it is. Standard input is read once and held in memory.
-    Tokens and true labels are coded in the order of their first appearance. ``points`` are float64; float32 if that is
-    the type of an .npy file; sparse if they are in .npz. The notes say what was left out, and how what nobody asked for
-    was read. A `DataError` names the file, row and column, or the option that is wrong.
+    Options: ``conf/data/csv.yaml``. Types and values of a table of each `kind`: ``tokens`` has one column of any
+    strings or integers, ``binary`` columns of 0 and 1, or of true and false, or yes and no, ``points`` columns of
+    numbers, or a sparse matrix in .npz, ``mixed`` columns of several types (`splitmerge_cli.data.tables.inference`),
+    ``records`` fields.
+
+    Without `columns` some are left out besides `truth` and `drop`: pandas' index or the numbers of the rows (first
+    columns that have no name and count 0, 1, ... or 1, 2, ...), and columns that have neither a name nor a value. Of
+    tokens, unless a column is named or numbered, a comma separates cells in .csv and a tab in .tsv and .txt. A large
+    .npy file of floating-point numbers is mapped, not read, unless columns are left out: it must then stay as it is.
+    Standard input is read once and held in memory; its first bytes tell text, .parquet, .feather and .xlsx apart, and
+    whether it is packed. Tokens and true labels are coded in the order of their first appearance. ``points`` are
+    float64; float32 if that is the type of an .npy file; sparse if they are in .npz, entries of the same place added
+    up. The notes say what was left out, which first line was taken for names without being asked for, which separator
+    the rows showed, and what the columns of ``mixed`` are read as.
+
+    A `DataError`: the file is missing, empty or not readable as such; a row is ragged; a cell is (``tokens``) empty or
+    NaN, (``binary``) not 0 or 1, or (``points``) no number of magnitude 1e30 at most; a column of ``mixed`` cannot be
+    read; a quote is not closed; a column that is asked for is unknown, or two have its name; no column is left; N is
+    larger than the number of rows.
     """
     tables = [name for name, known in kinds().items() if known.text_types]
     if kind in kinds() and kind not in tables:
@@ -98,18 +110,15 @@ def csv(
     for key, value in sourced.items():
         of_files = value is None or of_kind.takes_sources
         require(of_files, f"data.{key}", value, f"null: only {takers} takes it, not {kind}")
-    require(
-        not duplicates or bool(other or files), "data.duplicates", "true", "false without data.other and data.files"
-    )
+    several = not duplicates or bool(other or files)
+    require(several, "data.duplicates", "true", "false without data.other and data.files")
     require(other is None or files is None, "data.files", files, "null with data.other")
     require(names is None or isinstance(names, Mapping), "data.names", names, "such as {last_name: surname}")
     require(other is None or N is None, "N", N, "null with data.other")
     bundled = BundleOptions(must_link, cannot_link, weights_scale, apart, prior_counts)
-    for key, value_given, known in (
-        ("separator", separator, separators.SEPARATORS),
-        ("decimal", decimal, separators.DECIMALS),
-    ):
-        require(value_given in ("auto", *known), f"data.{key}", value_given, f"one of auto, {', '.join(known)}")
+    layouts = {"separator": (separator, separators.SEPARATORS), "decimal": (decimal, separators.DECIMALS)}
+    for key, (word, known) in layouts.items():
+        require(word in ("auto", *known), f"data.{key}", word, f"one of auto, {', '.join(known)}")
     separators.require_encoding(encoding)
     listed = as_list("data.columns", columns)
     left_out, words = as_list("data.drop", drop) or [], missing_cells.read_option(missing)
@@ -151,9 +160,8 @@ def _read(path: str | Path, wanted: Wanted, header: str | bool, form: Form, shee
     path = require_file(path, f"a table ({FORMATS})")
     suffix = separators.suffix_of(path)
     if isinstance(path, StandardInput) and suffix == ".npy":
-        raise DataError(
-            f"{path}: an .npy file; expected text, .parquet, .feather or .xlsx (data.path=FILE reads others)"
-        )
+        expected = "text, .parquet, .feather or .xlsx (data.path=FILE reads others)"
+        raise DataError(f"{path}: an .npy file; expected {expected}")
     as_text = suffix in separators.BY_SUFFIX
     for key, value_given, default in zip(form._fields[:3], form[:3], ("auto", "auto", "utf-8"), strict=True):
         require(as_text or value_given == default, f"data.{key}", value_given, f"{default}: {path} is no text")
@@ -172,9 +180,8 @@ def _read(path: str | Path, wanted: Wanted, header: str | bool, form: Form, shee
     elif suffix in _ARROW:
         table = _ARROW[suffix](path)
     elif suffix == ".npz":
-        raise mixed.NoMixedTable(
-            f"{path}: a sparse matrix is read as points (model=gaussian); expected a table for kind {of_kind}"
-        )
+        problem = "a sparse matrix is read as points (model=gaussian)"
+        raise mixed.NoMixedTable(f"{path}: {problem}; expected a table for kind {of_kind}")
     else:
         raise separators.unknown_format(path, suffix, f"one of {FORMATS}")
     return table
@@ -206,12 +213,12 @@ def read_written(path: Path, wanted: Wanted, header: str | bool, suffix: str, fo
             notes.append(f"{path}: rows that begin with # or % at the top: {lines}; they are left out as comments")
             data, before = data[comments:], before + lines
     default = separators.BY_SUFFIX.get(suffix, "comma")
+    asked = {"separator": separator, "decimal": decimal}
     if not wanted.kind.one_column or wanted.mentioned_columns:
         layout_found = separators.layout(data, default, separator, decimal)
     else:
-        layout_found = separators.Layout(
-            default if separator == "auto" else separator, "point" if decimal == "auto" else decimal
-        )
+        usual = {"separator": default, "decimal": "point"}
+        layout_found = separators.Layout(*(usual[key] if word == "auto" else word for key, word in asked.items()))
     notes += _layout_notes(path, layout_found, default, separator, decimal)
     if layout_found.separator == "space":
         data = separators.tabs(path, data, before)
@@ -241,9 +248,8 @@ def _comments(data: bytes) -> int:
         start = end + 1
     top, first = data[:start].splitlines()[-1:], data[start : (data.find(b"\n", start) + 1) or len(data)]
     # a last one may hold the names of the columns
-    named = top and any(
-        top[0].count(end) and top[0].count(end) == first.count(end) for end in (b",", b";", b"\t", b"|")
-    )
+    ends = (b",", b";", b"\t", b"|")
+    named = top and any(top[0].count(end) and top[0].count(end) == first.count(end) for end in ends)
     return 0 if named else start
 
 
@@ -363,15 +369,14 @@ def _has_header(table: Text, wanted: Wanted) -> bool:
         if not words:
             return table.names_by_number(positions)
         numbers_above = [j for j in positions if j in data]
-        if words and _are_successive_years(
-            [head[j] for j in numbers_above], [[c[j] for j in numbers_above] for c in below]
-        ):
+        years, under = [head[j] for j in numbers_above], [[cells[j] for j in numbers_above] for cells in below]
+        if _are_successive_years(years, under):
             table.note(
                 f"row {1 + table.before}: its words and years, {head[numbers_above[0]]} to "
                 f"{head[numbers_above[-1]]}, are read as names of columns (data.header=false reads them as data)"
             )
             return True
-        if _are_years([head[j] for j in numbers_above]):
+        if _are_years(years):
             raise table.header_error()
         # words above words are data next to numbers, as in a table without names
         words = [j for j in words if below and all(NUMBER.fullmatch(table.number(cells[j])) for cells in below)]
@@ -441,9 +446,8 @@ def _heads_tokens(table: Text, head: Sequence[str], positions: Sequence[int]) ->
         return False
     if is_number(head[positions[0]]):
         # pandas calls the column of a list 0
-        if head[positions[0]] == "0" and not any(
-            is_number(cells[positions[0]]) for cells in table.rows_below() if len(cells) == len(head)
-        ):
+        below = [cells[positions[0]] for cells in table.rows_below() if len(cells) == len(head)]
+        if head[positions[0]] == "0" and not any(map(is_number, below)):
             raise table.header_error()
         return False
     rows = islice(table.lines(), 1, None)

@@ -211,10 +211,6 @@ def _of_digits(cells: Cells, key: str, name: str, reading: Reading, chosen: bool
     return replace(reading, said=note)
 
 
-def _holds_id(name: str, different: int) -> bool:
-    return bool(REPEATED_ID.search(name)) or (different > SOME and REPEATED_SUBJECT.fullmatch(name) is not None)
-
-
 def _repeated_id(key: str, codes: NDArray[np.int64], words: list[str]) -> Reading:
     """An id that stands in several rows: a column that is left out."""
     counts = np.bincount(codes[codes >= 0])
@@ -237,7 +233,8 @@ def _of_numbers(cells: Cells, key: str, name: str, chosen: bool) -> Reading:
     if not chosen and whole and (why := tells_apart(present, name, len(present) == len(cells.missing))) is not None:
         ways = () if why == "every value differs" else (f"data.types={{{key}:real}} would read it",)
         return Reading(why=why, ways=ways)
-    if not chosen and whole and len(different) < len(present) and _holds_id(name, len(different)):
+    is_subject = len(different) > SOME and REPEATED_SUBJECT.fullmatch(name) is not None
+    if not chosen and whole and len(different) < len(present) and (is_subject or REPEATED_ID.search(name)):
         return _repeated_id(key, *cells.values())
     if whole and np.median(present) <= TYPICAL_COUNT and _has_tail(different, counts):
         return _as_numbers(cells, "count")
@@ -414,11 +411,9 @@ def _of_words(cells: Cells, key: str, codes: NDArray[np.int64], words: list[str]
     decorated = cells.are_decorated()
     if 2 * (numeric + decorated.sum()) >= present and decorated.any():
         reading = as_written(cells, cells.decimal)
-        further_ways = (
-            (f"data.types={{{key}:real}} reads points as decimal ones",) if "points" in reading.problem else ()
-        )
         if reading.problem:
-            return replace(reading, ways=(*further_ways, *_as_missing(cells, decorated), as_categories))
+            as_points = [f"data.types={{{key}:real}} reads points as decimal ones"] * ("points" in reading.problem)
+            return replace(reading, ways=(*as_points, *_as_missing(cells, decorated), as_categories))
         # doses may be categories, and rooms counts, as they would be without their unit
         if j in table.units and reading.values is not None:
             alone = _of_numbers(replace(cells, numbers=reading.values, text=None), key, "", True)

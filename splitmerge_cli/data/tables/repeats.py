@@ -185,10 +185,8 @@ def read_repeated(dataset: Dataset, repeated: str) -> Dataset:
     notes = [f"{place}: {_count(N, U)}: each of the {U:,} different rows is one item (data.repeated)"]
     truth = dataset.truth
     if truth is not None and (other := int((truth != truth[first][items]).sum())):
-        notes.append(
-            f"{place}: {other:,} row{'s' * (other > 1)} with another true label than the row that they repeat, whose "
-            "label counts"
-        )
+        another = "with another true label than the row that they repeat, whose label counts"
+        notes.append(f"{place}: {other:,} row{'s' * (other > 1)} {another}")
     names = [str(i + 1) for i in first] if dataset.names is None else [dataset.names[i] for i in first]
     copies = Copies(items.astype(np.int32), dataset.names)
     truth = None if truth is None else truth[first]

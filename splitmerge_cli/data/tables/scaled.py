@@ -12,29 +12,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from splitmerge_cli.data import values as scales
 from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.data.opening import check_archive, check_rows, readable
 from splitmerge_cli.data.tables.cells import mark_missing
 from splitmerge_cli.data.tables.columns import position
 from splitmerge_cli.data.tables.formats import load_npy
 from splitmerge_cli.data.tables.table import Table
-from splitmerge_cli.data.values import (
-    FINITE,
-    LARGEST,
-    LEAST_POWER,
-    LOG,
-    MAGNITUDE,
-    MOST_POWER,
-    SQRT,
-    YEO_JOHNSON,
-    Scale,
-    Scales,
-    is_csr,
-    is_sparse,
-    on_scales,
-    place_not_finite,
-    require,
-)
+from splitmerge_cli.data.values import FINITE, LARGEST, MAGNITUDE, is_csr, is_sparse, place_not_finite, require
 from splitmerge_cli.extras import sparse
 from splitmerge_cli.received import DataError, reject_machine_error
 
@@ -249,7 +234,10 @@ def reduce_columns(dataset: Dataset, reduce: ReduceOption) -> Dataset:
 
 NONE = "none"
 SCALE = "data.scale"
-EXPECTED = f"{LOG}, {SQRT}, {YEO_JOHNSON}, or a power from {LEAST_POWER:g} to {MOST_POWER:g}"
+EXPECTED = (
+    f"{scales.LOG}, {scales.SQRT}, {scales.YEO_JOHNSON}, or a power from {scales.LEAST_POWER:g} to "
+    f"{scales.MOST_POWER:g}"
+)
 
 ScaleOption = Mapping[str | int, str | int | float] | str | None
 """Type of the option: null or ``none``, or scales by the name or number of their column."""
@@ -261,7 +249,7 @@ def read_scales(dataset: Dataset, scale: ScaleOption) -> Dataset:
     one normal distribution, or a number, the power of ``yeo-johnson``."""
     if scale in (None, NONE):
         return dataset
-    expected = f"{NONE}, or scales by column, such as {{income: {LOG}}}"
+    expected = f"{NONE}, or scales by column, such as {{income: {scales.LOG}}}"
     require(isinstance(scale, Mapping), SCALE, scale, f"{expected} (auto: smcmc run and smcmc.sample choose)")
     assert isinstance(scale, Mapping)
     place = dataset.meta.get("path", "data")
@@ -271,7 +259,7 @@ def read_scales(dataset: Dataset, scale: ScaleOption) -> Dataset:
             f"{SCALE}: {place}: expected {NONE}: only columns of a table without a sparse matrix have scales"
         )
     types = kind.types_of(dataset)
-    scale_by_column: list[Scale | None] = [None] * len(types)
+    scale_by_column: list[scales.Scale | None] = [None] * len(types)
     for column, word in scale.items():
         j, key = _find_column(dataset, column), f"{SCALE}.{column}"
         require(types[j].type == "real", key, word, f"a real column; this one is read as {types[j].type}")
@@ -283,15 +271,15 @@ def read_scales(dataset: Dataset, scale: ScaleOption) -> Dataset:
     return put_on_scales(replace(dataset, meta=meta), tuple(scale_by_column))
 
 
-def put_on_scales(dataset: Dataset, scales: Scales | None) -> Dataset:
+def put_on_scales(dataset: Dataset, of_columns: scales.Scales | None) -> Dataset:
     """A table in the units of the data on these scales; one that is on scales stays as it is."""
-    if scales is None or dataset.scales is not None:
+    if of_columns is None or dataset.scales is not None:
         return dataset
     try:
-        values = on_scales(dataset.values, scales, dataset.columns, dataset.positions)
+        values = scales.on_scales(dataset.values, of_columns, dataset.columns, dataset.positions)
     except DataError as error:
         raise DataError(f"{dataset.meta.get('path', dataset.name)}: {error}") from None
-    return replace(dataset, values=values, scales=scales)
+    return replace(dataset, values=values, scales=of_columns)
 
 
 def _find_column(dataset: Dataset, column: str | int) -> int:
@@ -307,17 +295,19 @@ def _find_column(dataset: Dataset, column: str | int) -> int:
     return positions.index(j)
 
 
-def _read_scale(key: str, word: Any, cells: NDArray[np.floating], counts: NDArray[np.float64] | None) -> Scale:
-    if word in (LOG, SQRT):
-        return Scale(word)
-    if word == YEO_JOHNSON:
+def _read_scale(key: str, word: Any, cells: NDArray[np.floating], counts: NDArray[np.float64] | None) -> scales.Scale:
+    if word in (scales.LOG, scales.SQRT):
+        return scales.Scale(word)
+    if word == scales.YEO_JOHNSON:
         is_present = ~np.isnan(cells)
         present = cells[is_present].astype(np.float64)
         weights = None if counts is None else counts[is_present]
-        return Scale(YEO_JOHNSON, fit_power(present, weights) if len(np.unique(present)) > 1 else 1.0)
-    is_power = isinstance(word, int | float) and not isinstance(word, bool) and LEAST_POWER <= word <= MOST_POWER
+        return scales.Scale(scales.YEO_JOHNSON, fit_power(present, weights) if len(np.unique(present)) > 1 else 1.0)
+    is_power = (
+        isinstance(word, int | float) and not isinstance(word, bool) and scales.LEAST_POWER <= word <= scales.MOST_POWER
+    )
     require(is_power, key, word, EXPECTED)
-    return Scale(YEO_JOHNSON, float(word))
+    return scales.Scale(scales.YEO_JOHNSON, float(word))
 
 
 def has_digits(y: NDArray[np.float64], least: float = 1e-6) -> bool:
@@ -332,7 +322,7 @@ def fit_power(cells: NDArray[np.float64], counts: NDArray[np.float64] | None = N
     `MOST_POWER`, to two decimals; `counts`: how often each cell counts."""
 
     def log_lik(power: float) -> float:
-        scale = Scale(YEO_JOHNSON, power)
+        scale = scales.Scale(scales.YEO_JOHNSON, power)
         y = scale.read(cells)
         if not has_digits(y, 1e-9):
             return -np.inf
@@ -340,7 +330,7 @@ def fit_power(cells: NDArray[np.float64], counts: NDArray[np.float64] | None = N
         return float(np.average(scale.log_jacobian(y), weights=counts) - 0.5 * np.log(variance))
 
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        low, high = LEAST_POWER, MOST_POWER
+        low, high = scales.LEAST_POWER, scales.MOST_POWER
         # the likelihood has one maximum; scipy.optimize takes longer to import than all this
         while high - low > 1e-3:
             powers = np.linspace(low, high, 21)

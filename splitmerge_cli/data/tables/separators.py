@@ -157,13 +157,9 @@ class Layout(NamedTuple):
 
 
 def layout(data: bytes, default: str, separator: str = "auto", decimal: str = "auto") -> Layout:
-    """Find how a text from `read_text` is written, as far as the user does not say it (``auto``). The separator is the
-    first that gives all rows that are looked at the same number of cells, two at least, without another separator in
-    any of them, but for a decimal comma: the default one, then semicolon, tab, pipe and comma. Runs of spaces separate
-    if there is no other one, all rows have the same number of cells, and all below the first are numbers, or all of one
-    column are, below its name. Else it is the default.
-
-    Numbers have a decimal comma if a semicolon ends the cells and there are such numbers, but none with a point.
+    """Find how a text from `read_text` is written, as far as the user does not say it (``auto``): by the rules of
+    docs/files.md, "How a text is written". Separators are tried in the order default, semicolon, tab, pipe and comma,
+    runs of spaces last; without any it is the default.
     """
     if separator != "auto" and decimal != "auto":
         return Layout(separator, decimal)
@@ -233,9 +229,8 @@ def _are_spaced(top: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     numbers = [_are_numbers([row[i] for row in rows]) for i in range(width)]
     # names of the rows have no name of their own
     named = numbers[width - len(top) :]
-    return all(numbers) or any(
-        is_number and not NUMBER.fullmatch(cell) for is_number, cell in zip(named, top, strict=True)
-    )
+    pairs = zip(named, top, strict=True)
+    return all(numbers) or any(is_number and not NUMBER.fullmatch(cell) for is_number, cell in pairs)
 
 
 def _are_numbers(cells: Sequence[str]) -> bool:
@@ -312,13 +307,13 @@ def read_list(path: Path, separator: str, comments: bool, empty: bool = False, t
         )
     if separator == "auto":
         # without what stands in quotes
-        line = re.sub(r'"[^"]*"', "", data.partition(b"\n")[0].decode("utf-8"))
-        if "\t" in line and not all(map(is_numeric, line.split())):
+        top = re.sub(r'"[^"]*"', "", data.partition(b"\n")[0].decode("utf-8"))
+        if "\t" in top and not all(map(is_numeric, top.split())):
             separator = "tab"
         else:
-            separator = "comma" if "," in line else "semicolon" if ";" in line else "space"
+            separator = "comma" if "," in top else "semicolon" if ";" in top else "space"
         usual = {".csv": "comma", ".tsv": "tab"}.get(suffix_of(path))
-        if usual and (separator == "space" or SEPARATORS[usual] in line):
+        if usual and (separator == "space" or SEPARATORS[usual] in top):
             separator = usual
     if separator == "space":
         data = tabs(path, data, before)

@@ -190,9 +190,8 @@ class Table:
                 why = f"has no name and counts the rows from {start}"
             else:
                 cells = [str(cell).strip() for cell in self.cells(j).to_pylist()]
-                names = self.row_names(j) or (
-                    cells if len(set(cells)) == len(cells) >= NUMBERED and all(cells) else None
-                )
+                all_differ = len(set(cells)) == len(cells) >= NUMBERED and all(cells)
+                names = self.row_names(j) or (cells if all_differ else None)
                 if items and names:
                     self.item_names = self.item_names or names
                     why = "has no name and a different value in every row, the names of the items"
@@ -201,10 +200,8 @@ class Table:
                 else:
                     start = next((start for start in (0, 1) if cells and _is(cells[0], start)), 0)
                     uncounted = next((i for i, cell in enumerate(cells) if not _is(cell, start + i)), 0)
-                    unnamed_data = "the column has no name and does not count the rows"
-                    raise received.DataError(
-                        f"{self.place(uncounted, j)}: {unnamed_data}; expected {ask.format(n=j + 1)}"
-                    )
+                    problem = f"{self.place(uncounted, j)}: the column has no name and does not count the rows"
+                    raise received.DataError(f"{problem}; expected {ask.format(n=j + 1)}")
             self.note(f"{self.column(j)} {why}: it is left out ({reads})")
 
     def leave_out_blank(self, blank: Collection[int], ask: str) -> None:
@@ -313,6 +310,12 @@ def _counts_again(cells: Sequence[str]) -> bool:
 
 def _is(cell: str, number: int) -> bool:
     return cell in (str(number), f"{number}.0")
+
+
+def encode(cells: pa.ChunkedArray) -> tuple[NDArray[np.int64], list[Any]]:
+    """Return the codes of cells, -1 where one is missing, and the different values, by first appearance."""
+    encoded = pc.dictionary_encode(cells).combine_chunks()
+    return arrow.numbers_of(encoded.indices, -1).astype(np.int64), encoded.dictionary.to_pylist()
 
 
 def quote(cell: str) -> str:

@@ -118,15 +118,9 @@ class Text(Table):
         return _count_start([cells[0] for cells in self.rows_below()]) is not None
 
     def names_by_number(self, positions: Sequence[int], binary: bool = False) -> bool:
-        """Whether the first row, where it is of numbers alone, names the columns; `positions`: those that are read. It
-        does if it counts them, from 0 (two columns or more) or from 1 (three or more), and cannot well be data: all
-        cells below are written with a point or an exponent, or, where the data are nothing but 0 and 1 (`binary`), one
-        of its own is neither 0 nor 1.
-
-        It may be either, which is a `DataError`, if it counts them so above other cells; or holds whole numbers, each
-        once, above rows that are written with a point in two columns or more (of one column: the number 0); or, where
-        `binary`, such numbers that are neither 0 nor 1.
-        """
+        """Whether the first row, where it is of numbers alone, names the columns, as docs/files.md, "The first line",
+        says; a `DataError` where it may be either. `positions`: the columns that are read; `binary`: the data are
+        nothing but 0 and 1."""
         head = [self.top[0][j].strip() for j in positions]
         if not head or not all(NAME.fullmatch(cell) for cell in head) or len(set(head)) < len(head):
             return False
@@ -138,10 +132,8 @@ class Text(Table):
         def fits(number: float) -> bool:
             return number in (0, 1) if binary else abs(number) <= MAGNITUDE
 
-        good = all(
-            NUMBER.fullmatch(number) and fits(float(number)) for cells in read for number in map(self.number, cells)
-        )
-        if not good:
+        numbers = [self.number(cell) for cells in read for cell in cells]
+        if not all(NUMBER.fullmatch(number) and fits(float(number)) for number in numbers):
             return False  # reading it reports what is wrong
         pointed = sum(not any(PLAIN.fullmatch(cell) for cell in cells) for cells in read)
         # the columns of the file, or those that are read

@@ -14,8 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.arrow import array_of, numbers_of
+from splitmerge_cli.data.arrow import array_of
 from splitmerge_cli.data.tables import cells
+from splitmerge_cli.data.tables.table import encode
 
 _CURRENCY = r"R\$|[$€£¥₹]|eur|usd|gbp|chf|jpy|inr|aud|cad"
 _NUMBER = re.compile(
@@ -65,13 +66,11 @@ def _by_word(
     text: pa.ChunkedArray, missing: NDArray[np.bool_]
 ) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:
     """The different cells, the code of each cell (-1: missing), and the first row of each."""
-    encoded = pc.dictionary_encode(text.filter(array_of(~missing))).combine_chunks()
     codes = np.full(len(missing), -1, dtype=np.int64)
-    codes[~missing] = numbers_of(encoded.indices)
-    words = [str(word) for word in encoded.dictionary.to_pylist()]
+    codes[~missing], words = encode(text.filter(array_of(~missing)))
     first = np.full(len(words), len(codes), dtype=np.int64)
     np.minimum.at(first, codes[~missing], np.flatnonzero(~missing))
-    return words, codes, first
+    return list(map(str, words)), codes, first
 
 
 def _spread(values: list[float], codes: NDArray[np.int64], unit: str = "") -> Written:

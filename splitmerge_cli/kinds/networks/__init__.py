@@ -47,7 +47,7 @@ class Graph(Kind):
     answers = "splitmerge_cli.kinds.networks.quantities:NetworkAnswers"
     quantities = "splitmerge_cli.kinds.networks.quantities:Network"
     pictures = (*Kind.pictures, "network", "blocks")
-    drawings = "splitmerge_cli.kinds.networks.plots.network:PICTURES"
+    drawings = "splitmerge_cli.kinds.networks.pictures:PICTURES"
 
     def require_rows(self, asked: str) -> None:
         raise ConfigError(f"{asked}; expected rows of a table")
@@ -55,10 +55,8 @@ class Graph(Kind):
     def check(self, dataset: Dataset) -> None:
         x, name = dataset.values, dataset.name
         if not is_csr(x) or x.ndim != 2 or x.shape[0] != x.shape[1] or x.dtype != np.uint8:
-            described = (
-                f"{type(x).__name__} of {getattr(x, 'dtype', 'no type')}, shape {getattr(x, 'shape', 'unknown')}"
-            )
-            raise DataError(f"{name}: {described}; expected a csr_array [N, N] of uint8")
+            described = f"of {getattr(x, 'dtype', 'no type')}, shape {getattr(x, 'shape', 'unknown')}"
+            raise DataError(f"{name}: {type(x).__name__} {described}; expected a csr_array [N, N] of uint8")
         if (x.data != 1).any():
             raise DataError(f"{name}: an entry that is not 1; expected 1 for every edge and no stored zero")
         check_rows(name, x)

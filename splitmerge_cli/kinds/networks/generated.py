@@ -330,12 +330,10 @@ EDGES = "edges.csv.gz"
 NODES = "nodes.csv.gz"
 
 
-def _reader(name: str, label: str | None) -> Callable[..., Dataset]:
-    """Build the function that reads a published network; column `label` of the file of nodes holds the names."""
+def _reader(name: str, label: str | None, description: str, names: str) -> Callable[..., Dataset]:
+    """Build the function that reads a network; column `label` of the file of nodes holds the names."""
 
     def read(scale: float = 1.0, N: int | None = None) -> Dataset:
-        """Kind ``graph``. Options: ``conf/data/NAME.yaml``. A `DataError`: an option out of range; a file is absent or
-        not the published one."""
         data.check_kept(scale, N)
         path = downloads.locate(name, EDGES)
         nodes = None if label is None else downloads.locate(name, NODES)
@@ -349,12 +347,32 @@ def _reader(name: str, label: str | None) -> Callable[..., Dataset]:
         meta = {key: value for key, value in graph.meta.items() if key != "path"}
         return data.keep(replace(graph, name=name, names=names_read, meta=meta), scale, N)
 
+    failing = "A `DataError`: an option out of range; a file is absent or not the published one."
+    read.__doc__ = f"{description}\n\nKind ``graph``{names}. Options: ``conf/data/{name}.yaml``. {failing}"
     return read
 
 
-usair97 = _reader("usair97", "name")
-# its names are the numbers of the source, from 0
-caltech36 = _reader("caltech36", None)
-nips234 = _reader("nips234", "name")
-# the name of a node is its region, which others share
-hagmann998 = _reader("hagmann998", "region")
+usair97 = _reader(
+    "usair97",
+    "name",
+    "332 airports of the United States; two are tied if a company flew between them in 1997.",
+    ", with the names of the airports",
+)
+caltech36 = _reader(
+    "caltech36",
+    None,
+    "769 people at Caltech, tied if they were friends on Facebook in 2005.",
+    "; the names are the numbers of the source, from 0",
+)
+nips234 = _reader(
+    "nips234",
+    "name",
+    "The 234 authors of NIPS 1 to 17 with most co-authors, tied if they wrote a paper together.",
+    ", with the names of the authors",
+)
+hagmann998 = _reader(
+    "hagmann998",
+    "region",
+    "998 places of the human cortex; two are tied if fibres were traced between them (Hagmann et al. 2008).",
+    "; the name of a node is its region, which others share",
+)

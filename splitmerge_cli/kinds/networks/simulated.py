@@ -78,6 +78,9 @@ class _Layer:
         self.both = not layer.directed and self.sides is None
         first, second = (None, None) if self.sides is None else (self.sides == 0, self.sides == 1)
         rows, columns = (np.arange(len(labels)) if here is None else np.flatnonzero(here) for here in (first, second))
+        self.nodes = rows, columns
+        self.pair_shape = len(rows), len(columns)
+        self.is_small = len(rows) * len(columns) <= MOST_PAIRS
         self.rows = [rows[labels[rows] == k] for k in range(self.K)]
         self.columns = self.rows if first is None else [columns[labels[columns] == k] for k in range(self.K)]
 
@@ -157,8 +160,7 @@ class _Layer:
         shape, rate = (of_blocks[k, m] for of_blocks in self.links.gamma)
         rates = self.rng.gamma(shape) / rate
         out = self._propensities(self.known.sources, self.rows)
-        into = out if not self.layer.directed and self.sides is None else None
-        into = self._propensities(self.known.targets, self.columns) if into is None else into
+        into = out if self.both else self._propensities(self.known.targets, self.columns)
         if self.is_small:
             return self._draw_small_counts(k, m, rates, out, into)
         size, width = (np.array([len(nodes) for nodes in side]) for side in (self.rows, self.columns))
@@ -195,32 +197,21 @@ class _Layer:
         of_blocks = np.zeros((self.K, self.K))
         of_blocks[k, m] = rates
         mean = self._of_pairs(of_blocks)
-        for side, weights, axis in ((self.rows, out, (slice(None), None)), (self.columns, into, (None, slice(None)))):
+        for side, own, weights, axis in ((self.rows, self.nodes[0], out, 1), (self.columns, self.nodes[1], into, 0)):
             theta = np.zeros(len(self.labels))
             for nodes, weight in zip(side, weights, strict=True):
                 theta[nodes] = len(nodes) * weight / weight.sum() if len(nodes) else 0.0
-            mean = mean * theta[np.sort(np.concatenate(side))][axis]
+            mean = mean * np.expand_dims(theta[own], axis)
         if self.both and self.is_corrected:
             mean[np.diag_indices(len(mean))] /= 2.0
         count = self.rng.poisson(mean) * self._are_pairs()
         numbers: Array = count[count > 0].astype(np.float64)
         return self._pairs_of(count > 0), numbers
 
-    @property
-    def pair_shape(self) -> tuple[int, int]:
-        """Numbers of nodes at which edges begin and end."""
-        return sum(map(len, self.rows)), sum(map(len, self.columns))
-
-    @property
-    def is_small(self) -> bool:
-        """Whether every pair is drawn."""
-        return self.pair_shape[0] * self.pair_shape[1] <= MOST_PAIRS
-
     def _of_pairs(self, of_blocks: Array) -> Array:
         """A number for each two blocks, as one for each pair of nodes."""
         whole = np.triu(of_blocks) + np.triu(of_blocks, 1).T if self.both else of_blocks
-        rows, columns = (self.labels[np.sort(np.concatenate(side))] for side in (self.rows, self.columns))
-        return np.asarray(whole[np.ix_(rows, columns)])
+        return np.asarray(whole[np.ix_(*(self.labels[nodes] for nodes in self.nodes))])
 
     def _are_pairs(self) -> NDArray[np.bool_]:
         """Whether a pair may hold an edge."""
@@ -231,9 +222,7 @@ class _Layer:
         return (np.triu(np.ones(shape, dtype=bool), 1) if self.both else ~np.eye(shape[0], dtype=bool)) | loops
 
     def _pairs_of(self, here: NDArray[np.bool_]) -> Pairs:
-        rows, columns = (np.sort(np.concatenate(side)) for side in (self.rows, self.columns))
-        i, j = np.nonzero(here)
-        return np.stack([rows[i], columns[j]], axis=1)
+        return np.stack([nodes[place] for nodes, place in zip(self.nodes, np.nonzero(here), strict=True)], axis=1)
 
     def _choose(self, weights: Array, n: int) -> NDArray[np.int64]:
         """Draw n places in proportion to weights."""

@@ -32,8 +32,8 @@ class Records(Kind):
     reading = "splitmerge_cli.kinds.records.reader:RecordsReading"
     quantities = "splitmerge_cli.kinds.records.linkage:RecordQuantities"
     text_types = ("string",)
-    say_words = "splitmerge_cli.kinds.records.names:say_names"
-    say_columns = "splitmerge_cli.kinds.records.names:say_records"
+    say_words = "splitmerge_cli.kinds.records.columns:say_names"
+    say_columns = "splitmerge_cli.kinds.records.columns:say_records"
     any_columns = True
     takes_sources = True
     growing = (

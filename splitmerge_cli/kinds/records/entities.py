@@ -190,7 +190,7 @@ class Entities(Answers):
             )
         yield f"records of an entity: {_describe_sizes(entry['sizes'])}"
         if scores := entry.get("agreement"):
-            shown = ", ".join(f"{name} {scores[key]:.4f}" for key, name in _SCORES.items())
+            shown = f"precision {scores['precision']:.4f}, recall {scores['recall']:.4f}, F1 {scores['f1']:.4f}"
             yield f"pairs of records in one entity, compared with the truth: {shown}"
         if equal := entry.get("equal_apart"):
             yield (
@@ -244,9 +244,6 @@ def count_equal_apart(dataset: Dataset, labels: NDArray[np.int32]) -> int:
         of_file, counts = np.unique(np.column_stack((row, dataset.sources[full])), axis=0, return_counts=True)
         np.maximum.at(least, of_file[:, 0], counts)
     return int(np.bincount(row)[entities > least].sum())
-
-
-_SCORES = {"precision": "precision", "recall": "recall", "f1": "F1"}
 
 
 def keys_of_review(run: Run, data: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -62,6 +62,8 @@ def generate(
     Options: ``conf/data/records.yaml``. Each of the people has a record, the others go to people at random; the truth
     is the person. With two files or more the data have `sources`. A `DataError`: an option out of range.
 
+    Examples
+    --------
     >>> dataset = generate(5, entities=3, seed=1)
     >>> dataset.columns, dataset.truth.max() + 1
     (['first_name', 'last_name', 'birth_date', 'town', 'house'], np.int32(3))

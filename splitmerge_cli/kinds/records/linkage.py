@@ -1,9 +1,5 @@
-"""Answers about entities, and quantities of records that check the model.
-
-Answers about entities, of which the items are records.
-
-Quantities of records, for checks of the model: in how many fields records of one entity differ, and whether fields
-depend on each other.
+"""Answers about entities, of which the items are records; and quantities of records that check the model: in how many
+fields records of one entity differ, and whether fields depend on each other.
 """
 
 from functools import cached_property
@@ -18,16 +14,8 @@ from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.diagnostics.small_clusters import LinkedPairs, find_linked_pairs
 from splitmerge_cli.fits.stored_draws import StoredDraws, Table
 from splitmerge_cli.kinds.records import Records
-from splitmerge_cli.kinds.records.entities import (
-    BOTH,
-    LEAST,
-    MOST_REVIEWED,
-    ONE,
-    SEVERAL,
-    list_entities,
-    list_pairs,
-    list_review,
-)
+from splitmerge_cli.kinds.records import entities as tables
+from splitmerge_cli.kinds.records.entities import BOTH, LEAST, MOST_REVIEWED, ONE, SEVERAL
 from splitmerge_cli.runs.checks import Effect, Found, Labels, Quantities
 from splitmerge_cli.runs.store.schema import PARAMETERS
 
@@ -66,7 +54,9 @@ class EntityAnswers(StoredDraws):
         recorded = self._recorded_partitions
         certainty = self._membership()["certainty"].to_numpy() if len(recorded) else None
         mean = np.mean(np.stack(recorded[PARAMETERS].to_list()), axis=0) if PARAMETERS in recorded else None
-        return Table(list_entities(self._model, self.dataset, self._labels, mean, certainty, self.run.first_cluster))
+        return Table(
+            tables.list_entities(self._model, self.dataset, self._labels, mean, certainty, self.run.first_cluster)
+        )
 
     def pairs(self, least: float = LEAST) -> Table:
         """Pairs of records that may be of one entity, with their probability.
@@ -98,7 +88,7 @@ class EntityAnswers(StoredDraws):
         """
         self._require_records()
         self._warn()
-        return Table(list_pairs(self.dataset, self._linked_pairs, self._labels, least, 0))
+        return Table(tables.list_pairs(self.dataset, self._linked_pairs, self._labels, least, 0))
 
     def review(self, most: int = MOST_REVIEWED) -> Table:
         """Pairs of records that a person should label, those with a probability nearest to 0.5 first.
@@ -129,19 +119,15 @@ class EntityAnswers(StoredDraws):
         """
         self._require_records()
         self._warn()
-        return Table(list_review(self.dataset, self._linked_pairs, most, 0))
+        return Table(tables.list_review(self.dataset, self._linked_pairs, most, 0))
 
     @cached_property
     def _linked_pairs(self) -> LinkedPairs:
         recorded = self._recorded_partitions
         if recorded.empty:
             self.partitions  # noqa: B018 - says why there are none
-        return find_linked_pairs(
-            {
-                int(chain): np.stack(rows.to_list()).astype(np.int32)
-                for chain, rows in recorded.groupby("chain")["labels"]
-            }
-        )
+        by_chain = recorded.groupby("chain")["labels"]
+        return find_linked_pairs({int(c): np.stack(rows.to_list()).astype(np.int32) for c, rows in by_chain})
 
     def _require_records(self) -> None:
         if not isinstance(self._model.kind, Records):
@@ -208,10 +194,8 @@ class RecordQuantities(Quantities):
         for f, g in combinations(range(min(x.shape[1], MOST_FIELDS)), 2):
             both = first[(first[:, f] >= 0) & (first[:, g] >= 0)][:, [f, g]]
             together = _count_pairs(both[:, 0] << 32 | both[:, 1])
-            by_chance = (
-                _count_pairs(both[:, 0]) * _count_pairs(both[:, 1]) / max(len(both) * (len(both) - 1) / 2.0, 1.0)
-            )
-            found[f"{self._names[f]}, {self._names[g]}", BOTH] = (
-                together / by_chance if by_chance >= LEAST_BY_CHANCE else np.nan
-            )
+            pairs = max(len(both) * (len(both) - 1) / 2.0, 1.0)
+            by_chance = _count_pairs(both[:, 0]) * _count_pairs(both[:, 1]) / pairs
+            share = together / by_chance if by_chance >= LEAST_BY_CHANCE else np.nan
+            found[f"{self._names[f]}, {self._names[g]}", BOTH] = share
         return found

@@ -250,9 +250,11 @@ def find_blocks(pairs: NDArray[np.int32], odds: NDArray[np.float64], N: int, blo
     order, low, high = np.argsort(-odds, kind="stable"), 0, len(odds)
     while low < high:
         middle = (low + high + 1) // 2
-        fits = np.bincount(find_components(*pairs[order[:middle]].T, N)).max() <= -(-N // blocks)
+        first, second = pairs[order[:middle]].T
+        fits = np.bincount(find_components(first, second, N)).max() <= -(-N // blocks)
         low, high = (middle, high) if fits else (low, middle - 1)
-    component = find_components(*pairs[order[:low]].T, N)
+    first, second = pairs[order[:low]].T
+    component = find_components(first, second, N)
     sizes, block = np.bincount(component), np.zeros(N, dtype=np.int32)
     room = [(0, b) for b in range(blocks)]
     for k in np.argsort(-sizes, kind="stable").tolist():

@@ -30,11 +30,6 @@ def has_pairs(run: Run) -> bool:
     return can_draw(run) and bool(run.summary["entities"].get("to_review")) and (run.path / REVIEW).is_file()
 
 
-def has_truth(run: Run) -> bool:
-    """Whether its pairs were compared with the truth."""
-    return can_draw(run) and bool(run.summary["entities"].get("calibration"))
-
-
 def sizes(run: Run) -> Figure:
     """Draw how many entities have so many records."""
     counts = np.array(run.summary["entities"]["sizes"])
@@ -127,7 +122,7 @@ PICTURES = {
     "pair_calibration": Picture(
         "Are the probabilities of pairs right?",
         "line of the share of pairs that are of one entity in truth over their probability, with the diagonal",
-        has_truth,
+        lambda run: can_draw(run) and bool(run.summary["entities"].get("calibration")),
         pair_calibration,
         in_column=True,
         section="certainty",

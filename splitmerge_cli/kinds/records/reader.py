@@ -19,20 +19,19 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from splitmerge_cli.data.dataset import READ_AS, ColumnType, Dataset
+from splitmerge_cli.data.tables import inference, mixed
 from splitmerge_cli.data.tables.cells import DATE, PADDED, Cells, cells_of, note_missing
 from splitmerge_cli.data.tables.columns import Wanted, codes, index, true_labels
-from splitmerge_cli.data.tables.inference import tells_apart
-from splitmerge_cli.data.tables.mixed import SKIP, MixedReading
 from splitmerge_cli.data.tables.notes import note_left_out
 from splitmerge_cli.data.tables.table import Table, column_key, list_names, quote
 from splitmerge_cli.data.tables.written import DATE_TYPES, EPOCH, days_of_column, days_written
 from splitmerge_cli.data.values import notes_entry, positions_in, require, width_entry
-from splitmerge_cli.kinds.records.misleading_columns import find_differing, find_followers
+from splitmerge_cli.kinds.records.columns import find_differing, find_followers
 from splitmerge_cli.kinds.records.similar_values import code_fields, words_of
 from splitmerge_cli.overrides import shell_word, write
 from splitmerge_cli.received import DataError
 
-TYPES = ("categorical", "string", "number", *DATE_TYPES, SKIP)
+TYPES = ("categorical", "string", "number", *DATE_TYPES, mixed.SKIP)
 """Types that data.types takes."""
 FEW = 10
 """Most different words of a categorical field."""
@@ -180,7 +179,7 @@ def read_records(table: Table, wanted: Wanted, N: int | None, name: str) -> Data
     rows = table.rows
     table.take(N)
     labels, positions = wanted.resolve(table)
-    positions = [j for j in positions if type_by_column.get(j) != SKIP]
+    positions = [j for j in positions if type_by_column.get(j) != mixed.SKIP]
     fields, spelt, names = dict[int, Field](), list[int](), table.names_of_items()
     for j in positions:
         cells = cells_of(table, j, wanted.missing)
@@ -222,10 +221,8 @@ def read_records(table: Table, wanted: Wanted, N: int | None, name: str) -> Data
     if sources is not None:
         of_one = [column_key(table, j) for d, j in enumerate(read) if len(np.unique(sources[values[:, d] >= 0])) < 2]
         if of_one:
-            alone = f"{table.path}: {list_names(of_one)}: values in one file alone"
-            table.notes.append(
-                f"{alone}, so that no two are compared by them: give columns that mean the same one name"
-            )
+            alone = f"{list_names(of_one)}: values in one file alone, so that no two are compared by them"
+            table.note(f"{alone}: give columns that mean the same one name")
     typed = [column_key(table, j) for j in read]
     meta = {"path": str(table.path), "names": table.renamed, "rows": rows, "typed": typed}
     return Dataset(
@@ -252,9 +249,8 @@ def _leave_out_misleading(
     exempt = [d for d, name in enumerate(names) if ABOUT_PEOPLE.search(name.replace("_", " "))]
     why_by_number, harm_by_number = dict[int, str](), dict[int, str]()
     for d, share in find_differing(values, types, exempt).items():
-        why_by_number[d] = (
-            f"records that agree in the other columns agree here in {share:.0%}, about as often as any two: {_ABOUT}"
-        )
+        often = f"agree here in {share:.0%}, about as often as any two"
+        why_by_number[d] = f"records that agree in the other columns {often}: {_ABOUT}"
     rest = [d for d in range(len(read)) if d not in why_by_number]
     for d, follows in find_followers(values[:, rest], tuple(types[d] for d in rest)).items():
         others = list_names([table.column(read[rest[f]]) for f in follows.of])
@@ -263,7 +259,7 @@ def _leave_out_misleading(
     why_left_out = dict[int, str]()
     for d, why in why_by_number.items():
         if (j := read[d]) in kept:
-            skips = shell_word(f"data.types={{{column_key(table, j)}:{SKIP}}}")
+            skips = shell_word(f"data.types={{{column_key(table, j)}:{mixed.SKIP}}}")
             twice = ": they count twice" if d in harm_by_number else ""
             table.note(f"{table.column(j)}: {why}{twice} ({skips} leaves it out)")
         else:
@@ -278,9 +274,8 @@ def read_sources(table: Table, wanted: Wanted) -> NDArray[np.int32] | None:
     if (j := wanted.find_roles(table).get("files")) is not None:
         sources, files = codes(table, j, SOURCE)
         if len(files) < 2:
-            raise DataError(
-                f"data.files={wanted.files}: {table.path}: {quote(files[0])} in every row; expected two files"
-            )
+            one = f"{quote(files[0])} in every row; expected two files"
+            raise DataError(f"data.files={wanted.files}: {table.path}: {one}")
     elif isinstance(table, Joined) and not wanted.duplicates:
         sources = (np.arange(table.rows) >= table.parts[0].rows).astype(np.int32)
     else:
@@ -353,12 +348,12 @@ def _counts(cells: Cells, numbers: NDArray[np.float64], name: str) -> str | None
     """Describe a column of numbers that tells rows apart, as `tells_apart` does; it may count the rows of each of two
     files, or be numbers of customers, which ascend."""
     complete = len(numbers) == len(cells.missing)
-    why = tells_apart(numbers, name, complete)
+    why = inference.tells_apart(numbers, name, complete)
     if why is not None or not complete:
         return why
     if isinstance(cells.table, Joined):
         parts = [part for part in np.split(numbers, [cells.table.parts[0].rows]) if len(part)]
-        return "it counts the rows of each file" if all(tells_apart(part, "") for part in parts) else None
+        return "it counts the rows of each file" if all(inference.tells_apart(part, "") for part in parts) else None
     ascends = len(numbers) >= MANY and (numbers % 1 == 0).all() and (np.diff(numbers) > 0).all()
     return "whole numbers that ascend from row to row" if ascends else None
 
@@ -413,7 +408,7 @@ def _days(cells: Cells, type: str) -> list[str | None] | DataError:
     ]
 
 
-class RecordsReading(MixedReading):
+class RecordsReading(mixed.MixedReading):
     """Reads tables of records."""
 
     read = staticmethod(read_records)

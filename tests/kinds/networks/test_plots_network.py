@@ -10,9 +10,10 @@ from matplotlib.colors import to_rgb
 from matplotlib.patches import Circle, FancyArrowPatch
 
 from splitmerge_cli.analysis.plots.style import use_style
+from splitmerge_cli.kinds.networks import pictures as network
+from splitmerge_cli.kinds.networks import relation_matrix
 from splitmerge_cli.kinds.networks.data import COUNT, LEVELS, REAL, Relation, Relations
-from splitmerge_cli.kinds.networks.plots import network, relation_matrix
-from splitmerge_cli.kinds.networks.plots.relation_matrix import (
+from splitmerge_cli.kinds.networks.relation_matrix import (
     NEGATIVE,
     POSITIVE,
     draw_matrix,

@@ -10,8 +10,8 @@ import pytest
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.tables.files import csv
-from splitmerge_cli.kinds.records import misleading_columns
-from splitmerge_cli.kinds.records.misleading_columns import find_followers
+from splitmerge_cli.kinds.records import columns as misleading_columns
+from splitmerge_cli.kinds.records.columns import find_followers
 from splitmerge_cli.kinds.records.similar_values import code_fields
 
 LETTERS = list("abcdefghijklmnopqrstuvwxyz")

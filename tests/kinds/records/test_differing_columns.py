@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from splitmerge_cli.data.tables.files import csv
-from splitmerge_cli.kinds.records import misleading_columns
+from splitmerge_cli.kinds.records import columns as misleading_columns
+from splitmerge_cli.kinds.records.columns import find_differing
 from splitmerge_cli.kinds.records.generated import generate
-from splitmerge_cli.kinds.records.misleading_columns import find_differing
 from splitmerge_cli.kinds.records.similar_values import code_fields, words_of
 
 TYPES = ["string", "string", "date", "string", "number"]

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.data.dataset import Dataset, get_kind
 from splitmerge_cli.data.opening import Limit, check_rows, content
-from splitmerge_cli.data.tables.formats import load_npy
-from splitmerge_cli.data.tables.scaled import EMPTY_BYTES, read_sparse
+from splitmerge_cli.data.tables import formats, scaled
 from splitmerge_cli.data.tables.separators import is_numeric
 from splitmerge_cli.data.tables.table import NUMBER, quote
 from splitmerge_cli.data.tables.text import Text
@@ -55,6 +54,11 @@ def as_number(text: str) -> float | str:
     return float(text) if NUMBER.fullmatch(text) else text
 
 
+def as_pairs(ends: Sequence[Any]) -> NDArray[np.int64]:
+    """Ends of edges as an array ``[edges, 2]``, of no edges, too."""
+    return np.array(ends, dtype=np.int64).reshape(-1, 2)
+
+
 Wrong = Callable[[int, str, Any], str]
 """Names the edge of that position, its attribute and the value of it, as messages begin."""
 
@@ -90,15 +94,14 @@ def rows_of_graph(
         and weights is not None
     ):
         other = [attributes.get(key) for attributes in graph.edges]
-    layer, layers = None, ("",)
+    layer, layers = None, tuple[str, ...](("",))
     if use.layer is not None:
         layer_of_edge = [attributes.get(str(use.layer)) for attributes in graph.edges]
         if None in layer_of_edge:
             k = layer_of_edge.index(None)
             a, b = (quote(graph.names[node]) if graph.names else str(node + 1) for node in graph.ends[k])
-            raise DataError(
-                f"data.layer={use.layer}: {place}: edge {k + 1} ({a}, {b}) has no such attribute; expected one of each"
-            )
+            problem = f"edge {k + 1} ({a}, {b}) has no such attribute; expected one of each"
+            raise DataError(f"data.layer={use.layer}: {place}: {problem}")
         layer = numbered_labels([str(name) for name in layer_of_edge]).astype(np.int64)
         layers = tuple(dict.fromkeys(map(str, layer_of_edge))) or ("",)
     sides, side_names = _sides(graph, place, use)
@@ -109,9 +112,8 @@ def rows_of_graph(
         if (missing := int((labels < 0).sum())) == len(labels):
             raise DataError(f"{place}: no node has the attribute '{truth}'; expected data.truth on one at least")
         if missing:
-            notes.append(
-                f"{place}: {missing} of {len(labels)} nodes have no attribute '{truth}': scores are over the others"
-            )
+            lacking = f"{missing} of {len(labels)} nodes have no attribute '{truth}'"
+            notes.append(f"{place}: {lacking}: scores are over the others")
     return Listed(
         place,
         name,
@@ -262,11 +264,11 @@ def read_entries(
 def read_matrix(path: Path, suffix: str, use: Use) -> Listed:
     """The matrix of a .npy, .npz or .mtx file."""
     if suffix == ".npz":
-        values = read_sparse(path)
+        values = scaled.read_sparse(path)
     elif suffix == ".mtx":
         values = _load_mtx(path)
     else:
-        values = load_npy(path)
+        values = formats.load_npy(path)
         if values.ndim != 2 or values.dtype.kind not in "biuf":
             raise DataError(f"{path}: {values.dtype}, shape {values.shape}; expected a matrix of numbers")
     return listed_matrix(values, str(path), path.name.split(".")[0], use)
@@ -282,7 +284,7 @@ def _load_mtx(path: Path) -> Any:
         least = entries // 2 if form == "array" else entries  # of a symmetric matrix one half is written
         if least > len(data):
             raise ValueError(f"{len(data)} bytes do not hold {least} entries")
-        check_rows(path, rows + columns, EMPTY_BYTES, "rows and columns")
+        check_rows(path, rows + columns, scaled.EMPTY_BYTES, "rows and columns")
         if form == "array":
             Limit.current().check(path, 8 * rows * columns, " as numbers")
         if field == "complex":
@@ -314,9 +316,8 @@ def matrix_of_text(table: Text, use: Use, header: str | bool, wanted: str | bool
     if both_named and header is not False:
         row_names, skip, index = first[1:], 1, 0
     elif wanted is True:
-        named = header is True or (
-            header == "auto" and not all(is_numeric(cell) or cell in edge_values.UNKNOWN for cell in head)
-        )
+        is_row = all(is_numeric(cell) or cell in edge_values.UNKNOWN for cell in head)
+        named = header is True or (header == "auto" and not is_row)
         skip = int(named)
         row_names = first[skip:] if (named and not head[0]) or not all(map(is_numeric, first[skip:])) else []
         row_names = [] if index else row_names
@@ -384,9 +385,8 @@ def is_named_matrix(table: Text) -> bool:
             continue
         if not all(is_numeric(cell) or cell in edge_values.UNKNOWN for cell in cells[1:]):
             return False
-        has_gap |= any(
-            j != number and (cell in edge_values.UNKNOWN or not float(cell)) for j, cell in enumerate(cells[1:], 1)
-        )
+        others = [cell for j, cell in enumerate(cells[1:], 1) if j != number]
+        has_gap |= any(cell in edge_values.UNKNOWN or not float(cell) for cell in others)
     # of a symmetric matrix without names the first row is the first column
     named = len(set(head[1:])) == len(head) - 1
     return named and number + 1 == len(head) > (SQUARE if table.heads_index() else 2) and has_gap

@@ -14,7 +14,16 @@ from numpy.typing import NDArray
 from splitmerge_cli.data.tables.columns import index, labels_in, position, words
 from splitmerge_cli.data.tables.notes import check_names
 from splitmerge_cli.data.tables.separators import is_numeric
-from splitmerge_cli.data.tables.table import NUMBER, Table, column_key, is_of_numbers, is_text, list_names, quote
+from splitmerge_cli.data.tables.table import (
+    NUMBER,
+    Table,
+    column_key,
+    encode,
+    is_of_numbers,
+    is_text,
+    list_names,
+    quote,
+)
 from splitmerge_cli.data.tables.text import Text
 from splitmerge_cli.data.values import A_WEIGHT, require
 from splitmerge_cli.kinds.networks.data import BINARY, COUNT
@@ -226,9 +235,8 @@ class Rows:
             if (codes_of_layers < 0).any():
                 raise table.error(int(np.argmin(codes_of_layers)), layer_column, "the name of a layer")
             layer, layers = codes_of_layers.astype(np.int64), tuple(words_of_layers)
-        values_left = (
-            value_columns(table, others) if w is None and columns.weights is not None and use.values is None else []
-        )
+        reads_no_value = w is None and columns.weights is not None and use.values is None
+        values_left = value_columns(table, others) if reads_no_value else []
         third = 2 if table.names is None and w is None and others[:1] == [2] else None
         if third is not None and edge_values.are_times(table.cells(third)):
             others, third = others[1:], None
@@ -293,15 +301,12 @@ def _code_names(
     ends: Sequence[pa.ChunkedArray], step: int = 1, offset: int = 0
 ) -> tuple[NDArray[np.int64], list[str], NDArray[np.int64]]:
     """Names in columns: where each appears first, the names in that order, and codes ``[rows, columns]``."""
-    encoded = pc.dictionary_encode(pa.chunked_array([chunk for column in ends for chunk in column.chunks]))
-    encoded = encoded.combine_chunks()
-    appeared = encoded.indices.to_numpy().astype(np.int64).reshape(len(ends), -1).T.ravel()
+    by_column, words = encode(pa.chunked_array([chunk for column in ends for chunk in column.chunks]))
+    appeared = by_column.reshape(len(ends), -1).T.ravel()
     code, first = np.unique(appeared, return_index=True)
     order = np.argsort(first)
-    rank = np.empty(len(code), dtype=np.int64)
-    rank[code[order]] = np.arange(len(code))
-    names = encoded.dictionary.take(pa.array(code[order])).to_pylist()
-    return step * first[order] + offset, names, rank[appeared].reshape(-1, len(ends))
+    rank = np.argsort(code[order])
+    return step * first[order] + offset, [words[k] for k in code[order]], rank[appeared].reshape(-1, len(ends))
 
 
 def _values(table: Table, j: int, form: str) -> tuple[NDArray[np.float64], tuple[str, ...]]:
@@ -380,9 +385,8 @@ def _ends_below(table: Text, s: int, t: int) -> list[pa.ChunkedArray]:
 
 def _is_end_repeated(table: Text, s: int, t: int, head: Sequence[str]) -> bool:
     """Whether an end of the first row ends another one too."""
-    return any(
-        pc.any(pc.equal(column, end)).as_py() for column in _ends_below(table, s, t) for end in (head[s], head[t])
-    )
+    ends = (head[s], head[t])
+    return any(pc.any(pc.equal(column, end)).as_py() for column in _ends_below(table, s, t) for end in ends)
 
 
 MANY_PAIRS, REPEATED = 20, 1.2

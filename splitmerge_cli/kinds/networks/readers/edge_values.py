@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.tables.table import NUMBER, is_text
+from splitmerge_cli.data.tables.table import NUMBER, encode, is_text
 from splitmerge_cli.data.values import A_WEIGHT, FINITE, LARGEST, MAGNITUDE
 from splitmerge_cli.kinds.networks.data import BINARY, COUNT, LEVELS, REAL
 
@@ -133,16 +133,13 @@ def describe_values(cells: pa.ChunkedArray | NDArray[Any] | Sequence[Any]) -> tu
 
 
 def _levels_of_words(text: pa.ChunkedArray) -> EdgeValues:
-    encoded = pc.dictionary_encode(text).combine_chunks()
-    words = encoded.dictionary.to_pylist()
-    order = sorted(range(len(words)), key=words.__getitem__)
-    rank = np.empty(len(words))
-    rank[order] = np.arange(len(words))
-    absent = encoded.indices.is_null().to_numpy(zero_copy_only=False)
-    codes = pc.fill_null(encoded.indices, 0).to_numpy(zero_copy_only=False)
-    numbers = np.where(absent, np.nan, rank[codes])
+    codes, words = encode(text)
+    levels = sorted(words)
+    place = {level: k for k, level in enumerate(levels)}
+    # -1, the code of a missing value, is the last
+    numbers = np.array([*(place[word] for word in words), np.nan])[codes]
     bad = int(np.argmax(numbers >= MOST_LEVELS)) if len(words) > MOST_LEVELS else None
-    return EdgeValues(numbers, tuple(words[k] for k in order), bad)
+    return EdgeValues(numbers, tuple(levels), bad)
 
 
 def _column(cells: pa.ChunkedArray | NDArray[Any] | Sequence[Any]) -> pa.ChunkedArray:
@@ -152,8 +149,6 @@ def _column(cells: pa.ChunkedArray | NDArray[Any] | Sequence[Any]) -> pa.Chunked
     if isinstance(cells, np.ndarray) and cells.dtype.kind in "biuf":
         return pa.chunked_array([pa.array(cells)])
     # a missing one is written so, too
-    return pa.chunked_array([pa.array([_text(cell) for cell in cells], pa.large_string())])
-
-
-def _text(cell: Any) -> str:
-    return str(float(cell)) if isinstance(cell, bool | int | float | np.number | np.bool_) else str(cell)
+    plain = bool | int | float | np.number | np.bool_
+    texts = [str(float(cell)) if isinstance(cell, plain) else str(cell) for cell in cells]
+    return pa.chunked_array([pa.array(texts, pa.large_string())])

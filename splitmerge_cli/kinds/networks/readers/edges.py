@@ -19,16 +19,13 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.data.dataset import Dataset, get_kind
 from splitmerge_cli.data.opening import check_rows, require_file
+from splitmerge_cli.data.tables import formats, separators
 from splitmerge_cli.data.tables.columns import Wanted, header_key, index, labels_in, true_labels
-from splitmerge_cli.data.tables.formats import JSON, read_json, read_parquet, read_sheet
-from splitmerge_cli.data.tables.separators import LIST_SEPARATORS, read_list, suffix_of
 from splitmerge_cli.data.tables.table import MOST_COLUMNS, Table, quote
 from splitmerge_cli.data.tables.text import Text
 from splitmerge_cli.data.values import MAGNITUDE, require, require_number, require_size
 from splitmerge_cli.kinds.networks.data import check_kept, keep
-from splitmerge_cli.kinds.networks.readers import edge_rows, graph_files
-from splitmerge_cli.kinds.networks.readers.conversions import matrix_of_text, read_matrix, sides_of_ends
-from splitmerge_cli.kinds.networks.readers.edge_rows import WHOLE, Columns, Rows
+from splitmerge_cli.kinds.networks.readers import conversions, edge_rows, graph_files
 from splitmerge_cli.kinds.networks.readers.listed import Listed, UnknownPairs, Use, relational, simple
 from splitmerge_cli.overrides import path_word, shell_word, write
 from splitmerge_cli.received import DataError
@@ -66,18 +63,40 @@ def edges(
 ) -> Dataset:
     """Read a network: a row per edge, its two ends and perhaps a weight; a matrix of ties; or a graph.
 
-    Options: ``conf/data/edges.yaml``; docs/files.md, "A network of your own", says what each format holds and how rows,
-    names of columns and nodes are read. The network is simple and undirected unless an option from `directed` to
-    `unknown` asks for more. With `values` a column with another common name than weight (value, sign, rating, ...), or
-    the only one left, has the weights, and an empty cell of a matrix is an unknown pair.
+    It is simple and undirected unless an option from `directed` to `unknown` asks for more.
+
+    Options: ``conf/data/edges.yaml``. A graph is in .graphml, .gml, .gexf, .net (Pajek), .dot or .gv (Graphviz), or
+    .json (nodes and links), a matrix in .npy, .npz (scipy.sparse) or .mtx (Matrix Market); columns of edges are
+    attributes of a graph's edges, columns of nodes those of its nodes.
+
+    ``weights=auto`` is the column named weight; in a file without names of columns the third, if it holds numbers; with
+    `values` also a column with another common name (value, sign, rating, ...), or the only one left. Without weights
+    every row weighs 1. A missing weight makes its pair unknown. Of rows of a pair counts add up, numbers are averaged,
+    the first level holds; a count of 0 is no edge.
+
+    ``header=auto`` takes the first row for names if it holds a name given as `source`, `target` or `weights`, or common
+    names of such columns (source, from, node1, ...), or words where all rows below have whole numbers, or two words
+    that stand nowhere else and names below repeat. ``separator=auto`` is a comma in .csv, a tab in .tsv, else what the
+    first row holds. ``matrix=auto`` reads a text or sheet as a matrix if its first row and column hold the same names,
+    or it has as many rows as columns, 5 at least, of numbers; an empty cell is 0, with `values` an unknown pair.
+
+    Without `nodes` these are the ends of the edges: whole numbers ascending, other names in the order of their
+    appearance. With a number n of `nodes` whose names are whole numbers from 0 to n - 1, or from 1 to n, the nodes are
+    these (where they are both, `base` says which); else those without an edge follow the others and have no name.
+    Without `nodes`, `base` is a bound: no node has a lower number.
 
     `relations` of the data set hold what was asked for; its notes say what was left out. ``meta`` of a simple network:
     rows; ``self_loops``, ``repeated`` and ``reversed`` rows; pairs ``below_threshold``; nodes, edges, ``isolated``
-    nodes. A `DataError` names the file and the row, the option or the node that is wrong.
+    nodes.
+
+    A `DataError`: the file is missing, empty or not readable as such; a row is ragged, or lacks an end; a weight is
+    negative or no number; a node that `nodes` does not name, or names twice, or that is none by `base`; the names of
+    the nodes fit 0 to n - 1 and 1 to n, and `base` is not given; no edge is left where `nodes` is not given; a column
+    that is asked for is unknown.
     """
     options = {key: value for key, value in locals().items() if key != "path"}
     header = header_key("data.header", header)
-    known = ("auto", *LIST_SEPARATORS)
+    known = ("auto", *separators.LIST_SEPARATORS)
     require(separator in known, "data.separator", separator, f"one of {', '.join(known)}")
     require_number("data.threshold", threshold, 0, MAGNITUDE)
     for key, one, other in (("source", source, target), ("target", target, source)):
@@ -94,7 +113,7 @@ def edges(
     use = Use(directed, values, loops, layer, bipartite, unknown, columns, types)
     check_kept(scale, N)
     path = require_file(path, f"a list of edges ({graph_files.FORMATS})")
-    suffix = graph_files.graph_suffix(path, suffix_of(path))
+    suffix = graph_files.graph_suffix(path, separators.suffix_of(path))
     if suffix in graph_files.FOREIGN:
         raise DataError(f"{path}: unknown format '{suffix}'; expected one of {graph_files.FORMATS}")
     if suffix in (*graph_files.GRAPHS, *graph_files.MATRICES):
@@ -105,7 +124,7 @@ def edges(
         listed, is_whole = graph_files.read_graph(path, suffix, use, weights, truth), True
     elif suffix in graph_files.MATRICES:
         _check_matrix(use, truth)
-        listed, is_whole = read_matrix(path, suffix, use), True
+        listed, is_whole = conversions.read_matrix(path, suffix, use), True
     else:
         listed, is_whole = _of_table(path, use, options | {"nodes": nodes, "header": header, "matrix": matrix})
 
@@ -144,14 +163,22 @@ def _of_table(path: Path, use: Use, options: Mapping[str, Any]) -> tuple[Listed,
     nodes, matrix = options["nodes"], options["matrix"]
     table = read_table(path, options["separator"], options["comments"], nodes is not None, use.bipartite is True)
     may_be_matrix = matrix is True or (nodes is None and options["source"] is None)
-    ties = matrix_of_text(table, use, options["header"], matrix) if isinstance(table, Text) and may_be_matrix else None
+    ties = (
+        conversions.matrix_of_text(table, use, options["header"], matrix)
+        if isinstance(table, Text) and may_be_matrix
+        else None
+    )
     if ties is not None:
         _check_matrix(use, options["truth"])
         return ties, True
     require(matrix is not True, "data.matrix", "true", f"false: {path} is no text of three columns or more")
-    columns = Columns(options["source"], options["target"], options["weights"], use.layer)
+    columns = edge_rows.Columns(options["source"], options["target"], options["weights"], use.layer)
     two_kinds = use.bipartite is True and not isinstance(nodes, str)
-    rows = Rows.empty(path) if table is None else Rows.from_table(table, columns, options["header"], use, two_kinds)
+    rows = (
+        edge_rows.Rows.empty(path)
+        if table is None
+        else edge_rows.Rows.from_table(table, columns, options["header"], use, two_kinds)
+    )
     place = str(path), path.name.split(".")[0]
     return list_edges(rows, *place, nodes, options["base"], options["truth"], use), nodes is not None
 
@@ -164,20 +191,20 @@ def read_table(
     path: Path, separator: str, comments: bool, empty: bool = False, two_kinds: bool = False
 ) -> Table | None:
     """The table of a text file, .xlsx or .parquet."""
-    suffix = suffix_of(path)
+    suffix = separators.suffix_of(path)
     if suffix == ".parquet":
-        return read_parquet(path, MOST_COLUMNS)
+        return formats.read_parquet(path, MOST_COLUMNS)
     if suffix == ".xlsx":
-        sheet = read_sheet(path, ask="one sheet with cells: an .xlsx file of a network has no other")
+        sheet = formats.read_sheet(path, ask="one sheet with cells: an .xlsx file of a network has no other")
         sheet.parse([{}])
         return sheet
-    if suffix in JSON:
-        return read_json(path)
-    return read_list(path, separator, comments, empty, two_kinds)
+    if suffix in formats.JSON:
+        return formats.read_json(path)
+    return separators.read_list(path, separator, comments, empty, two_kinds)
 
 
 def list_edges(
-    rows: Rows,
+    rows: edge_rows.Rows,
     place: str,
     name: str,
     nodes: str | int | None = None,
@@ -206,12 +233,12 @@ def list_edges(
         # in each kind whole numbers ascend, other names stand as they appear
         order: list[int] = []
         for codes in (range(rows.kinds or 0), range(rows.kinds or 0, len(rows.names))):
-            whole = all(WHOLE.fullmatch(rows.names[k]) for k in codes)
+            whole = all(edge_rows.WHOLE.fullmatch(rows.names[k]) for k in codes)
             order += sorted(codes, key=lambda k: int(rows.names[k])) if whole else codes
         sides = (np.arange(len(order)) >= (rows.kinds or 0)).astype(np.int8)
         names = [rows.names[k] for k in order]
         return list_between(names, np.argsort(order), sides=sides, side_names=rows.listed.side_names)
-    value = [int(name) for name in rows.names if WHOLE.fullmatch(name)]
+    value = [int(name) for name in rows.names if edge_rows.WHOLE.fullmatch(name)]
     whole = len(value) == len(rows.names)
     if base is not None:
         _check_numbers(rows, base, nodes)
@@ -234,20 +261,18 @@ def list_edges(
     return list_between(names, np.argsort(order))
 
 
-def _check_numbers(rows: Rows, base: int, nodes: int | None) -> None:
+def _check_numbers(rows: edge_rows.Rows, base: int, nodes: int | None) -> None:
     """Reject names of nodes that are no whole numbers from `base` on, or not among the first so many."""
     for k, name in enumerate(rows.names):
-        good = WHOLE.fullmatch(name) and base <= int(name) < (math.inf if nodes is None else base + nodes)
+        good = edge_rows.WHOLE.fullmatch(name) and base <= int(name) < (math.inf if nodes is None else base + nodes)
         if not good:
-            upto = (
-                f"to {base + nodes - 1} (data.base={base}, data.nodes={nodes})" if nodes else f"on (data.base={base})"
-            )
-            raise rows.error(k, f"a whole number from {base} {upto}")
+            upto = f"to {base + nodes - 1} (data.base={base}, data.nodes={nodes})" if nodes else ""
+            raise rows.error(k, f"a whole number from {base} {upto or f'on (data.base={base})'}")
 
 
-def _listed_nodes(rows: Rows, path: Path, truth: str | int | None, use: Use) -> dict[str, Any]:
+def _listed_nodes(rows: edge_rows.Rows, path: Path, truth: str | int | None, use: Use) -> dict[str, Any]:
     """The nodes that a file names, with their true clusters, kinds and columns, as `list_edges` lists edges between."""
-    suffix = suffix_of(path)
+    suffix = separators.suffix_of(path)
     if suffix in (*graph_files.FOREIGN, *graph_files.GRAPHS, *graph_files.MATRICES):
         raise DataError(f"{path}: unknown format '{suffix}'; expected a list of nodes in a text file or .parquet")
     table = read_table(path, "auto", comments=True)
@@ -281,7 +306,7 @@ def _listed_nodes(rows: Rows, path: Path, truth: str | int | None, use: Use) -> 
     sides, side_names = None, rows.listed.side_names
     if use.bipartite is True:
         unsure = f"{path}: data.bipartite=true: expected data.bipartite=COLUMN of this file, or edges that go from "
-        sides = sides_of_ends(numbers[rows.listed.ends], len(names), unsure)
+        sides = conversions.sides_of_ends(numbers[rows.listed.ends], len(names), unsure)
     elif use.two_kinds:
         j = index(table, "data.bipartite", use.bipartite)
         kinds, words = labels_in(table, j, "one of two kinds of nodes", "two kinds of nodes")
@@ -311,7 +336,7 @@ def _names_columns(table: Text, mentioned: Sequence[Any], ends: set[str]) -> boo
         return True
     below = pc.utf8_trim_whitespace(table.columns[0].slice(1))
     # a number above words that counts the columns is no node like the others
-    like = WHOLE.fullmatch(head[0]) and (not table.counts_columns() or edge_rows.are_whole(below))
+    like = edge_rows.WHOLE.fullmatch(head[0]) and (not table.counts_columns() or edge_rows.are_whole(below))
     if head[0] in ends or head[0] in edge_rows.MISSING or like:
         return False
     if len(table.top) > 1 and edge_rows.are_whole(below):
@@ -337,8 +362,8 @@ def unknown_pairs(file: str | Path, listed: Listed) -> UnknownPairs:
     if isinstance(table, Text):
         head = [cell.strip() for cell in table.top[0]]
         header = all((name, end * two_kinds) not in number for end, name in enumerate(head[:2]))
-    columns = Columns(1, 2, None, 3 if in_layers else None)
-    rows = Rows.from_table(table, columns, header, two_kinds=two_kinds)
+    columns = edge_rows.Columns(1, 2, None, 3 if in_layers else None)
+    rows = edge_rows.Rows.from_table(table, columns, header, two_kinds=two_kinds)
     numbers = []
     for k, name in enumerate(rows.names):
         side = int(rows.kinds is not None and k >= rows.kinds)

@@ -15,7 +15,7 @@ import numpy as np
 from splitmerge_cli.data.opening import check_rows, content, readable, unpack
 from splitmerge_cli.data.tables.separators import read_text
 from splitmerge_cli.data.tables.table import quote
-from splitmerge_cli.kinds.networks.readers.conversions import Attributed, as_number, rows_of_graph
+from splitmerge_cli.kinds.networks.readers.conversions import Attributed, as_number, as_pairs, rows_of_graph
 from splitmerge_cli.kinds.networks.readers.listed import Listed, Use
 from splitmerge_cli.received import DataError, parse_json, reject_machine_error
 
@@ -34,8 +34,7 @@ def parse_pajek(path: Path, text: str) -> Attributed:
             reader.read(line)
     if not reader.names:
         raise DataError(f"{path}: no node; expected *Vertices and their number")
-    ends = np.array(reader.ends, dtype=np.int64).reshape(-1, 2)
-    edges = reader.edges
+    ends, edges = as_pairs(reader.ends), reader.edges
     if reader.directed and reader.both_ways:
         # among arcs an edge stands for two of them
         ends = np.concatenate([ends, ends[reader.both_ways, ::-1]])
@@ -241,9 +240,7 @@ def parse_dot(path: Path, text: str) -> Attributed:
                     edges.append(attributes)
     if not nodes:
         raise DataError(f"{path}: no node; expected at least one")
-    return Attributed(
-        list(number), nodes, np.array(ends, dtype=np.int64).reshape(-1, 2), edges, word == "digraph", usual=1.0
-    )
+    return Attributed(list(number), nodes, as_pairs(ends), edges, word == "digraph", usual=1.0)
 
 
 NODE_LINK = "node-link .json"
@@ -284,10 +281,7 @@ def parse_node_link(path: Path, text: str) -> Attributed:
         ends.append((number[str(link["source"])], number[str(link["target"])]))
     edges = [{name: value for name, value in link.items() if name not in ("source", "target")} for link in links]
     directed = graph.get("directed")
-    return Attributed(
-        named, nodes, np.array(ends, dtype=np.int64).reshape(-1, 2), edges,
-        directed if isinstance(directed, bool) else None,
-    )  # fmt: skip
+    return Attributed(named, nodes, as_pairs(ends), edges, directed if isinstance(directed, bool) else None)
 
 
 def _objects(path: Path, graph: dict[str, Any], key: str) -> list[dict[str, Any]]:
@@ -377,6 +371,6 @@ def of_networkx(graph: Any) -> Attributed:
     """A graph of networkx."""
     number = {node: k for k, node in enumerate(graph)}
     edges = list(graph.edges(data=True))
-    ends = np.array([(number[a], number[b]) for a, b, _ in edges], dtype=np.int64).reshape(-1, 2)
+    ends = as_pairs([(number[a], number[b]) for a, b, _ in edges])
     nodes = [attributes for _, attributes in graph.nodes(data=True)]
     return Attributed(list(map(str, graph)), nodes, ends, [attributes for *_, attributes in edges], graph.is_directed())

@@ -216,9 +216,8 @@ def relational(
 ) -> Dataset:
     """The data set of a network with `relations`, by what is used of it."""
     if use.directed and listed.directed is False:
-        raise DataError(
-            f"data.directed=true: {listed.place}: its edges have no direction; expected data.directed=false"
-        )
+        problem = "its edges have no direction; expected data.directed=false"
+        raise DataError(f"data.directed=true: {listed.place}: {problem}")
     counts: Counter[str] = Counter()
     layers = [_layer(listed, number, use, threshold, unknown, counts) for number in range(len(listed.layers))]
     sides = listed.sides if use.two_kinds else None
@@ -226,10 +225,13 @@ def relational(
     values = data.simple_graph(relations)
     size = data.sizes(values) | {"edges": sum(len(layer.ends) for layer in layers)}
     notes = [f"{listed.place}: {_describe(relations, use)}", *listed.notes, *_merging(listed, counts, use)]
-    reversed_rows = 0 if use.directed or use.two_kinds else _count_reversed(listed)
-    of_pairs = {"self_loops": counts["self_loops"], "repeated": counts["repeated"], "reversed": reversed_rows}
-    if reversed_rows:
-        of_pairs["repeated"] = 0
+    of_pairs = {"self_loops": counts["self_loops"], "repeated": counts["repeated"], "reversed": 0}
+    if not (use.directed or use.two_kinds):
+        # edges whose pair is an edge in the other direction, too
+        i, j = listed.ends[listed.ends[:, 0] != listed.ends[:, 1]].T
+        back = np.isin(data.distinct(j * listed.N + i), i * listed.N + j)
+        if both := int(back.sum()) // 2:
+            of_pairs |= {"reversed": both, "repeated": 0}
     notes += note_rest(listed, use, command, of_pairs)
     meta = {"use": use.recorded} | size | notes_entry(notes)
     names = listed.names
@@ -356,14 +358,6 @@ def _describe(relations: Relations, use: Use) -> str:
         columns = zip(relations.columns.column_names, relations.columns.types or (), strict=True)
         parts.append(f"columns of nodes: {', '.join(f'{name} ({type.type})' for name, type in columns)}")
     return ", ".join(parts)
-
-
-def _count_reversed(listed: Listed) -> int:
-    """Number of edges whose pair is an edge in the other direction, too."""
-    i, j = listed.ends[listed.ends[:, 0] != listed.ends[:, 1]].T
-    forth, back = data.distinct(i * listed.N + j), data.distinct(j * listed.N + i)
-    places = np.minimum(np.searchsorted(forth, back), len(forth) - 1)
-    return int((forth[places] == back).sum()) // 2 if len(forth) else 0
 
 
 def _merging(listed: Listed, counts: "Counter[str]", use: Use) -> Iterator[str]:

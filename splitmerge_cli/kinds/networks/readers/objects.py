@@ -1,6 +1,5 @@
-"""The small networks that come with networkx: known from textbooks, and here without a download.
-
-Graphs from objects: graphs of networkx and igraph, data frames of edges, and matrices of ties.
+"""Networks of objects: graphs of networkx and igraph, data frames of edges, matrices of ties; and the small networks
+that come with networkx, known from textbooks, and here without a download.
 """
 
 from collections.abc import Iterable, Mapping
@@ -19,10 +18,7 @@ from splitmerge_cli.data.reading import KindReading
 from splitmerge_cli.data.tables.formats import from_arrow
 from splitmerge_cli.data.values import place_of, require
 from splitmerge_cli.kinds.networks.data import check_kept, keep
-from splitmerge_cli.kinds.networks.readers.conversions import Attributed, listed_matrix, read_entries, rows_of_graph
-from splitmerge_cli.kinds.networks.readers.edge_rows import Columns, Rows, names_ends
-from splitmerge_cli.kinds.networks.readers.edges import list_edges, unknown_pairs
-from splitmerge_cli.kinds.networks.readers.graph_files import of_networkx
+from splitmerge_cli.kinds.networks.readers import conversions, edge_rows, edges, graph_files
 from splitmerge_cli.kinds.networks.readers.listed import Listed, UnknownPairs, Use, relational, simple
 from splitmerge_cli.overrides import write
 from splitmerge_cli.received import DataError
@@ -63,9 +59,8 @@ def network(
     require(graph in GRAPHS, "data.graph", graph, f"one of {', '.join(GRAPHS)}")
     check_kept(scale, N)
     in_layers = graph == "florentine"
-    require(
-        layer is None or (in_layers and layer == RELATION), "data.layer", layer, f"null, or {RELATION} of florentine"
-    )
+    known = layer is None or (in_layers and layer == RELATION)
+    require(known, "data.layer", layer, f"null, or {RELATION} of florentine")
     import networkx
 
     function, side = GRAPHS[graph]
@@ -75,7 +70,9 @@ def network(
         networkx.set_edge_attributes(networkx_graph, "marriage", RELATION)
         networkx_graph.add_edges_from((*ends.split(), {RELATION: "business"}) for ends in BUSINESS)
     use, name = Use(values=values, bipartite=bipartite, layer=layer), f"data.graph={graph}"
-    listed = rows_of_graph(of_networkx(networkx_graph), name, graph, use, lambda k, key, value: name, truth=side)
+    listed = conversions.rows_of_graph(
+        graph_files.of_networkx(networkx_graph), name, graph, use, lambda k, key, value: name, truth=side
+    )
     if graph == "davis":
         # two kinds share no cluster: they are no truth
         listed = replace(listed, side_names=("woman", "event"), truth=None if bipartite else listed.truth)
@@ -127,26 +124,26 @@ class GraphReading(KindReading):
             return simple(listed, 0.0, call)[0]
         unknown = use.unknown
         if unknown is not None:
-            unknown = (unknown_pairs if isinstance(unknown, str | Path) else _pairs)(unknown, listed)
+            unknown = (edges.unknown_pairs if isinstance(unknown, str | Path) else _pairs)(unknown, listed)
         return relational(listed, use, call, 0.0, unknown)
 
     def _rows(self, data: Any, name: str, use: Use) -> Listed:
         if self.kind.recognises(data):
-            graph = _of_igraph(data) if hasattr(data, "vcount") else of_networkx(data)
+            graph = _of_igraph(data) if hasattr(data, "vcount") else graph_files.of_networkx(data)
             nodes = range(len(graph.nodes)) if hasattr(data, "vcount") else list(data)
 
             def wrong(k: int, key: str, value: Any) -> str:
                 a, b = (nodes[node] for node in graph.ends[k])
                 return f"{PLACE}: edge ({a!r}, {b!r}), '{key}': {value!r}"
 
-            return rows_of_graph(graph, PLACE, name, use, wrong, default=1)
+            return conversions.rows_of_graph(graph, PLACE, name, use, wrong, default=1)
         data = as_pandas(data)
-        if isinstance(data, pd.DataFrame) and names_ends(list(map(str, data.columns))):
+        if isinstance(data, pd.DataFrame) and edge_rows.names_ends(list(map(str, data.columns))):
             return _of_frame(data, name, use)
         values, names, row_names = table_of(data, "an adjacency matrix")
         for key, value in (("layer", use.layer), ("columns", use.columns)):
             require(value is None, f"data.{key}", value, "null: a matrix of ties has no such column")
-        return listed_matrix(values, PLACE, name, use, row_names if use.two_kinds else None, names)
+        return conversions.listed_matrix(values, PLACE, name, use, row_names if use.two_kinds else None, names)
 
     def new_items(self, dataset: Dataset, new: Any) -> Dataset:
         """New nodes: an array or sparse matrix ``[n, N]``, not 0 where one is tied to a node of the data."""
@@ -161,7 +158,7 @@ class GraphReading(KindReading):
                 f"new nodes: shape {values.shape}; expected [n, {dataset.N}], their ties to the nodes of the data"
             )
         # held in a data set of another kind: it is no graph
-        ends, *_ = read_entries(values, None, lambda i, j: f"{PLACE}: {place_of(i, j, None)}")
+        ends, *_ = conversions.read_entries(values, None, lambda i, j: f"{PLACE}: {place_of(i, j, None)}")
         ties_found = np.zeros(values.shape, dtype=np.uint8)
         ties_found[ends[:, 0], ends[:, 1]] = 1
         return Dataset("new nodes", "binary", ties_found)
@@ -174,21 +171,28 @@ class GraphReading(KindReading):
         return replace(dataset, values=matrix, truth=None, names=None)
 
 
-def _of_igraph(graph: Any) -> Attributed:
+def _of_igraph(graph: Any) -> conversions.Attributed:
     """A graph of igraph."""
     nodes = [vertex.attributes() for vertex in graph.vs]
     named = all(node.get("name") is not None for node in nodes)
     names = [str(node["name"]) if named else str(k) for k, node in enumerate(nodes)]
-    ends = np.array(graph.get_edgelist(), dtype=np.int64).reshape(-1, 2)
-    return Attributed(names, nodes, ends, [edge.attributes() for edge in graph.es], graph.is_directed())
+    return conversions.Attributed(
+        names,
+        nodes,
+        conversions.as_pairs(graph.get_edgelist()),
+        [edge.attributes() for edge in graph.es],
+        graph.is_directed(),
+    )
 
 
 def _of_frame(data: pd.DataFrame, name: str, use: Use) -> Listed:
     """The rows of a data frame of edges."""
     require(use.bipartite in (True, False), "data.bipartite", use.bipartite, "true or false for a data frame of edges")
     table = from_arrow(PLACE, pa.Table.from_pandas(data.rename(columns=str), preserve_index=False))
-    rows = Rows.from_table(table, Columns(None, None, "auto", use.layer), "auto", use, use.two_kinds)
-    return list_edges(rows, PLACE, name, use=use)
+    rows = edge_rows.Rows.from_table(
+        table, edge_rows.Columns(None, None, "auto", use.layer), "auto", use, use.two_kinds
+    )
+    return edges.list_edges(rows, PLACE, name, use=use)
 
 
 def _columns_of(nodes: Any, listed: Listed, use: Use) -> Dataset:
@@ -221,4 +225,4 @@ def _pairs(unknown: Iterable[Any], listed: Listed) -> UnknownPairs:
         if len(pair) != 2 or any(str(node) not in number for node in pair):
             raise DataError(f"data.unknown: pair {k + 1}: {pair!r}; expected two nodes of the network")
         ends.append([number[str(node)] for node in pair])
-    return UnknownPairs(np.array(ends, dtype=np.int64).reshape(-1, 2), np.full(len(ends), -1))
+    return UnknownPairs(conversions.as_pairs(ends), np.full(len(ends), -1))

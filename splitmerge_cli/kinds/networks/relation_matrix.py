@@ -207,10 +207,10 @@ def _draw_borders(ax: Axes, rows: Blocks, columns: Blocks) -> None:
     for blocks in (rows,) if columns is rows else (rows, columns):
         for rank, start, end, alone in zip(blocks.ranks, blocks.starts, blocks.ends, blocks.alone, strict=True):
             look: dict[str, Any] = {"color": ALONE if alone else style_of(rank)[0], "linewidth": 0, "zorder": 3}
-            x, y = [start, end], [-0.035 * height, -0.01 * height]
             if blocks is rows:
-                x, y = [-0.035 * width, -0.01 * width], [start, end]
-            ax.fill_between(x, *y, clip_on=False, **look)
+                ax.fill_between([-0.035 * width, -0.01 * width], start, end, clip_on=False, **look)
+            else:
+                ax.fill_between([start, end], -0.035 * height, -0.01 * height, clip_on=False, **look)
 
 
 def number_blocks(ax: Axes, relations: Relations, labels: ArrayLike, numbers: list[str]) -> None:

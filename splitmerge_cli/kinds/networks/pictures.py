@@ -19,8 +19,8 @@ from scipy.sparse import csr_array
 from splitmerge_cli.analysis.plots import style
 from splitmerge_cli.analysis.plots.races import Picture, data_name, option
 from splitmerge_cli.diagnostics.cluster_table import shorten
+from splitmerge_cli.kinds.networks import relation_matrix
 from splitmerge_cli.kinds.networks.data import COUNT, REAL, Relation, Relations, network_of
-from splitmerge_cli.kinds.networks.plots import relation_matrix
 from splitmerge_cli.runs.grouping import count_listed
 from splitmerge_cli.runs.initial import dataset_of
 from splitmerge_cli.runs.store.read import Run
@@ -106,11 +106,8 @@ def draw_blocks(
     arrows.sort(reverse=True)
     written = np.empty((0, 2))
     for rank, (value, a, b) in enumerate(arrows):
-        colour = (
-            INK
-            if not np.isfinite(sign[K[a], K[b]])
-            else (relation_matrix.POSITIVE if sign[K[a], K[b]] > 0 else relation_matrix.NEGATIVE)
-        )
+        colour = relation_matrix.POSITIVE if sign[K[a], K[b]] > 0 else relation_matrix.NEGATIVE
+        colour = colour if np.isfinite(sign[K[a], K[b]]) else INK
         width = max(0.4, WIDEST * scale * value / most)
         spots = _draw_arrow(ax, places, radii, a, b, relation.directed, width, colour)
         if rank < LABELLED:
@@ -218,9 +215,8 @@ def draw_facing(ax: Axes, relations: Relations, layer: int, labels: NDArray[np.i
             here = places[blocks.order[start:end]]
             colour, marker = style.style_of(rank)
             size = float(np.clip(900.0 / n, 2.0, 26.0))
-            ax.scatter(
-                here[:, 0], here[:, 1], s=size, marker=marker, color=colour, edgecolor="white", linewidth=0.2, zorder=3
-            )
+            look: dict[str, Any] = {"edgecolor": "white", "linewidth": 0.2, "zorder": 3}
+            ax.scatter(here[:, 0], here[:, 1], s=size, marker=marker, color=colour, **look)
         last = math.inf
         for node in blocks.order.tolist():
             # a name for each node, or for as many as have room
@@ -257,9 +253,8 @@ def block_graph(run: Run) -> Figure:
     layers = relations.layers[:MOST_LAYERS]
     across = min(len(layers), 3)
     down = -(-len(layers) // across)
-    figure, axes = plt.subplots(
-        down, across, squeeze=False, figsize=(style.FULL, 4.6 if len(layers) == 1 else 0.4 + 2.9 * down)
-    )
+    height = 4.6 if len(layers) == 1 else 0.4 + 2.9 * down
+    figure, axes = plt.subplots(down, across, squeeze=False, figsize=(style.FULL, height))
     numbers = style.numbers_by_size(run, labels)
     notes = []
     for n, ax in enumerate(axes.ravel()):
@@ -280,15 +275,10 @@ def block_graph(run: Run) -> Figure:
         style.legend(figure, [style.entry(color=colour, linewidth=2, label=label) for colour, label in signs])
     if len(layers) > 1 and dataset.names is not None:
         degree = np.sum([np.bincount(layer.ends.ravel(), minlength=dataset.N) for layer in layers], axis=0)
-        named = [
-            style.entry(
-                linestyle="",
-                marker="o",
-                color=style.style_of(rank)[0],
-                label=f"{numbers[rank]}: {_name(nodes, degree, dataset.names)}",
-            )
-            for rank, nodes in enumerate(style.by_size(labels)[:IN_LEGEND])
-        ]
+        named = []
+        for rank, nodes in enumerate(style.by_size(labels)[:IN_LEGEND]):
+            label = f"{numbers[rank]}: {_name(nodes, degree, dataset.names)}"
+            named.append(style.entry(linestyle="", marker="o", color=style.style_of(rank)[0], label=label))
         style.legend(figure, *[named[first : first + 3] for first in range(0, len(named), 3)])
     lines = "Arrows" if any(layer.directed for layer in layers) else "Lines"
     lines += " and rings" if relations.sides is None else ""
