@@ -28,14 +28,7 @@ from splitmerge_cli.data.values import BLOCK, LARGEST, notes_entry, require, req
 from splitmerge_cli.extras import sparse
 from splitmerge_cli.kinds.documents.corpus import Corpus, dataset, tokens_of
 from splitmerge_cli.kinds.documents.readers import bag_of_words
-from splitmerge_cli.kinds.documents.readers.words import (
-    keep_words,
-    read_counts,
-    read_vocabulary,
-    require_split,
-    require_words,
-    split,
-)
+from splitmerge_cli.kinds.documents.readers import words as choice
 from splitmerge_cli.received import DataError
 
 WEIGHTS = ("tfidf", "log", "counts", "binary")
@@ -198,8 +191,8 @@ def _read(
 ) -> Dataset:
     """Read a set as tokens; `words` and what is `held` out as `keep_words` and `split` take them."""
     if words is not None:
-        require_words(*words)
-    require_split(*held)
+        choice.require_words(*words)
+    choice.require_split(*held)
     documents = read_published(name, N)
     if options and (longest := options["longest"]) is not None:
         lengths = np.asarray(documents.counts.sum(axis=1)).ravel()
@@ -211,7 +204,7 @@ def _read(
     vocabulary, labels = documents.vocabulary, (documents.names, documents.truth, documents.categories)
     corpus = Corpus(tokens_of(documents.counts), len(vocabulary), *labels)
     whole = dataset(name, corpus, vocabulary, meta=meta, options=options)
-    return split(whole if words is None else keep_words(whole, *words), *held)
+    return choice.split(whole if words is None else choice.keep_words(whole, *words), *held)
 
 
 OUT_OF_DATE = "for experimentation only; these data are incomplete and out of date"
@@ -229,12 +222,12 @@ def read_published(name: str, N: int | None) -> Documents:
     """The counts of a set of documents, the first N, with vocabulary, categories and names of the documents. Its folder
     holds counts.npz, docs.csv.gz and the vocabulary."""
     category, names = COLUMNS[name]
-    counts = read_counts(downloads.locate(name, "counts.npz"))
+    counts = choice.read_counts(downloads.locate(name, "counts.npz"))
     documents = counts.shape[0]
     good = N is None or (isinstance(N, int) and 1 <= N <= documents)
     require(good, "N", N, f"a whole number from 1 to {documents}, the documents, or null")
     words = next(file.name for file in downloads.SETS[name].files if file.name.startswith("vocab"))
-    vocabulary = read_vocabulary(downloads.locate(name, words), counts.shape[1])
+    vocabulary = choice.read_vocabulary(downloads.locate(name, words), counts.shape[1])
     path = downloads.locate(name, "docs.csv.gz")
     table = Text(path, read_text(path), ",")
     table.take_header()
@@ -274,7 +267,7 @@ def read_pubmed(documents: int | None = None) -> Documents:
     path = downloads.locate("pubmed", COUNTS, bag_of_words.digest)
     words = downloads.locate("pubmed", VOCABULARY)
     counts = bag_of_words.read(path, documents)
-    return Documents(counts, read_vocabulary(words, counts.shape[1]))
+    return Documents(counts, choice.read_vocabulary(words, counts.shape[1]))
 
 
 def pubmed(documents: int | None = 100_000, weights: str = "tfidf", min_documents: int = 1) -> Dataset:

@@ -193,7 +193,9 @@ class TopicAnswers(Answers):
         eta, V = summary["hyperparameters"]["eta"], summary["documents"]["words"]
         return RunTopics(str(run.path), words, run.table(kind.TOKENS, ["document", "word", "topic"]), eta, V)
 
-    compare = staticmethod(between_runs)
+    @staticmethod
+    def compare(found: Sequence["RunTopics"]) -> Table:
+        return between_runs(found)
 
     @staticmethod
     def say(run: Run) -> None:

@@ -19,18 +19,9 @@ from splitmerge_cli.data.tables.formats import JSON
 from splitmerge_cli.data.values import notes_entry, require
 from splitmerge_cli.kinds.documents.corpus import Corpus, dataset, tokens_of, vectorize
 from splitmerge_cli.kinds.documents.readers import formats
+from splitmerge_cli.kinds.documents.readers import words as choice
 from splitmerge_cli.kinds.documents.readers.bag_of_words import ROW, read_ldac, read_npz, read_uci
 from splitmerge_cli.kinds.documents.readers.formats import LONGEST_TERM, Read, names_tokens, number_to_take, texts_in
-from splitmerge_cli.kinds.documents.readers.words import (
-    AUTO,
-    count_texts,
-    keep_words,
-    note_short_documents,
-    require_shortest,
-    require_split,
-    require_words,
-    split,
-)
 from splitmerge_cli.received import DataError
 
 FORMATS = ("auto", "tokens", "npz", "ldac", "uci", "text")
@@ -63,7 +54,7 @@ def corpus(
     heldout_by: str = "document",
     split_seed: int = 0,
     separator: str = "auto",
-    min_length: str | int = AUTO,
+    min_length: str | int = choice.AUTO,
 ) -> Dataset:
     """Read documents.
 
@@ -99,9 +90,9 @@ def corpus(
         separator,
         f"one of auto, {', '.join(separators.SEPARATORS)}",
     )
-    require_shortest(min_length)
-    require_words(stop_words, min_documents, max_share)
-    require_split(heldout, heldout_by, split_seed)
+    choice.require_shortest(min_length)
+    choice.require_words(stop_words, min_documents, max_share)
+    choice.require_split(heldout, heldout_by, split_seed)
     require(bool(str(path)), "data.path", path, WHAT)
     path = Path(path) if Path(path).is_dir() else require_file(path, WHAT)
     if format == "auto":
@@ -132,7 +123,12 @@ def corpus(
     else:
         read = {"npz": read_npz, "ldac": read_ldac, "uci": read_uci}[format](path, words, encoding)
     texts = format == "text"
-    require(texts or min_length == AUTO, "data.min_length", min_length, f"{AUTO}: the words of {path} are given")
+    require(
+        texts or min_length == choice.AUTO,
+        "data.min_length",
+        min_length,
+        f"auto: the words of {path} are given",
+    )
     parsed, vocabulary_read, notes = read
     J = parsed.tokens.J if format in ("tokens", "text") else number_to_take(path, N, parsed.tokens.J)
     if J < parsed.tokens.J:
@@ -142,8 +138,8 @@ def corpus(
     meta, options = {"path": str(path), "format": format} | notes_entry(notes), {"min_length": min_length}
     name = path.name.split(".")[0] or path.name
     whole = dataset(name, parsed, vocabulary_read, meta=meta, options=options if texts else {})
-    chosen = keep_words(whole, stop_words, min_documents, max_share, texts, encoding)
-    return split(note_short_documents(chosen), heldout, heldout_by, split_seed)
+    chosen = choice.keep_words(whole, stop_words, min_documents, max_share, texts, encoding)
+    return choice.split(choice.note_short_documents(chosen), heldout, heldout_by, split_seed)
 
 
 def _find_format(path: Path, encoding: str, columns: Sequence[str | int] | None = None, separator: str = "auto") -> str:
@@ -231,13 +227,13 @@ class DocumentsReading(KindReading):
         data, names = texts_of(data)
         data = data if has_counts(data) else list(data)
         texts = not has_counts(data) and all(isinstance(document, str) for document in data)
-        require(texts or min_length == AUTO, "data.min_length", min_length, f"{AUTO}: the words are given")
+        require(texts or min_length == choice.AUTO, "data.min_length", min_length, "auto: the words are given")
         vocabulary: list[str] | None
         notes: list[str] = []
         if has_counts(data):
             counts, vocabulary, names = counts_of(data)
         elif texts:
-            counts, vocabulary, notes = count_texts(data, min_length)
+            counts, vocabulary, notes = choice.count_texts(data, min_length)
         else:
             if any(isinstance(document, str) for document in data):
                 raise DataError("data: texts mixed with lists of words; expected one or the other")
@@ -251,12 +247,12 @@ class DocumentsReading(KindReading):
         from_counts = dataset(
             name, Corpus(tokens_of(counts), counts.shape[1], names, truth), words, None, meta, options
         )
-        if stop_words == AUTO and not texts:
+        if stop_words == choice.AUTO and not texts:
             # words that somebody chose
             stop_words = None
         if (stop_words, min_documents, max_share) == (None, 0, 1.0):
-            return note_short_documents(from_counts)
-        return note_short_documents(keep_words(from_counts, stop_words, min_documents, max_share, texts))
+            return choice.note_short_documents(from_counts)
+        return choice.note_short_documents(choice.keep_words(from_counts, stop_words, min_documents, max_share, texts))
 
 
 def check_words(documents: Iterable[Iterable[Any]]) -> None:
