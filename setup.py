@@ -56,7 +56,7 @@ compile_args = ["-ffp-contract=off", "-fno-math-errno", "-Wno-unused-function", 
 if MARCH:
     compile_args.append(f"-march={MARCH}")
 # modules without loops that -O3 vectorises or a chain waits for: there it only costs time
-PLAIN = re.compile("tests/|splitmerge_cli/(verify/|core/(_cyutility|capabilities|chain|coupled|history|streams))")
+PLAIN = re.compile("tests/|splitmerge_cli/(verify/|core/(_cyutility|capabilities|chain|coupled|history|threads))")
 
 
 def optimisation(source: str) -> str:

@@ -222,14 +222,10 @@ cdef class Rows:
             "partition_labels": np.empty((self.partition_room, N if self.partition_room else 0), dtype=np.int32),
             "nmi": np.empty(scored), "ari": np.empty(scored),
         }
+        (self.iteration, self.seconds, self.log_joint, self.log_lik, self.n_clusters, self.K, self.largest,
+         self.partition_iteration, self.partition_K, self.partition_labels, self.nmi, self.ari) = self.arrays.values()
         if P:
             self.arrays["partition_parameters"] = np.empty((self.partition_room, P))
-        self.iteration, self.seconds = self.arrays["iteration"], self.arrays["seconds"]
-        self.log_joint, self.log_lik = self.arrays["log_joint"], self.arrays["log_lik"]
-        self.n_clusters, self.K, self.largest = (self.arrays[name] for name in ("n_clusters", "K", "largest"))
-        self.partition_iteration = self.arrays["partition_iteration"]
-        self.partition_K, self.partition_labels = self.arrays["partition_K"], self.arrays["partition_labels"]
-        self.nmi, self.ari = self.arrays["nmi"], self.arrays["ari"]
         self.hyper_names = chain.model.hyperparameters
         self.hyper = np.empty((self.room, max(1, len(self.hyper_names))))
         # the sizes of one more row have room at any time
@@ -252,11 +248,6 @@ cdef class Rows:
             out["sizes"] = np.asarray(self.sizes)[:self.sizes_used]
             out["sizes_end"] = np.asarray(self.sizes_end)[:self.rows]
         return out
-
-    cdef int record_parameters(self, Model m) except -1:
-        """The parameters of the state whose partition is recorded."""
-        self.arrays["partition_parameters"][self.partition_rows] = m.recorded_parameters[:, 0]
-        return 0
 
     cdef void record_sizes(self, Model m) noexcept nogil:
         """Sizes of all clusters, the largest first."""
@@ -489,7 +480,7 @@ cdef class Chain:
             if out.parameters:
                 # few states are recorded
                 with gil:
-                    out.record_parameters(self.model)
+                    out.arrays["partition_parameters"][out.partition_rows] = self.model.recorded_parameters[:, 0]
             out.partition_rows += 1
         return 0
 

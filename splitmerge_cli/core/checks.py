@@ -1,9 +1,6 @@
-"""Checks of numbers, rows and resolutions.
-
-Checks of numbers that come from outside, each with a message that names its key.
-
-The resolution at which data become whole numbers, so that sums of them are exact in any order. Rows of a table of
-which others are elsewhere, in other shards, and what is known of all.
+"""Checks of numbers that come from outside, each with a message that names its key; the resolution at which data become
+whole numbers, so that sums of them are exact in any order; rows of a table of which others are elsewhere, in other
+shards, and what is known of all.
 """
 
 import math
@@ -151,10 +148,5 @@ class Columns:
         centre = self.low[j] / 2 + self.high[j] / 2
         span = float((self.high[j] - centre) - (self.low[j] - centre))
         mean = 0.0 if self.mean is None else float(self.mean[j])
-        return (
-            float(centre),
-            mean,
-            span**2 / 12 if self.variance is None else float(self.variance[j]),
-            span,
-            self.widest(j),
-        )
+        variance = span**2 / 12 if self.variance is None else float(self.variance[j])
+        return float(centre), mean, variance, span, self.widest(j)

@@ -182,21 +182,15 @@ cdef class History:
         self.check_chain(chain)
         cdef int64_t t, end = self.end(chain), first = self.kept[chain]
         cdef int width = 1
-        cdef const char *stored
         row = np.empty(self.N, dtype=np.int32)
         cdef int32_t[::1] v = row
         for t in range(first, end):
             width = max(width, <int> (<const char *> self.state[chain][t // CHUNK][t % CHUNK])[0])
         # at once in its final width: a history of this size is never held twice as wide
         out = np.empty((max(end - first, 0), self.N), dtype={1: np.uint8, 2: np.uint16, 4: np.int32}[width])
-        cdef char[:, ::1] bytes_of = out.view(np.int8)
         for t in range(first, end):
-            stored = <const char *> self.state[chain][t // CHUNK][t % CHUNK]
-            if stored[0] == width:
-                memcpy(&bytes_of[t - first, 0], stored + HEADER, self.N * width)
-            else:
-                self.read(chain, t, &v[0])
-                out[t - first] = row
+            self.read(chain, t, &v[0])
+            out[t - first] = row
         return int(self.made[chain]), int(first), out
 
     def restore(self, Py_ssize_t chain, made, first, states):

@@ -1,8 +1,5 @@
-"""Priors of hyper-parameters and of the number of components.
-
-Prior distributions on the number of components, from 1 on: what the option ``components`` reads.
-
-Priors of hyper-parameters, and an update of a hyper-parameter whose density is known up to a constant.
+"""Priors of hyper-parameters and of the number of components, from 1 on, and an update of a hyper-parameter whose
+density is known up to a constant.
 
 A hyper-parameter is moved on the whole line, by its logarithm (`Gamma`) or its logit (`Beta`), with a slice sampler
 (Neal 2003, "Slice sampling", sections 4.1 and 4.2): exact whatever the density, and without a scale to tune. A whole

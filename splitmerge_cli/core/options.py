@@ -106,10 +106,7 @@ class Text(Option):
     """Whether it may name a file or a folder: on the command line ``~/`` begins in the home of the user."""
 
     type: ClassVar[str] = "text"
-
-    @property
-    def expected(self) -> str:
-        return "a name or text"
+    expected = "a name or text"
 
     def convert(self, value: Any) -> str:
         if not isinstance(value, str):
@@ -122,10 +119,7 @@ class Column(Option):
     """A column of a table: its name, or its number from 1."""
 
     type: ClassVar[str] = "column"
-
-    @property
-    def expected(self) -> str:
-        return "the name of a column, or its number from 1"
+    expected = "the name of a column, or its number from 1"
 
     def convert(self, value: Any) -> str | int:
         if isinstance(value, str):
@@ -140,10 +134,7 @@ class Columns(Column):
     """Several columns, a list: read as a list."""
 
     type: ClassVar[str] = "list of columns"
-
-    @property
-    def expected(self) -> str:
-        return "a list of columns, each by name or number from 1"
+    expected = "a list of columns, each by name or number from 1"
 
     def convert(self, value: Any) -> Any:
         if not isinstance(value, list | tuple):
@@ -156,10 +147,7 @@ class Flag(Option):
     """True or false."""
 
     type: ClassVar[str] = "flag"
-
-    @property
-    def expected(self) -> str:
-        return "true or false"
+    expected = "true or false"
 
     def convert(self, value: Any) -> bool:
         if not isinstance(value, bool):

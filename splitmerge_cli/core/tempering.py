@@ -115,7 +115,11 @@ class Tempering(PythonSampler):
         """Choose the powers between 1 and the least one such that swaps are about equally probable; then they stay.
         `samplers`: of the chain itself, which also moves."""
         for t in range(1, rounds + 1):
-            rates = self._swap_rates(samplers, iterations)
+            before = self._accepted()
+            for _ in range(iterations):
+                for sampler in (*samplers, self):
+                    sampler.step()
+            rates = (self._accepted() - before) / iterations
             spacing = -np.diff(np.log([1.0, *self.powers])) * np.exp(GAIN / math.sqrt(t) * (rates - rates.mean()))
             powers = np.exp(math.log(self.powers[-1]) * np.cumsum(spacing) / spacing.sum())
             powers[-1] = self.powers[-1]
@@ -125,14 +129,8 @@ class Tempering(PythonSampler):
                 [row | {"proposed": 0, "accepted": 0, "null": 0, "last_accepted": 0} for row in sampler.counts()]
             )
 
-    def _swap_rates(self, samplers: Sequence[Sampler], iterations: int) -> NDArray[np.float64]:
-        before = np.array([row["accepted"] for row in self.counts()[: len(self.replicas)]])
-        for _ in range(iterations):
-            for sampler in samplers:
-                sampler.step()
-            self.step()
-        after = np.array([row["accepted"] for row in self.counts()[: len(self.replicas)]])
-        return (after - before) / iterations
+    def _accepted(self) -> NDArray[np.int64]:
+        return np.array([row["accepted"] for row in self.counts()[: len(self.replicas)]])
 
     def report(self) -> dict[str, Any]:
         """dict: entries for the summary of a run."""
@@ -140,11 +138,9 @@ class Tempering(PythonSampler):
 
     def own_state(self) -> dict[str, Any]:
         """Powers and states of the replicas, and what their samplers keep: what a chain needs to go on."""
-        sampler_states = [[sampler.own_state() for sampler in dict.fromkeys(samplers)] for _, samplers in self.replicas]
-        states_kept = (
-            {"own": sampler_states} if any(state is not None for states in sampler_states for state in states) else {}
-        )
-        return states_kept | {"powers": self.powers, "states": [state_of(model) for model, _ in self.replicas]}
+        own = [[sampler.own_state() for sampler in dict.fromkeys(samplers)] for _, samplers in self.replicas]
+        kept = {} if all(state is None for state in chain.from_iterable(own)) else {"own": own}
+        return kept | {"powers": self.powers, "states": [state_of(model) for model, _ in self.replicas]}
 
     def set_own_state(self, value: dict[str, Any]) -> None:
         """Take up a state that `own_state` gave; a ValueError for anything else."""

@@ -1,6 +1,27 @@
-# Tasks 0, 1, ... on several threads, each with a worker of its own.
+# Tasks on several threads, and random numbers by counter. See threads.pyx.
+from libc.stdint cimport uint64_t
+
+from splitmerge_cli.core.rng cimport Rng, bitgen_t
+
 cdef extern from "tasks.h":
     ctypedef void (*task_t)(void *worker, Py_ssize_t task) noexcept nogil
+
+cdef extern from "philox.h":
+    ctypedef struct philox_t:
+        uint64_t key[2]
+        uint64_t counter[4]
+        int left
+
+    void philox(const uint64_t *key, const uint64_t *counter, uint64_t *out) noexcept nogil
+    double philox_double(uint64_t word) noexcept nogil
+
+
+cdef class Stream:
+    cdef readonly Rng rng               # draws from this stream
+    cdef bitgen_t bits
+    cdef philox_t state
+
+    cdef void begin(self, const uint64_t *key, uint64_t number, uint64_t purpose) noexcept nogil
 
 
 cdef class Threads:

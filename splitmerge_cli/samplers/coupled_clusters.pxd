@@ -5,7 +5,7 @@ from splitmerge_cli.core.capabilities cimport DrawnParameters
 from splitmerge_cli.core.memory cimport Memory
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.rng cimport Rng
-from splitmerge_cli.core.streams cimport Stream
+from splitmerge_cli.core.threads cimport Stream
 
 
 cdef class CoupledClusters:

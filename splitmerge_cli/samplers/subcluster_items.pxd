@@ -5,8 +5,7 @@ from splitmerge_cli.core.capabilities cimport TILE_ITEMS, DrawnParameters
 from splitmerge_cli.core.memory cimport Memory
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.rng cimport Rng
-from splitmerge_cli.core.streams cimport Stream
-from splitmerge_cli.core.threads cimport Threads
+from splitmerge_cli.core.threads cimport Stream, Threads
 from splitmerge_cli.samplers.coupled_clusters cimport CoupledClusters
 
 cdef extern from "fixed_point.h":

@@ -10,8 +10,7 @@ from libc.string cimport memcpy, memset
 
 from splitmerge_cli.core.recording cimport OF_ITEM as FOR_ITEM
 from splitmerge_cli.core.rng cimport ALONE, Rng
-from splitmerge_cli.core.streams cimport Stream, philox, philox_double
-from splitmerge_cli.core.threads cimport Threads, task_t
+from splitmerge_cli.core.threads cimport Stream, Threads, philox, philox_double, task_t
 
 cdef extern from "tiles.h":
     bint tile_is_far(const double *row) noexcept nogil

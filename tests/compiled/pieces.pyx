@@ -7,7 +7,7 @@ from splitmerge_cli.core.capabilities cimport TILE_ITEMS, DrawnParameters
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.prior cimport Prior
 from splitmerge_cli.core.rng cimport Rng
-from splitmerge_cli.core.streams cimport Stream
+from splitmerge_cli.core.threads cimport Stream
 from splitmerge_cli.kinds.documents.hdp_state cimport Topics
 from splitmerge_cli.kinds.tables.models.normal cimport RowWeights
 

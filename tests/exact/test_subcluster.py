@@ -9,7 +9,7 @@ from compiled.finite import FiniteMixture, FiniteSlice, FiniteWeights, SliceWeig
 
 from splitmerge_cli.core.prior import TablePrior
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.core.streams import Stream
+from splitmerge_cli.core.threads import Stream
 from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
 from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
 from splitmerge_cli.kinds.tables.models.mixed import Mixed

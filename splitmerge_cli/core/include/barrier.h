@@ -1,6 +1,5 @@
 /* A barrier for threads that make rounds. The last to arrive runs the others' common decision before it lets them go. */
-#ifndef SMCMC_BARRIER_H
-#define SMCMC_BARRIER_H
+#pragma once
 #include <sched.h>
 
 typedef struct {
@@ -40,4 +39,3 @@ static int barrier_wait(barrier_t *b, int round)
     }
     return 0;
 }
-#endif

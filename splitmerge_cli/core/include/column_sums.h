@@ -1,7 +1,6 @@
 /* Sums of sparse items, column by column, of the columns that they have: open addressing with linear probing. A column
    whose sums are back at 0 is as good as absent, and goes when the table is rebuilt. */
-#ifndef SMCMC_COLUMNS_H
-#define SMCMC_COLUMNS_H
+#pragma once
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -190,4 +189,3 @@ static inline void columns_absorb(columns *to, const columns *from)
                 to->square[at] += from->square[s];
         }
 }
-#endif

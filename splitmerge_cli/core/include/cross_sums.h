@@ -1,6 +1,5 @@
 /* Exact sums of rows and of their products, of which a cluster with a covariance, or with a regression, consists. */
-#ifndef SMCMC_CROSS_SUMS_H
-#define SMCMC_CROSS_SUMS_H
+#pragma once
 #include <stddef.h>
 #include "fixed_point.h"
 
@@ -25,4 +24,3 @@ static inline void moments_full(const int64_t *sum, const whole *square, ptrdiff
             *scatter++ = whole_double(whole_scatter(n, *square, sum[d], sum[c])) * inverse;
     }
 }
-#endif

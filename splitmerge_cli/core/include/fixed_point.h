@@ -1,8 +1,7 @@
 /* Exact sums of data: every value is a multiple of their unit, at most 2^48 of them and few enough that the sum of all
    values is below 2^62; sums of products are 128-bit integers. Adding and removing leave no trace, in any order, any
    number of times, and the cancellation of a variance happens among whole numbers. */
-#ifndef SMCMC_WHOLE_H
-#define SMCMC_WHOLE_H
+#pragma once
 #include <stdint.h>
 
 typedef __int128 whole;
@@ -26,4 +25,3 @@ static inline whole whole_scatter(int64_t n, whole xy, int64_t x, int64_t y)
 {
     return xy * n - (whole)x * y;
 }
-#endif

@@ -1,8 +1,7 @@
 /* The end of a process that was asked to stop. The first signal asks Python's handler, which runs when the main thread
    next executes bytecode; should nothing have ended by then, a timer ends the process, whatever its threads do. A second
    signal ends it at once. Everything here is safe in a signal handler and needs no interpreter lock. */
-#ifndef SMCMC_INTERRUPT_H
-#define SMCMC_INTERRUPT_H
+#pragma once
 #include <Python.h>
 #include <signal.h>
 #include <string.h>
@@ -66,4 +65,3 @@ static void interrupt_say(const char *words, size_t length)
     memcpy(interrupt_words, words, length);
     interrupt_length = (sig_atomic_t)length;
 }
-#endif

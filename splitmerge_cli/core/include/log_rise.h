@@ -1,7 +1,6 @@
 /* Logarithms of rising factorials a (a + 1) ... (a + x - 1), for sums of counts; of a likelihood to the power zeta,
    which weights counts, of Gamma(a + zeta x) / Gamma(a). */
-#ifndef SMCMC_LOG_RISE_H
-#define SMCMC_LOG_RISE_H
+#pragma once
 #include <math.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -51,4 +50,3 @@ static inline void subtract_multiple(double x, const double *restrict row, ptrdi
     for (ptrdiff_t k = 0; k < m; k++)
         out[k] -= x * row[k];
 }
-#endif

@@ -1,6 +1,5 @@
 /* Sums of log probabilities that are the same in any order: whole numbers of 2^-52, 128 bits. */
-#ifndef SMCMC_LOG_SUMS_H
-#define SMCMC_LOG_SUMS_H
+#pragma once
 #include "fixed_point.h"
 
 #define LOG_UNIT 0x1p-52
@@ -21,4 +20,3 @@ static inline double log_sum_value(const whole *sum)
 {
     return whole_double(*sum) * LOG_UNIT;
 }
-#endif

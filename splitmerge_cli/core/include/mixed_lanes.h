@@ -1,6 +1,5 @@
 /* Items of mixed tables against eight clusters at a time, or a tile of items (tiles.h) against one. */
-#ifndef SMCMC_MIXED_LANES_H
-#define SMCMC_MIXED_LANES_H
+#pragma once
 #include "log_rise.h"
 #include "tiles.h"
 
@@ -63,4 +62,3 @@ static inline void tile_mixed(const double *theta, ptrdiff_t C, ptrdiff_t levels
         for (ptrdiff_t t = 0; t < TILE; t++)
             out[t] += x[t] < 0.0 ? 0.0 : x[t] * rate[0] - rate[1];
 }
-#endif

@@ -1,7 +1,6 @@
 /* Philox4x64-10, the counter-based generator of Salmon, Moraes, Dror and Shaw (2011): four 64-bit words from a counter
    and a key, so that every item has a stream of its own, whoever asks for it and when. */
-#ifndef SMCMC_PHILOX_H
-#define SMCMC_PHILOX_H
+#pragma once
 #include <stdint.h>
 
 static inline void philox(const uint64_t key[2], const uint64_t counter[4], uint64_t out[4])
@@ -55,4 +54,3 @@ static inline double philox_next_double(void *state)
 {
     return (double)(philox_next(state) >> 11) * (1.0 / 9007199254740992.0);
 }
-#endif

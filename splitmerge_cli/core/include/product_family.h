@@ -1,8 +1,7 @@
 /* log of prod_d FACTOR(b, x_d, t) of an item in eight clusters at a time, where b holds ROWS rows of eight numbers for
    column d, and t is 1, or what takes the item out of the cluster that counts it. `piece`: columns whose product stays
    in the range of a double. `left`: the product itself. */
-#ifndef SMCMC_PRODUCT_FAMILY_H
-#define SMCMC_PRODUCT_FAMILY_H
+#pragma once
 #include "simd_math.h"
 
 #define PRODUCT_FAMILY(NAME, ROWS, FACTOR)                                                                             \
@@ -37,4 +36,3 @@ static inline void score_power(const double *level, const double *degree, const 
     EACH_LANE(h)
         LANES_TO(power + h) = LANES_AT(level + h) + LANES_AT(degree + h) * LANES_AT(log_q + h);
 }
-#endif

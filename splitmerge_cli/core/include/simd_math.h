@@ -4,8 +4,7 @@
    Data lie in rows of eight columns. A vector is as wide as a register, since one of several registers would be kept in
    memory: a loop over a row (EACH_LANE) has one, two or four turns. Every lane rounds alike; only how many there are in a
    register differs. */
-#ifndef SMCMC_LANES_H
-#define SMCMC_LANES_H
+#pragma once
 #include <stdint.h>
 #include <stddef.h>
 
@@ -58,4 +57,3 @@ static inline lanes lanes_exp(lanes x)
     const lanes e = 1.0 - ((low - (r * c) / (2.0 - c)) - high);
     return (lanes)(((ilanes)e + ((ilanes)shifted << 52)) & in_range);
 }
-#endif

@@ -2,8 +2,7 @@
    b = 1 + shape/e: if p <= 1, x = p^(1/shape), accepted with probability exp(-x); else x = -log((b - p)/shape), accepted
    with probability x^(shape - 1). A word of 64 bits holds u, its 52 high bits, and of a second uniform the 12 highest
    bits, which decide nearly always, 1 - x being a bound of exp(-x). Of shape 1: -log(u). */
-#ifndef SMCMC_SMALL_GAMMAS_H
-#define SMCMC_SMALL_GAMMAS_H
+#pragma once
 #include <math.h>
 #include "philox.h"
 #include "simd_math.h"
@@ -46,4 +45,3 @@ static inline double gamma_finished(double shape, uint64_t word, double u)
     const double x = -log((b - p[0]) / shape);
     return second <= exp((shape - 1.0) * log(x)) ? x : -1.0;
 }
-#endif

@@ -1,7 +1,6 @@
 /* Tasks 0, 1, ... on several threads, which take the next one as they come free. The calling thread is one of them; the
    call returns when all tasks are done. A thread that the system refuses is done without. */
-#ifndef SMCMC_TASKS_H
-#define SMCMC_TASKS_H
+#pragma once
 #include <pthread.h>
 #include <stddef.h>
 
@@ -51,4 +50,3 @@ static void tasks_run(task_t task, void **contexts, ptrdiff_t threads, ptrdiff_t
     for (ptrdiff_t w = 1; w < started; w++)
         pthread_join(of[w].thread, NULL);
 }
-#endif

@@ -4,8 +4,7 @@
    less than 2^-60 of another, which no draw of 52 bits can tell from nothing.
 
    Lanes are as wide as a register (simd_math.h). */
-#ifndef SMCMC_TILES_H
-#define SMCMC_TILES_H
+#pragma once
 #include <math.h>
 #include <stddef.h>
 
@@ -198,4 +197,3 @@ static inline void tile_pick(const double *restrict weights, ptrdiff_t m, double
                 pick[t]--;
         }
 }
-#endif

@@ -1,6 +1,5 @@
 /* Sums of rows that have weights (normal.pyx). */
-#ifndef SMCMC_WEIGHTED_SUMS_H
-#define SMCMC_WEIGHTED_SUMS_H
+#pragma once
 #include <math.h>
 #include <stddef.h>
 #include "fixed_point.h"
@@ -53,4 +52,3 @@ static inline double moments_weighted(const whole *square, ptrdiff_t D, ptrdiff_
         *scatter = unit * (whole_double(of_all) - rest);
     return unit * v;
 }
-#endif

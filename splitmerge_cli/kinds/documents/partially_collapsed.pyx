@@ -36,8 +36,7 @@ from splitmerge_cli._kernels cimport full_scan
 from splitmerge_cli.core.memory cimport Memory, doubles
 from splitmerge_cli.core.recording cimport PLAIN
 from splitmerge_cli.core.sampler cimport Sampler
-from splitmerge_cli.core.streams cimport Stream, philox, philox_double
-from splitmerge_cli.core.threads cimport Threads, task_t
+from splitmerge_cli.core.threads cimport Stream, Threads, philox, philox_double, task_t
 from splitmerge_cli.kinds.documents.hdp_state cimport Topics
 
 from splitmerge_cli.core.options import Number

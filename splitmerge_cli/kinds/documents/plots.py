@@ -10,7 +10,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, PowerNorm, to_rgb
 from matplotlib.figure import Figure
-from numpy.typing import NDArray
 
 from splitmerge_cli.analysis.plots import races
 from splitmerge_cli.analysis.plots import run as runs_of_all_kinds
@@ -18,7 +17,7 @@ from splitmerge_cli.analysis.plots.races import Picture, option, thinned_rows
 from splitmerge_cli.analysis.plots.style import FULL, colour_of, footnote, plain_text, title_of
 from splitmerge_cli.diagnostics.cluster_table import count_of, number_clusters
 from splitmerge_cli.kinds.documents import PERPLEXITY, TOPIC_SIZES, TOPIC_WORDS, TOPICS
-from splitmerge_cli.kinds.documents.topics import LARGE, MATCHED, Match, Topics, from_words, match, shorten_word
+from splitmerge_cli.kinds.documents.topics import LARGE, MATCHED, Topics, from_words, match, shorten_word
 from splitmerge_cli.runs.initial import dataset_of
 from splitmerge_cli.runs.store.read import Run
 
@@ -139,9 +138,15 @@ def word_map(topics_drawn: Topics, truth: Topics | None, vocabulary: Sequence[st
 
     Topics are over the words of the vocabulary; the note says of which `chain` they are.
     """
-    same = match(topics_drawn, truth) if truth is not None else None
+    note = f"Last state of chain {chain}, the one of highest log joint; posterior means of the words' probabilities."
     panels = [("found", topics_drawn, np.arange(len(topics_drawn.shares)))]
-    if truth is not None and same is not None:
+    if truth is not None:
+        same = match(topics_drawn, truth)
+        note += (
+            " True topics stand next to the topics that they match best (Hungarian method, Hellinger distance): mean "
+            f"similarity {same.similarity:.2f}; {same.matched} matched (similarity {MATCHED:g} at least, both with "
+            f"{LARGE:.0%} of the tokens or more)."
+        )
         # in the order of the found ones that they are matched with, the others by size
         partners = same.pairs[np.argsort(same.pairs[:, 0]), 1]
         others = np.setdiff1d(np.argsort(-truth.shares, kind="stable"), partners, assume_unique=True)
@@ -157,7 +162,11 @@ def word_map(topics_drawn: Topics, truth: Topics | None, vocabulary: Sequence[st
         # by the root: one word of probability 1 would leave the topics of many words pale
         image = ax.imshow(value, aspect="auto", cmap=scale, norm=PowerNorm(0.5, 0, largest), interpolation="nearest")
         ax.hlines(np.arange(len(order) + 1) - 0.5, -0.5, len(vocabulary) - 0.5, color="#D8D8D8", linewidth=0.5)
-        ax.set_yticks(range(len(order)), _row_names(topics, order, name), fontsize=6.5)
+        rows_named = [_percent(topics.shares[k]) for k in order]
+        if name == "found":
+            # as in the tables of the run
+            rows_named = [f"{number_clusters(k)}: {share}" for k, share in enumerate(rows_named)]
+        ax.set_yticks(range(len(order)), rows_named, fontsize=6.5)
         ax.set_xticks(range(len(words)), words, fontsize=6.5, rotation=0 if upright else 90)
         ax.set_ylim(rows - 0.5, -0.5)
         ax.set_title(f"{count_of(len(order), f'{name} topic')}")
@@ -167,25 +176,8 @@ def word_map(topics_drawn: Topics, truth: Topics | None, vocabulary: Sequence[st
     axes[0][0].set_ylabel("topic: share of the tokens")
     figure.colorbar(image, ax=list(axes[0]), shrink=0.9, pad=0.015, aspect=24, label="probability of the word")
     figure.suptitle(title, x=0.01, ha="left")
-    footnote(figure, _map_note(chain, same))
+    footnote(figure, note)
     return figure
-
-
-def _row_names(topics: Topics, order: NDArray[np.int64], name: str) -> list[str]:
-    """Shares of topics; topics of the run also have their numbers, as in its tables."""
-    shares = [_percent(topics.shares[k]) for k in order]
-    return [f"{number_clusters(k)}: {share}" for k, share in enumerate(shares)] if name == "found" else shares
-
-
-def _map_note(chain: int, same: Match | None) -> str:
-    note = f"Last state of chain {chain}, the one of highest log joint; posterior means of the words' probabilities."
-    if same is None:
-        return note
-    return (
-        f"{note} True topics stand next to the topics that they match best (Hungarian method, Hellinger distance): "
-        f"mean similarity {same.similarity:.2f}; {same.matched} matched (similarity {MATCHED:g} at least, both with "
-        f"{LARGE:.0%} of the tokens or more)."
-    )
 
 
 def stack_sizes(ax: Axes, frame: pd.DataFrame, colour: str, most_rows: int) -> pd.DataFrame:

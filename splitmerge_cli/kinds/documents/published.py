@@ -1,6 +1,7 @@
-"""Published sets of documents, as tokens with labels or as weighted words: the sets of Rana et al. 2013, whole papers
-of NIPS, OHSUMED and PubMed. Options: those of ``conf/data/NAME.yaml``. A `DataError`: an option out of range; no
-document is left; a file is absent, not the published one, or holds something else.
+"""Published sets of documents, as tokens with labels, or as points whose words are chosen and their counts weighed: the
+sets of Rana et al. 2013, whole papers of NIPS, OHSUMED and PubMed. Options: those of ``conf/data/NAME.yaml``. A
+`DataError`: an option out of range; no document is left; a file is absent, not the published one, or holds something
+else.
 
 The terms of `ohsumed23` (TREC-9, for the National Library of Medicine): the references are "available for
 experimentation, restricted to the following conditions: 1. The data will not be used in any non-experimental clinical,
@@ -11,23 +12,106 @@ out-of-date." So told: these data are incomplete and out of date.
 UCI collection "Bag of Words". It has no labels: those by which they count NMI and accuracy are not public.
 """
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from splitmerge_cli.data import downloads
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.tables.columns import codes, index
 from splitmerge_cli.data.tables.separators import read_text
 from splitmerge_cli.data.tables.text import Text
-from splitmerge_cli.data.values import LARGEST, notes_entry, require, require_size
+from splitmerge_cli.data.values import BLOCK, LARGEST, notes_entry, require, require_size
+from splitmerge_cli.extras import sparse
 from splitmerge_cli.kinds.documents.corpus import Corpus, dataset, tokens_of
 from splitmerge_cli.kinds.documents.readers import bag_of_words
-from splitmerge_cli.kinds.documents.readers.counts import Documents, points, read_counts, read_vocabulary
-from splitmerge_cli.kinds.documents.readers.words import keep_words, require_split, require_words, split
+from splitmerge_cli.kinds.documents.readers import words as choice
 from splitmerge_cli.received import DataError
+
+WEIGHTS = ("tfidf", "log", "counts", "binary")
+
+
+@dataclass(frozen=True)
+class Documents:
+    """Counts of words in documents, the words, and where known the true categories and the names of the documents.
+
+    The counts are a csr_array, int32 ``[documents, words]``, of 1 or more, indices of a row ascending, perhaps mapped
+    from files; the categories int32 ``[documents]``, numbered by first appearance.
+    """
+
+    counts: "sparse.csr_array"
+    vocabulary: list[str]
+    truth: NDArray[np.int32] | None = None
+    categories: list[str] | None = None
+    names: list[str] | None = None
+
+
+def keep_common(documents: Documents, min_documents: int = 1) -> Documents:
+    """Keep the words that occur in at least `min_documents` documents; a `DataError` for no whole number of at least
+    1, or where no word is left.
+    """
+    require_size("data.min_documents", min_documents)
+    counts = documents.counts
+    n_documents = np.zeros(counts.shape[1], dtype=np.int64)
+    for start in range(0, counts.nnz, BLOCK):
+        n_documents += np.bincount(counts.indices[start : start + BLOCK], minlength=len(n_documents))
+    columns = np.flatnonzero(n_documents >= min_documents)
+    if not len(columns):
+        most = int(n_documents.max())
+        expected = f"at most {most}, the documents of the most common word" if most else "a word in some document"
+        raise DataError(f"data.min_documents={min_documents}: no word is left; expected {expected}")
+    return replace(documents, counts=counts[:, columns], vocabulary=[documents.vocabulary[j] for j in columns])
+
+
+def weigh(counts: "sparse.csr_array", weights: str = "tfidf") -> "sparse.csr_array":
+    """Weights of the words in every document, in place of their counts (int32 ``[documents, words]``): float64,
+    entries where the counts have them.
+
+    ``tfidf``: count (1 + log((1 + documents) / (1 + documents with the word))), every document then scaled to length 1
+    (one without a word stays 0). ``log``: log(1 + count). ``counts``: as they are. ``binary``: 1. Raises a `DataError`
+    for another name.
+    """
+    require(weights in WEIGHTS, "data.weights", weights, f"one of {', '.join(WEIGHTS)}")
+    x = sparse.csr_array((counts.data.astype(np.float64), counts.indices, counts.indptr), shape=counts.shape)
+    if weights == "log":
+        np.log1p(x.data, out=x.data)
+    elif weights == "binary":
+        x.data[:] = 1.0
+    elif weights == "tfidf":
+        from sklearn.feature_extraction.text import TfidfTransformer
+
+        x = sparse.csr_array(TfidfTransformer().fit(x).transform(x, copy=False))
+        x.sort_indices()
+    return x
+
+
+def points(
+    name: str, documents: Documents, weights: str = "tfidf", min_documents: int = 1, terms: str | None = None
+) -> Dataset:
+    """Documents as sparse points, a column for each word that is kept (`keep_common`), weighed (`weigh`); their `terms`
+    of use are kept with them.
+
+    ``meta["documents"]`` holds the number of documents, of those without a word (empty), of words that are kept and of
+    the whole vocabulary, of entries and tokens that are kept, and the options.
+    """
+    words = keep_common(documents, min_documents)
+    x = weigh(words.counts, weights)
+    sizes: dict[str, Any] = {
+        "documents": x.shape[0],
+        "empty": int((np.diff(x.indptr) == 0).sum()),
+        "words": x.shape[1],
+        "vocabulary": len(documents.vocabulary),
+        "entries": int(x.nnz),
+        "tokens": int(words.counts.data.sum(dtype=np.int64)),
+        "weights": weights,
+        "min_documents": min_documents,
+    }
+    meta: dict[str, Any] = {"documents": sizes | ({"terms": terms} if terms else {})}
+    meta |= {"truth": "no labels are published"} if words.truth is None else {"categories": words.categories}
+    return Dataset(name, "points", x, words.truth, columns=words.vocabulary, names=words.names, meta=meta)
 
 
 def news20_w100(
@@ -107,8 +191,8 @@ def _read(
 ) -> Dataset:
     """Read a set as tokens; `words` and what is `held` out as `keep_words` and `split` take them."""
     if words is not None:
-        require_words(*words)
-    require_split(*held)
+        choice.require_words(*words)
+    choice.require_split(*held)
     documents = read_published(name, N)
     if options and (longest := options["longest"]) is not None:
         lengths = np.asarray(documents.counts.sum(axis=1)).ravel()
@@ -120,7 +204,7 @@ def _read(
     vocabulary, labels = documents.vocabulary, (documents.names, documents.truth, documents.categories)
     corpus = Corpus(tokens_of(documents.counts), len(vocabulary), *labels)
     whole = dataset(name, corpus, vocabulary, meta=meta, options=options)
-    return split(whole if words is None else keep_words(whole, *words), *held)
+    return choice.split(whole if words is None else choice.keep_words(whole, *words), *held)
 
 
 OUT_OF_DATE = "for experimentation only; these data are incomplete and out of date"
@@ -138,12 +222,12 @@ def read_published(name: str, N: int | None) -> Documents:
     """The counts of a set of documents, the first N, with vocabulary, categories and names of the documents. Its folder
     holds counts.npz, docs.csv.gz and the vocabulary."""
     category, names = COLUMNS[name]
-    counts = read_counts(downloads.locate(name, "counts.npz"))
+    counts = choice.read_counts(downloads.locate(name, "counts.npz"))
     documents = counts.shape[0]
     good = N is None or (isinstance(N, int) and 1 <= N <= documents)
     require(good, "N", N, f"a whole number from 1 to {documents}, the documents, or null")
     words = next(file.name for file in downloads.SETS[name].files if file.name.startswith("vocab"))
-    vocabulary = read_vocabulary(downloads.locate(name, words), counts.shape[1])
+    vocabulary = choice.read_vocabulary(downloads.locate(name, words), counts.shape[1])
     path = downloads.locate(name, "docs.csv.gz")
     table = Text(path, read_text(path), ",")
     table.take_header()
@@ -183,7 +267,7 @@ def read_pubmed(documents: int | None = None) -> Documents:
     path = downloads.locate("pubmed", COUNTS, bag_of_words.digest)
     words = downloads.locate("pubmed", VOCABULARY)
     counts = bag_of_words.read(path, documents)
-    return Documents(counts, read_vocabulary(words, counts.shape[1]))
+    return Documents(counts, choice.read_vocabulary(words, counts.shape[1]))
 
 
 def pubmed(documents: int | None = 100_000, weights: str = "tfidf", min_documents: int = 1) -> Dataset:

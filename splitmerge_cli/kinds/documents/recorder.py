@@ -50,7 +50,7 @@ class TopicRecorder(Recorder):
         tables = [*super().streamed_tables, Streamed(kind.TOPIC_SIZES, MOST_TOPICS, self.spec.thin, "thin")]
         if self.evaluates:
             documents = 0 if held is None else held.tokens.J
-            topics.append(Streamed(kind.HELDOUT, documents, every, "perplexity.every", is_kept=False))
+            tables.append(Streamed(kind.HELDOUT, documents, every, "perplexity.every", is_kept=False))
         return tables
 
     @property

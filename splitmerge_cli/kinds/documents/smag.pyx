@@ -22,7 +22,12 @@ inverse, with the u that would undo it (docs/derivations-topics.md):
 tables that the sides would have. Either is exact. beta_u stays, so that alone it reaches only the states with this
 beta_u: the schedules draw all weights after each move.
 
-As printed (`mode=as_printed`) it is another sampler: `TopicsAsPrinted`.
+As printed (`mode=as_printed`) it is another sampler (Algorithm 1), which works on the state itself, O(N) a move. All
+weights are drawn again by equations 9 and 10 within the proposal, and count in equation 11 alone; equation 11 counts
+the token that opens a topic twice; the choices of topics and tokens are not counted. `form`:
+
+    text   a merge is weighed against the present state (section 3.3)
+    box    against a dummy split drawn for it, so that the present sides never enter (the box of Algorithm 1)
 
 Cost of a move: the tokens of its topics, n (O(V + documents) for their likelihoods).
 """
@@ -89,25 +94,36 @@ cdef class WeightedSequential(Allocation):
         return sequential_allocation(s.model, s.rng, s.items, s.n, s.a, s.a + 1, s.in_a, True, True)
 
 
-cdef class TopicsAsPrinted(SplitMerge):
-    """The moves as Rana et al. 2013 prints them (Algorithm 1); the sampler is `SMAG`.
-
-    All weights are drawn again by equations 9 and 10 within the proposal, and count in equation 11 alone; equation 11
-    counts the token that opens a topic twice; the choices of topics and tokens are not counted. `form`:
-
-        text   a merge is weighed against the present state (section 3.3)
-        box    against a dummy split drawn for it, so that the present sides never enter (the box of Algorithm 1)
-
-    It works on the state itself: O(N) a move.
-    """
+cdef class SMAG(SplitMerge):
+    """Split-merge of topics: two tokens, or topics and tokens of theirs, as anchors; sequential allocation."""
 
     OPTIONS = (
+        Choice("choice", "coin", "coin: split or merge by a fair coin, then topics (Algorithm 1); pair: by a random "
+               "pair of tokens", choices=("coin", "pair")),
+        Choice("weights", "before", "the share u of a split's first side: before (u ~ Beta(p,p), then tokens) or after "
+               "(tokens, then u)", choices=("before", "after")),
+        Number("p", 1.0, "weights=before: u ~ Beta(p,p)", least=1e-3, most=1e3),
+        Count("tries", 1, "number of proposals in a step", least=1),
         Choice("form", "text", "mode=as_printed: text (section 3.3) or box (Algorithm 1's dummy split)",
                choices=("text", "box")),
         *SplitMerge.OPTIONS,
     )
+    TERMS = (*SplitMerge.TERMS, "shares")
     DIVIDES_WEIGHTS = True
+    FORMS = {
+        "exact": (
+            {"choice": "pair", "weights": "before"},
+            {"choice": "pair", "weights": "after"},
+            {"choice": "coin", "weights": "before"},
+            {"choice": "coin", "weights": "after"},
+        ),
+        "as_printed": ({"form": "text"}, {"form": "box"}),
+    }
 
+    cdef WeightedSequential weights
+    cdef int tries
+    cdef bint by_pair
+    # -- as printed
     cdef bint box                       # form == 'box'
     cdef int32_t *kept                  # [N] topics of the tokens, to go back to
     cdef double *kept_weights           # [kept_room] and their log weights
@@ -115,10 +131,84 @@ cdef class TopicsAsPrinted(SplitMerge):
 
     def __init__(self, model, rng, **options):
         super().__init__(model, rng, **options)
-        self.box = self.options["form"] == "box"
+        options = self.options
+        self.tries, self.by_pair, self.box = options["tries"], options["choice"] == "pair", options["form"] == "box"
         if self.as_printed:
             self.kept = self.memory.ints(self.model.N)
+        self.allocation = self.weights = WeightedSequential(options["weights"] == "before", options["p"])
 
+    @classmethod
+    def supports(cls, model):
+        """Whether this sampler supports the model: (bool, reason)."""
+        able, reason = super().supports(model)
+        if able and not isinstance(model, Weighted):
+            return False, "its moves divide and add the weights of topics (model=hdp)"
+        return able, reason
+
+    cdef int make_step(self) except -1 nogil:
+        cdef int _try
+        for _try in range(self.tries):
+            if self.by_pair and not self.as_printed:
+                # section 3.3: two random words of the corpus, in one topic or in two
+                self.split_or_merge()
+            else:
+                self.move_by_coin()
+        return 0
+
+    cdef int move_by_coin(self) except -1 nogil:
+        """Algorithm 1: t ~ Bern(0.5); a random topic, or two; section 4: two words of one topic, or one of each."""
+        cdef Py_ssize_t c, d, i, j, K = self.model.K
+        if self.rng.draw_index(2) == 0:
+            self.propose(SPLIT)
+            c = self.rng.draw_index(K)
+            if self.model.size[c] == 1:
+                return self.null()
+            self.two_of(c, &i, &j)
+            return self.split_as_printed(c, i, j) if self.as_printed else self.split(c, i, j)
+        self.propose(MERGE)
+        if K == 1:
+            return self.null()
+        self.rng.draw_two(K, &c, &d)
+        if self.as_printed:
+            return self.merge_as_printed(c, d)
+        i = self.one_of(c)
+        return self.merge(c, d, i, self.one_of(d))
+
+    cdef Py_ssize_t one_of(self, Py_ssize_t c) noexcept nogil:
+        """A token of topic c."""
+        cdef Py_ssize_t n = self.model.members(c, c, self.sides.items)
+        return self.sides.items[self.rng.draw_index(n)]
+
+    cdef bint divide_weight(self) noexcept nogil:
+        """The allocation has done it."""
+        return True
+
+    cdef double log_anchors(self, bint merging) except? -1 nogil:
+        cdef double n_1, n_2, n
+        if self.by_pair:
+            return 0.0
+        n_1 = self.model.size[self.sides.ci if merging else self.sides.a]
+        n_2 = self.model.size[self.sides.cj if merging else self.sides.a + 1]
+        n = n_1 + n_2
+        return log(n) + log(n - 1.0) - log(self.model.K - merging + 1.0) - log(n_1) - log(n_2)
+
+    cdef double log_own(self, bint merging) noexcept nogil:
+        """Less the log density of the share u of side A, of a split; a merge has it."""
+        cdef Py_ssize_t a = self.sides.a
+        cdef double p, q, log_beta = self.weighted.log_beta[self.sides.ci]
+        if merging:
+            # the target's ratio left the present sides, counted, in the columns
+            log_beta = log_add(log_beta, self.weighted.log_beta[self.sides.cj])
+            self.weights.u_a = self.weights.u_b = self.weights.p
+            if not self.weights.before:
+                self.weights.set_shares_by_tables(self.sides, log_beta - LOG_2)
+        p, q = self.weights.u_a, self.weights.u_b
+        log_beta = (lgamma(p + q) - lgamma(p) - lgamma(q)
+                    + (p - 1.0) * (self.weighted.log_beta[a] - log_beta)
+                    + (q - 1.0) * (self.weighted.log_beta[a + 1] - log_beta))
+        return self.term(SHARES, log_beta if merging else -log_beta)
+
+    # -- as printed
     cdef void two_of(self, Py_ssize_t c, Py_ssize_t *i, Py_ssize_t *j) noexcept nogil:
         """Two different tokens of topic c, in random order."""
         cdef Py_ssize_t a, b, n = self.model.members(c, c, self.sides.items)
@@ -221,108 +311,3 @@ cdef class TopicsAsPrinted(SplitMerge):
                 self.sides.items[n] = <int32_t> t
                 n += 1
         return self.sides.items[self.rng.draw_index(n)]
-
-
-cdef class SMAG(TopicsAsPrinted):
-    """Split-merge of topics: two tokens, or topics and tokens of theirs, as anchors; sequential allocation."""
-
-    OPTIONS = (
-        Choice("choice", "coin", "coin: split or merge by a fair coin, then topics (Algorithm 1); pair: by a random "
-               "pair of tokens", choices=("coin", "pair")),
-        Choice("weights", "before", "the share u of a split's first side: before (u ~ Beta(p,p), then tokens) or after "
-               "(tokens, then u)", choices=("before", "after")),
-        Number("p", 1.0, "weights=before: u ~ Beta(p,p)", least=1e-3, most=1e3),
-        Count("tries", 1, "number of proposals in a step", least=1),
-        *TopicsAsPrinted.OPTIONS,
-    )
-    TERMS = (*SplitMerge.TERMS, "shares")
-    FORMS = {
-        "exact": (
-            {"choice": "pair", "weights": "before"},
-            {"choice": "pair", "weights": "after"},
-            {"choice": "coin", "weights": "before"},
-            {"choice": "coin", "weights": "after"},
-        ),
-        "as_printed": ({"form": "text"}, {"form": "box"}),
-    }
-
-    cdef WeightedSequential weights
-    cdef int tries
-    cdef bint by_pair
-
-    def __init__(self, model, rng, **options):
-        super().__init__(model, rng, **options)
-        options = self.options
-        self.tries, self.by_pair = options["tries"], options["choice"] == "pair"
-        self.allocation = self.weights = WeightedSequential(options["weights"] == "before", options["p"])
-
-    @classmethod
-    def supports(cls, model):
-        """Whether this sampler supports the model: (bool, reason)."""
-        able, reason = super().supports(model)
-        if able and not isinstance(model, Weighted):
-            return False, "its moves divide and add the weights of topics (model=hdp)"
-        return able, reason
-
-    cdef int make_step(self) except -1 nogil:
-        cdef int _try
-        for _try in range(self.tries):
-            if self.by_pair and not self.as_printed:
-                # section 3.3: two random words of the corpus, in one topic or in two
-                self.split_or_merge()
-            else:
-                self.move_by_coin()
-        return 0
-
-    cdef int move_by_coin(self) except -1 nogil:
-        """Algorithm 1: t ~ Bern(0.5); a random topic, or two; section 4: two words of one topic, or one of each."""
-        cdef Py_ssize_t c, d, i, j, K = self.model.K
-        if self.rng.draw_index(2) == 0:
-            self.propose(SPLIT)
-            c = self.rng.draw_index(K)
-            if self.model.size[c] == 1:
-                return self.null()
-            self.two_of(c, &i, &j)
-            return self.split_as_printed(c, i, j) if self.as_printed else self.split(c, i, j)
-        self.propose(MERGE)
-        if K == 1:
-            return self.null()
-        self.rng.draw_two(K, &c, &d)
-        if self.as_printed:
-            return self.merge_as_printed(c, d)
-        i = self.one_of(c)
-        return self.merge(c, d, i, self.one_of(d))
-
-    cdef Py_ssize_t one_of(self, Py_ssize_t c) noexcept nogil:
-        """A token of topic c."""
-        cdef Py_ssize_t n = self.model.members(c, c, self.sides.items)
-        return self.sides.items[self.rng.draw_index(n)]
-
-    cdef bint divide_weight(self) noexcept nogil:
-        """The allocation has done it."""
-        return True
-
-    cdef double log_anchors(self, bint merging) except? -1 nogil:
-        cdef double n_1, n_2, n
-        if self.by_pair:
-            return 0.0
-        n_1 = self.model.size[self.sides.ci if merging else self.sides.a]
-        n_2 = self.model.size[self.sides.cj if merging else self.sides.a + 1]
-        n = n_1 + n_2
-        return log(n) + log(n - 1.0) - log(self.model.K - merging + 1.0) - log(n_1) - log(n_2)
-
-    cdef double log_own(self, bint merging) noexcept nogil:
-        """Less the log density of the share u of side A, of a split; a merge has it."""
-        cdef Py_ssize_t a = self.sides.a
-        cdef double p, q, log_beta = self.weighted.log_beta[self.sides.ci]
-        if merging:
-            # the target's ratio left the present sides, counted, in the columns
-            log_beta = log_add(log_beta, self.weighted.log_beta[self.sides.cj])
-            self.weights.u_a = self.weights.u_b = self.weights.p
-            if not self.weights.before:
-                self.weights.set_shares_by_tables(self.sides, log_beta - LOG_2)
-        p, q = self.weights.u_a, self.weights.u_b
-        log_beta = (lgamma(p + q) - lgamma(p) - lgamma(q)
-                    + (p - 1.0) * (self.weighted.log_beta[a] - log_beta)
-                    + (q - 1.0) * (self.weighted.log_beta[a + 1] - log_beta))
-        return self.term(SHARES, log_beta if merging else -log_beta)

@@ -21,13 +21,16 @@ from splitmerge_cli.analysis.predictive import Averages, Prediction, are_small, 
 from splitmerge_cli.config import Component
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.objects import has_counts, texts_of
+from splitmerge_cli.data.objects import counts_of, has_counts, texts_of
 from splitmerge_cli.diagnostics.cluster_table import FIRST, number_clusters
+from splitmerge_cli.extras import sparse
 from splitmerge_cli.fits.objects import UnseenWords, warn
 from splitmerge_cli.kinds.documents import topics
-from splitmerge_cli.kinds.documents.corpus import Tokens
+from splitmerge_cli.kinds.documents.corpus import Tokens, tokens_of, vectorize
 from splitmerge_cli.kinds.documents.heldout import read_new_documents
-from splitmerge_cli.kinds.documents.readers.files import known_words
+from splitmerge_cli.kinds.documents.readers.files import check_words
+from splitmerge_cli.kinds.documents.readers.words import AUTO, Words
+from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.draws import BATCHES, Draws, State
 from splitmerge_cli.runs.initial import build_model
 from splitmerge_cli.runs.store.files import report_damage
@@ -169,18 +172,57 @@ def predict_documents(
 
 
 def encode_documents(dataset: Dataset, new: Any) -> Tokens:
-    """New documents as tokens over the words of the data; warns of `UnseenWords` that are not among them."""
+    """New documents as tokens over the words of the data; warns of `UnseenWords` that are not among them.
+
+    They are as `splitmerge_cli.data.objects.from_object` takes them, or a `Dataset` of them. Columns of a data frame
+    of counts are found by name; another matrix has a column for each word of the vocabulary. Raises a `DataError` for
+    another number of columns, or where no word of any document is known.
+    """
     if isinstance(new, Tokens):
         return new
-    words_known = known_words(dataset, new)
-    if words_known.unseen:
-        total = words_known.unseen + len(words_known.tokens.words)
+    vocabulary = list(dataset.vocabulary or ())
+    code = {word: k for k, word in enumerate(vocabulary)}
+    data, words = texts_of(new)[0], None
+    if isinstance(data, Dataset):
+        tokens, words = data.values.tokens, list(data.vocabulary or ())
+        ones = np.ones(len(tokens.words), dtype=np.int32)
+        counts = sparse.csr_array((ones, (tokens.documents(), tokens.words)), shape=(tokens.J, data.values.V))
+        counts.sum_duplicates()
+    elif has_counts(data):
+        counts, words, _ = counts_of(data)
+    else:
+        shortest = dataset.meta.get("documents", {}).get("options", {}).get("min_length", AUTO)
+        find_words = Words(shortest)
+        # documents may be empty
+        each = [find_words(document) if isinstance(document, str) else list(document) for document in data]
+        check_words(each)
+        none = sparse.csr_array((len(each), 0), dtype=np.int32)
+        counts, words = vectorize(each, analyzer=list) if any(each) else (none, [])
+    if words is None:
+        if counts.shape[1] != len(vocabulary):
+            raise DataError(f"new documents: {counts.shape[1]} words; expected the {len(vocabulary)} of the data")
+        words = vocabulary
+    column = np.array([code.get(word, -1) for word in words], dtype=np.int64)
+    known = column >= 0
+    totals: NDArray[np.int64] = np.asarray(counts.sum(axis=0), dtype=np.int64).ravel()
+    unknown = np.flatnonzero(~known & (totals > 0))
+    if totals.sum() and not totals[known].sum():
+        raise DataError(
+            f"new documents: none of their words, such as '{words[unknown[0]]}', is among the {len(vocabulary)} of the "
+            "data"
+        )
+    placed = sparse.csr_array(counts[:, known]).tocoo()
+    shape = counts.shape[0], len(vocabulary)
+    known_counts = sparse.csr_array((placed.data, (placed.row, column[known][placed.col])), shape=shape)
+    known_counts.sum_duplicates()
+    if unseen := int(totals[unknown].sum()):
+        commonest = words[unknown[np.argmax(totals[unknown])]]
         warn(
-            f"{words_known.unseen:,} of {total:,} tokens of the new documents are left out: the data do not have "
-            f"their words, such as '{words_known.examples[0]}'",
+            f"{unseen:,} of {int(totals.sum()):,} tokens of the new documents are left out: the data do not have "
+            f"their words, such as '{commonest}'",
             UnseenWords,
         )
-    return words_known.tokens
+    return tokens_of(known_counts)
 
 
 def predict(

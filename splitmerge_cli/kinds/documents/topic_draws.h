@@ -1,6 +1,5 @@
 /* Draws of a token's topic. */
-#ifndef SMCMC_TOPICS_H
-#define SMCMC_TOPICS_H
+#pragma once
 #include <stddef.h>
 #include <stdint.h>
 
@@ -177,4 +176,3 @@ static inline ptrdiff_t lanes_place(const double *run, const double *to, ptrdiff
         block--;
     return 8 * block + place;
 }
-#endif

@@ -45,7 +45,9 @@ def overview(summary: Mapping[str, Any]) -> Table:
     for topic in facts[:SHOWN]:
         coherence = "–" if topic["coherence"] is None else f"{topic['coherence']:.2f}"
         chains = [str(topic["chains"])] if several else []
-        out.add_row(str(topic["topic"]), f"{topic['share']:.1%}", coherence, *chains, _words(topic["top_words"]))
+        # brackets of words are no markup
+        words = escape(" ".join(topics.shorten_word(word, LETTERS) for word in topic["top_words"]))
+        out.add_row(str(topic["topic"]), f"{topic['share']:.1%}", coherence, *chains, words)
     if more := facts[SHOWN:]:
         share = sum(topic["share"] for topic in more)
         out.add_row("", f"{share:.1%}", "", *([""] if several else []), f"in {len(more)} more")
@@ -75,11 +77,6 @@ def headline(summary: Mapping[str, Any]) -> str:
     chain = summary["topics_of"]["chain"]
     K = len(summary["topics"])
     return f"{K} topic{'s' * (K > 1)} in the last state of chain {chain}, the one of highest log joint"
-
-
-def _words(words: Sequence[str]) -> str:
-    """Words as they are shown; their brackets are no markup."""
-    return escape(" ".join(topics.shorten_word(word, LETTERS) for word in words))
 
 
 def perplexity_line(summary: Mapping[str, Any]) -> str | None:

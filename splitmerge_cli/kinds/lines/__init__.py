@@ -14,16 +14,8 @@ from typing import Any
 import numpy as np
 
 from splitmerge_cli.core.simulation import Array, Given, Rng
+from splitmerge_cli.data import values
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.values import (
-    crp,
-    equal_sizes,
-    numbered_labels,
-    require,
-    require_number,
-    require_seed,
-    require_size,
-)
 
 SETS = 100
 FILE = "points.csv.gz"
@@ -50,30 +42,30 @@ def generate(
     extent). Two things differ: the noise is the same for all lines (theirs varies, 5% to 95%: 0.010 to 0.051, median
     0.021), and a line's distance from the origin does not depend on it (theirs is the larger, the noisier the line).
     """
-    require_size("N", N)
-    require_seed(seed)
-    require_number("data.length", length, 1e-25, 1e25)
-    require_number("data.noise", noise, 0, 1e25)
-    require_number("data.outliers", outliers, 0, 0.999)
+    values.require_size("N", N)
+    values.require_seed(seed)
+    values.require_number("data.length", length, 1e-25, 1e25)
+    values.require_number("data.noise", noise, 0, 1e25)
+    values.require_number("data.outliers", outliers, 0, 0.999)
     rng = np.random.default_rng(seed)
     strays = min(round(outliers * N), N - 1)
     on_line = N - strays
     if lines is None:
-        require_number("data.concentration", concentration, 1e-100, 1e100)
-        line = crp(rng, on_line, concentration)
+        values.require_number("data.concentration", concentration, 1e-100, 1e100)
+        line = values.crp(rng, on_line, concentration)
     else:
-        require_size("data.lines", lines, on_line)
-        line = equal_sizes(rng, on_line, lines)
+        values.require_size("data.lines", lines, on_line)
+        line = values.equal_sizes(rng, on_line, lines)
     K = int(line.max()) + 1
     if sigma0 is None:
         # as in the published sets
-        require_number("data.spread", spread, 0, 1e25)
+        values.require_number("data.spread", spread, 0, 1e25)
         middle = spread * rng.standard_normal((K, 2)) / np.sqrt(rng.chisquare(DEGREES, (K, 1)) / DEGREES)
         angle = rng.uniform(-np.pi / 2, np.pi / 2, K)
         along = np.column_stack([np.cos(angle), np.sin(angle)])
     else:
         # from the prior of the model
-        require_number("data.sigma0", sigma0, 0, 1e25)
+        values.require_number("data.sigma0", sigma0, 0, 1e25)
         intercept, slope = sigma0 * rng.standard_normal((2, K))
         middle, along = np.column_stack([np.zeros(K), intercept]), np.column_stack([np.ones(K), slope])
         along /= np.hypot(1, slope)[:, None]
@@ -98,7 +90,7 @@ def generate(
 def lines(dataset: int = 0, N: int | None = None) -> Dataset:
     """One of the 100 published sets of 200 points on lines; the truth is the line, numbered by first appearance."""
     known = isinstance(dataset, int) and 0 <= dataset < SETS
-    require(known, "data.dataset", dataset, f"a whole number from 0 to {SETS - 1}")
+    values.require(known, "data.dataset", dataset, f"a whole number from 0 to {SETS - 1}")
     return _published("noparama_lines", ["x", "y", "dataset"], N, {"dataset": dataset})
 
 
@@ -116,8 +108,10 @@ def _published(name: str, columns: list[str], N: int | None, meta: dict[str, Any
     assert table.truth is not None
     rows = np.flatnonzero((table.values[:, 2:] == list(meta.values())).all(axis=1))
     x, truth = table.values[rows, :2], table.truth[rows]
-    require(N is None or 1 <= N <= len(x), "N", N, f"a whole number from 1 to {len(x)}, the number of points, or null")
-    return Dataset(name, "points", x[:N], numbered_labels(truth[:N]), columns=["x", "y"], meta=meta)
+    values.require(
+        N is None or 1 <= N <= len(x), "N", N, f"a whole number from 1 to {len(x)}, the number of points, or null"
+    )
+    return Dataset(name, "points", x[:N], values.numbered_labels(truth[:N]), columns=["x", "y"], meta=meta)
 
 
 def simulate_lines(rng: Rng, given: Given) -> Array:

@@ -7,8 +7,7 @@
    Rising factorials are read from tables. Past the end of a table, which only networks of more than some 2,800 nodes
    reach, an entry is computed. No entry is read that does not exist, not even where its value would not count: a block
    that a row leaves out is left out of its loop. */
-#ifndef SMCMC_CELLS_H
-#define SMCMC_CELLS_H
+#pragma once
 #include <assert.h>
 #include <math.h>
 #include <stddef.h>
@@ -444,4 +443,3 @@ static inline void add_numbers(const int64_t *restrict row, ptrdiff_t K, int64_t
     for (ptrdiff_t k = 0; k < K; k++)
         score[k] += row[k];
 }
-#endif

@@ -5,16 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from splitmerge_cli.data import values
 from splitmerge_cli.data.dataset import Dataset, Kind
-from splitmerge_cli.data.values import (
-    LARGEST,
-    equal_sizes,
-    require,
-    require_number,
-    require_seed,
-    require_size,
-    token_names,
-)
 
 TELLING = 3
 """Tokens that are named of a cluster."""
@@ -72,19 +64,21 @@ def generate(
 
     Source: Wang & Russell 2015, sections 3.1 and 5.1 (10 tokens, 10 entities, alpha = 0.001).
     """
-    require_size("N", N)
-    require_size("data.entities", entities)
-    require_size("data.n_tokens", n_tokens, MAX_TOKENS)
-    require_seed(seed)
-    require(dictionaries in DICTIONARIES, "data.dictionaries", dictionaries, f"one of {', '.join(DICTIONARIES)}")
+    values.require_size("N", N)
+    values.require_size("data.entities", entities)
+    values.require_size("data.n_tokens", n_tokens, MAX_TOKENS)
+    values.require_seed(seed)
+    values.require(dictionaries in DICTIONARIES, "data.dictionaries", dictionaries, f"one of {', '.join(DICTIONARIES)}")
     rng = np.random.default_rng(seed)
     if dictionaries == "distinct":
-        require(n_tokens >= entities, "data.n_tokens", n_tokens, f"at least data.entities={entities} (a token each)")
-        truth = equal_sizes(rng, N, entities)
+        values.require(
+            n_tokens >= entities, "data.n_tokens", n_tokens, f"at least data.entities={entities} (a token each)"
+        )
+        truth = values.equal_sizes(rng, N, entities)
         tokens = truth.copy()
     else:
-        require_number("data.concentration", concentration, 1e-100, 1e100)
-        require_size("data.entities", entities, LARGEST // n_tokens)
+        values.require_number("data.concentration", concentration, 1e-100, 1e100)
+        values.require_size("data.entities", entities, values.LARGEST // n_tokens)
         truth = rng.integers(entities, size=N, dtype=np.int32)
         theta = np.cumsum(rng.dirichlet(np.full(n_tokens, concentration), size=entities), axis=1)
         u = rng.random(N)
@@ -95,4 +89,4 @@ def generate(
         # the rounded cumulative sum may end below 1: the last token takes what is left
         np.minimum(tokens, n_tokens - 1, out=tokens)
     meta = {"entities": entities, "dictionaries": dictionaries, "concentration": concentration, "seed": seed}
-    return Dataset("emm", "tokens", tokens, truth, vocabulary=token_names(n_tokens), meta=meta)
+    return Dataset("emm", "tokens", tokens, truth, vocabulary=values.token_names(n_tokens), meta=meta)

@@ -15,8 +15,9 @@ from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.kinds.documents.readers import bag_of_words
 from splitmerge_cli.kinds.documents.readers import files as corpus_files
-from splitmerge_cli.kinds.documents.readers.files import corpus, digest, known_words
+from splitmerge_cli.kinds.documents.readers.files import corpus, digest
 from splitmerge_cli.kinds.documents.readers.words import Words
+from splitmerge_cli.kinds.documents.stored import encode_documents
 from splitmerge_cli.received import DataError
 
 COUNTS = np.array([[2, 0, 1, 0], [0, 0, 3, 1], [0, 0, 0, 0], [1, 0, 1, 0]], dtype=np.int32)
@@ -213,9 +214,9 @@ def test_new_documents_have_their_words_as_the_data_have_them() -> None:
     lines = ["\U0001f34e が \U0001f34c", "犬 猫 x", "b", "", "犬 動物"]
     made = corpus(put("t.txt", "\n".join(lines)), stop_words="none")
     assert from_object(lines, "documents").notes == [note.replace("t.txt", "data") for note in made.notes]
-    assert known_words(made, ["犬 \U0001f34c が"]).tokens.words.tolist() == [1, 3]
+    assert encode_documents(made, ["犬 \U0001f34c が"]).words.tolist() == [1, 3]
     single = corpus("t.txt", stop_words="none", min_length=1)
-    assert len(known_words(single, ["犬 x が"]).tokens.words) == 3
+    assert len(encode_documents(single, ["犬 x が"]).words) == 3
 
 
 @pytest.mark.parametrize(

@@ -16,9 +16,9 @@ from splitmerge_cli.data import downloads
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.downloads import SETS, SUMS, File, Published
 from splitmerge_cli.kinds.documents import published
+from splitmerge_cli.kinds.documents.published import Documents
 from splitmerge_cli.kinds.documents.readers import bag_of_words
-from splitmerge_cli.kinds.documents.readers import counts as counts_of
-from splitmerge_cli.kinds.documents.readers.counts import Documents
+from splitmerge_cli.kinds.documents.readers.words import read_counts
 from splitmerge_cli.received import DataError
 
 COUNTS = np.array([[2, 0, 1, 0], [0, 0, 3, 1], [0, 0, 0, 0], [1, 0, 1, 0]], dtype=np.int32)
@@ -49,15 +49,15 @@ def sample() -> Documents:
 )
 def test_no_word_is_left(given: np.ndarray, least: int, message: str) -> None:
     with pytest.raises(DataError, match=f"^{message}"):
-        counts_of.keep_words(Documents(csr_array(given), WORDS), least)
+        published.keep_common(Documents(csr_array(given), WORDS), least)
 
 
 def test_weights() -> None:
     counts = csr_array(COUNTS)
-    assert np.array_equal(counts_of.weigh(counts, "counts").toarray(), COUNTS)
-    assert np.array_equal(counts_of.weigh(counts, "binary").toarray(), COUNTS > 0)
-    np.testing.assert_allclose(counts_of.weigh(counts, "log").toarray(), np.log(1 + COUNTS))
-    x = counts_of.weigh(counts).toarray()
+    assert np.array_equal(published.weigh(counts, "counts").toarray(), COUNTS)
+    assert np.array_equal(published.weigh(counts, "binary").toarray(), COUNTS > 0)
+    np.testing.assert_allclose(published.weigh(counts, "log").toarray(), np.log(1 + COUNTS))
+    x = published.weigh(counts).toarray()
     expected = COUNTS * (1 + np.log(5 / (1 + np.array([2, 0, 3, 1]))))
     expected[[0, 1, 3]] /= np.linalg.norm(expected[[0, 1, 3]], axis=1)[:, None]
     np.testing.assert_allclose(x, expected, rtol=1e-14)
@@ -65,11 +65,11 @@ def test_weights() -> None:
     # the counts stay what they were
     assert np.array_equal(counts.toarray(), COUNTS) and counts.dtype == np.int32
     with pytest.raises(DataError, match=r"^data.weights=idf: expected one of tfidf, log, counts, binary"):
-        counts_of.weigh(counts, "idf")
+        published.weigh(counts, "idf")
 
 
 def test_points_say_what_was_kept() -> None:
-    data = counts_of.points("made", sample(), "log", 2, "of use")
+    data = published.points("made", sample(), "log", 2, "of use")
     assert data.kind.name == "points" and data.columns == ["heart", "acute"] and data.truth is None
     assert data.meta == {
         "documents": {
@@ -96,7 +96,7 @@ def test_what_is_no_count(tmp_path: Path, bad: str) -> None:
     x[1, 3] = float(bad)
     save_npz(tmp_path / "c.npz", csr_array(x))
     with pytest.raises(DataError, match=r"c.npz: row 2, column 4: .*; expected a count, a whole number from 0"):
-        counts_of.read_counts(tmp_path / "c.npz")
+        read_counts(tmp_path / "c.npz")
 
 
 # ohsumed23

@@ -29,8 +29,8 @@ from splitmerge_cli.data.tables.table import quote
 from splitmerge_cli.data.values import LARGEST
 from splitmerge_cli.extras import sparse
 from splitmerge_cli.kinds.documents.corpus import Corpus, Tokens, check_size, starts_of, tokens_of
-from splitmerge_cli.kinds.documents.readers.counts import WORD_BYTES, read_counts, read_vocabulary
 from splitmerge_cli.kinds.documents.readers.formats import Read
+from splitmerge_cli.kinds.documents.readers.words import WORD_BYTES, read_counts, read_vocabulary
 from splitmerge_cli.received import DataError, reject_machine_error
 
 CHUNK = 1 << 24

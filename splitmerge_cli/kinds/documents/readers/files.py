@@ -1,16 +1,13 @@
 """The user's own documents: which of the formats a file has, and the data set that it makes; documents of objects:
-texts, lists of words, counts of words; new documents under the words of a corpus.
+texts, lists of words, counts of words.
 """
 
 import hashlib
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from splitmerge_cli.data.dataset import Dataset, Labels
 from splitmerge_cli.data.objects import counts_of, has_counts, texts_of
@@ -20,22 +17,11 @@ from splitmerge_cli.data.tables import separators
 from splitmerge_cli.data.tables.columns import header_key
 from splitmerge_cli.data.tables.formats import JSON
 from splitmerge_cli.data.values import notes_entry, require
-from splitmerge_cli.extras import sparse
-from splitmerge_cli.kinds.documents.corpus import Corpus, Tokens, dataset, tokens_of, vectorize
+from splitmerge_cli.kinds.documents.corpus import Corpus, dataset, tokens_of, vectorize
 from splitmerge_cli.kinds.documents.readers import formats
+from splitmerge_cli.kinds.documents.readers import words as choice
 from splitmerge_cli.kinds.documents.readers.bag_of_words import ROW, read_ldac, read_npz, read_uci
 from splitmerge_cli.kinds.documents.readers.formats import LONGEST_TERM, Read, names_tokens, number_to_take, texts_in
-from splitmerge_cli.kinds.documents.readers.words import (
-    AUTO,
-    Words,
-    count_texts,
-    keep_words,
-    note_short_documents,
-    require_shortest,
-    require_split,
-    require_words,
-    split,
-)
 from splitmerge_cli.received import DataError
 
 FORMATS = ("auto", "tokens", "npz", "ldac", "uci", "text")
@@ -68,7 +54,7 @@ def corpus(
     heldout_by: str = "document",
     split_seed: int = 0,
     separator: str = "auto",
-    min_length: str | int = AUTO,
+    min_length: str | int = choice.AUTO,
 ) -> Dataset:
     """Read documents.
 
@@ -104,9 +90,9 @@ def corpus(
         separator,
         f"one of auto, {', '.join(separators.SEPARATORS)}",
     )
-    require_shortest(min_length)
-    require_words(stop_words, min_documents, max_share)
-    require_split(heldout, heldout_by, split_seed)
+    choice.require_shortest(min_length)
+    choice.require_words(stop_words, min_documents, max_share)
+    choice.require_split(heldout, heldout_by, split_seed)
     require(bool(str(path)), "data.path", path, WHAT)
     path = Path(path) if Path(path).is_dir() else require_file(path, WHAT)
     if format == "auto":
@@ -137,22 +123,23 @@ def corpus(
     else:
         read = {"npz": read_npz, "ldac": read_ldac, "uci": read_uci}[format](path, words, encoding)
     texts = format == "text"
-    require(texts or min_length == AUTO, "data.min_length", min_length, f"{AUTO}: the words of {path} are given")
-    whole = _whole(path, read, N, format, {"min_length": min_length} if texts else {})
-    chosen = keep_words(whole, stop_words, min_documents, max_share, texts, encoding)
-    return split(note_short_documents(chosen), heldout, heldout_by, split_seed)
-
-
-def _whole(path: Path, read: Read, N: int | None, format: str, options: dict[str, Any]) -> Dataset:
-    """The first N documents of what was read, nothing held out."""
-    parsed, vocabulary, notes = read
+    require(
+        texts or min_length == choice.AUTO,
+        "data.min_length",
+        min_length,
+        f"auto: the words of {path} are given",
+    )
+    parsed, vocabulary_read, notes = read
     J = parsed.tokens.J if format in ("tokens", "text") else number_to_take(path, N, parsed.tokens.J)
     if J < parsed.tokens.J:
         parsed = replace(parsed, tokens=parsed.tokens.first(J))
     if not len(parsed.tokens.words):
         raise DataError(f"{path}: documents: {J}, tokens: none; expected at least one token")
-    meta = {"path": str(path), "format": format} | notes_entry(notes)
-    return dataset(path.name.split(".")[0] or path.name, parsed, vocabulary, meta=meta, options=options)
+    meta, options = {"path": str(path), "format": format} | notes_entry(notes), {"min_length": min_length}
+    name = path.name.split(".")[0] or path.name
+    whole = dataset(name, parsed, vocabulary_read, meta=meta, options=options if texts else {})
+    chosen = choice.keep_words(whole, stop_words, min_documents, max_share, texts, encoding)
+    return choice.split(choice.note_short_documents(chosen), heldout, heldout_by, split_seed)
 
 
 def _find_format(path: Path, encoding: str, columns: Sequence[str | int] | None = None, separator: str = "auto") -> str:
@@ -240,13 +227,13 @@ class DocumentsReading(KindReading):
         data, names = texts_of(data)
         data = data if has_counts(data) else list(data)
         texts = not has_counts(data) and all(isinstance(document, str) for document in data)
-        require(texts or min_length == AUTO, "data.min_length", min_length, f"{AUTO}: the words are given")
+        require(texts or min_length == choice.AUTO, "data.min_length", min_length, "auto: the words are given")
         vocabulary: list[str] | None
         notes: list[str] = []
         if has_counts(data):
             counts, vocabulary, names = counts_of(data)
         elif texts:
-            counts, vocabulary, notes = count_texts(data, min_length)
+            counts, vocabulary, notes = choice.count_texts(data, min_length)
         else:
             if any(isinstance(document, str) for document in data):
                 raise DataError("data: texts mixed with lists of words; expected one or the other")
@@ -260,72 +247,15 @@ class DocumentsReading(KindReading):
         from_counts = dataset(
             name, Corpus(tokens_of(counts), counts.shape[1], names, truth), words, None, meta, options
         )
-        if stop_words == AUTO and not texts:
+        if stop_words == choice.AUTO and not texts:
             # words that somebody chose
             stop_words = None
         if (stop_words, min_documents, max_share) == (None, 0, 1.0):
-            return note_short_documents(from_counts)
-        return note_short_documents(keep_words(from_counts, stop_words, min_documents, max_share, texts))
+            return choice.note_short_documents(from_counts)
+        return choice.note_short_documents(choice.keep_words(from_counts, stop_words, min_documents, max_share, texts))
 
 
 def check_words(documents: Iterable[Iterable[Any]]) -> None:
     """Raise a `DataError` if a word of these sequences is no string."""
     if not all(isinstance(word, str) for document in documents for word in document):
         raise DataError("data: a word is not a string; expected texts, sequences of words, or an array of counts")
-
-
-@dataclass(frozen=True)
-class NewDocuments:
-    """Documents of which the words that a corpus does not have are left out: how many tokens these were (`unseen`),
-    and up to three of the words, the commonest.
-    """
-
-    tokens: Tokens
-    unseen: int
-    examples: list[str]
-
-
-def known_words(dataset: Dataset, new: Any) -> NewDocuments:
-    """New documents under the words of a corpus.
-
-    They are as `splitmerge_cli.data.objects.from_object` takes them, or a `Dataset` of them. Columns of a data frame
-    of counts are found by name; another matrix has a column for each word of the vocabulary. Raises a `DataError` for
-    another number of columns, or where no word of any document is known.
-    """
-    vocabulary = list(dataset.vocabulary or ())
-    code = {word: k for k, word in enumerate(vocabulary)}
-    data, words = texts_of(new)[0], None
-    if isinstance(data, Dataset):
-        tokens, words = data.values.tokens, list(data.vocabulary or ())
-        ones = np.ones(len(tokens.words), dtype=np.int32)
-        counts = sparse.csr_array((ones, (tokens.documents(), tokens.words)), shape=(tokens.J, data.values.V))
-        counts.sum_duplicates()
-    elif has_counts(data):
-        counts, words, _ = counts_of(data)
-    else:
-        shortest = dataset.meta.get("documents", {}).get("options", {}).get("min_length", AUTO)
-        find_words = Words(shortest)
-        # documents may be empty
-        each = [find_words(document) if isinstance(document, str) else list(document) for document in data]
-        check_words(each)
-        none = sparse.csr_array((len(each), 0), dtype=np.int32)
-        counts, words = vectorize(each, analyzer=list) if any(each) else (none, [])
-    if words is None:
-        if counts.shape[1] != len(vocabulary):
-            raise DataError(f"new documents: {counts.shape[1]} words; expected the {len(vocabulary)} of the data")
-        words = vocabulary
-    column = np.array([code.get(word, -1) for word in words], dtype=np.int64)
-    known = column >= 0
-    totals: NDArray[np.int64] = np.asarray(counts.sum(axis=0), dtype=np.int64).ravel()
-    unknown = np.flatnonzero(~known & (totals > 0))
-    if totals.sum() and not totals[known].sum():
-        raise DataError(
-            f"new documents: none of their words, such as '{words[unknown[0]]}', is among the {len(vocabulary)} of the "
-            "data"
-        )
-    placed = sparse.csr_array(counts[:, known]).tocoo()
-    shape = counts.shape[0], len(vocabulary)
-    known_counts = sparse.csr_array((placed.data, (placed.row, column[known][placed.col])), shape=shape)
-    known_counts.sum_duplicates()
-    commonest = unknown[np.argsort(-totals[unknown], kind="stable")]
-    return NewDocuments(tokens_of(known_counts), int(totals[unknown].sum()), [words[k] for k in commonest[:3]])

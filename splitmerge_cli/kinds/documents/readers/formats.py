@@ -24,8 +24,7 @@ from splitmerge_cli.data.tables.table import MOST_COLUMNS, NAMELESS, NUMBER, Tab
 from splitmerge_cli.data.tables.text import Text
 from splitmerge_cli.data.values import LARGEST
 from splitmerge_cli.kinds.documents.corpus import Corpus, Tokens, check_size, starts_of, tokens_of
-from splitmerge_cli.kinds.documents.readers.counts import read_vocabulary
-from splitmerge_cli.kinds.documents.readers.words import AUTO, count_texts
+from splitmerge_cli.kinds.documents.readers.words import AUTO, count_texts, read_vocabulary
 from splitmerge_cli.received import DataError
 
 

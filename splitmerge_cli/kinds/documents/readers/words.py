@@ -1,5 +1,5 @@
-"""From texts to a corpus: words; the choice of them, whereby stop words, rare and common ones are left out; and the
-split, by which whole documents are held out, or words of every document.
+"""From texts to a corpus: words; vocabularies and counts in files; the choice of words, whereby stop words, rare and
+common ones are left out; and the split, by which whole documents are held out, or words of every document.
 
 Words of texts are runs of letters and digits with their marks, single ideographs and Hangul syllables, and emoji. They
 are in lower case and composed (Unicode's form NFC). Marks that follow a letter belong to its word, so that words
@@ -9,7 +9,7 @@ of Hindi or Thai are whole; so do the joiners of Persian and the soft hyphen, wh
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -18,13 +18,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.opening import require_file
+from splitmerge_cli.data.opening import check_rows, require_file
+from splitmerge_cli.data.tables.scaled import read_sparse
+from splitmerge_cli.data.tables.separators import read_text
 from splitmerge_cli.data.tables.table import quote
-from splitmerge_cli.data.values import notes_entry, require
+from splitmerge_cli.data.values import LARGEST, first_entry, notes_entry, require
 from splitmerge_cli.extras import sparse
 from splitmerge_cli.kinds.documents import EQUAL_DOCUMENTS, NO_TWO_WORDS, ONE_DOCUMENT
 from splitmerge_cli.kinds.documents.corpus import BY, Corpus, Heldout, Tokens, dataset, vectorize
-from splitmerge_cli.kinds.documents.readers.counts import read_vocabulary
 from splitmerge_cli.received import DataError
 
 ENGLISH = "english"
@@ -41,6 +42,40 @@ SHOWN = 3
 """Documents that a note names at most."""
 COMMON = 0.5
 """Share of the documents above which a word distinguishes none of them."""
+WORD_BYTES = 70
+"""Memory that a word of a vocabulary takes at least."""
+
+
+def read_counts(path: Path) -> "sparse.csr_array":
+    """Counts of words ``[documents, words]`` from an .npz file that ``scipy.sparse.save_npz`` wrote: int32, no stored
+    zeros, indices of a row ascending; a `DataError` if it holds no sparse matrix, or an entry that is no count.
+    """
+    x = read_sparse(path)
+    good = first_entry(x, lambda data: ~((data >= 1) & (data <= LARGEST) & (data == np.floor(data))))
+    if good is not None:
+        i, j = good
+        expected = f"a count, a whole number from 0 to {LARGEST}"
+        raise DataError(f"{path}: row {i + 1}, column {j + 1}: {x[i, j]:g}; expected {expected}")
+    return x.astype(np.int32)
+
+
+def read_vocabulary(path: Path, words: int | None = None, encoding: str | None = None) -> list[str]:
+    """The words of a text file, one a line, perhaps gzipped: so many `words`, by default any number.
+
+    Raises a `DataError` if it cannot be read, has another number of lines, an empty line, or a word twice.
+    """
+    data = read_text(path, encoding)
+    check_rows(path, data.count(b"\n") + 1, WORD_BYTES, "rows")
+    lines = [line.strip() for line in data.decode("utf-8").split("\n")]
+    if words is not None and len(lines) != words:
+        raise DataError(f"{path}: {len(lines)} lines; expected {words}, one for each word")
+    seen: dict[str, int] = {}
+    for row, word in enumerate(lines, start=1):
+        if not word:
+            raise DataError(f"{path}: row {row}: an empty line; expected a word")
+        if seen.setdefault(word, row) != row:
+            raise DataError(f"{path}: row {row}: '{word}', which is row {seen[word]} too; expected each word once")
+    return lines
 
 
 def require_words(stop_words: str | Path | None, min_documents: int, max_share: float) -> None:
@@ -222,24 +257,15 @@ class Words:
     def __call__(self, text: str) -> list[str]:
         """Find the words of a text."""
         least = LETTERS if isinstance(self.shortest, str) else self.shortest
-        is_short: Callable[[str], object]
         if text.isascii():
             words = _ASCII_WORD.findall(text.lower())
-
-            def is_short(word: str) -> bool:
-                return len(word) < least
         else:
-            composed = unicodedata.normalize("NFC", text.translate(_INVISIBLE)).lower()
-            words = _word().findall(composed)
-
-            def is_short(word: str) -> bool:
-                return len(word) < least and not (self.shortest == AUTO and _WHOLE.fullmatch(word))
-
-        short = [word for word in words if is_short(word)]
+            words = _word().findall(unicodedata.normalize("NFC", text.translate(_INVISIBLE)).lower())
+        short = [w for w in words if len(w) < least and not (self.shortest == AUTO and _WHOLE.fullmatch(w))]
         if not short:
             return words
         self.left_out.update(short)
-        return [word for word in words if not is_short(word)]
+        return [word for word in words if word not in self.left_out]
 
     def notes(self, counts: "sparse.csr_array", vocabulary: list[str]) -> list[str]:
         """Notes on words that were left out, and on runs of letters that are no words."""
