@@ -60,7 +60,8 @@ def limit_to_quick(claims: pd.DataFrame, iterations: int) -> pd.DataFrame:
     whys = {
         "no run of this size": (claims["n"] == 0) & (claims["verdict"] == UNDECIDED),
         f"series of fewer than {LEAST_TIMES} published autocorrelation times": (
-            claims["metric"].str.contains("autocorrelation_time") & (iterations < LEAST_TIMES * claims["published"])
+            claims["metric"].astype(str).str.contains("autocorrelation_time")
+            & (iterations < LEAST_TIMES * claims["published"])
         ),
         "other data than the paper's": claims["on"] != "",
     }

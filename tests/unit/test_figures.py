@@ -16,6 +16,7 @@ from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.diagnostics.summary import second_half
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.papers import claims, declaration, experiments, report, reproduce
+from splitmerge_cli.papers.drawing import Climb
 from splitmerge_cli.papers.sdds import exact, running_means, speed
 from splitmerge_cli.papers.verdict_tables import frame
 from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED, UNDECIDED, by_majority
@@ -266,7 +267,7 @@ def test_fig6_and_traces(make):
 def test_leads_count_what_has_not_reached_the_level_with_all_its_time():
     def climb(times, heights):
         rows = np.arange(len(times), dtype=float)
-        return speed._Climb(0, rows, np.array(times, float), np.array(heights, float), np.array(heights, float))
+        return Climb(rows, np.array(times, float), np.array(heights, float), np.array(heights, float))
 
     first = [climb([0, 1, 2], [0, 5, 9]), climb([0, 1, 2], [0, 0, 0]), climb([0, 1, 2], [0, 0, 0])]
     second = [climb([0, 4, 8], [0, 0, 9]), climb([0, 4, 8], [0, 9, 9]), climb([0, 4, 8], [0, 0, 0])]

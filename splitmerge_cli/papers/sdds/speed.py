@@ -2,7 +2,6 @@
 Bernoulli mixture is high."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
@@ -18,7 +17,7 @@ from splitmerge_cli.analysis.plots import style
 from splitmerge_cli.analysis.plots.races import data_sets, pick, values
 from splitmerge_cli.diagnostics.intervals import Summary, mean_interval, median_interval
 from splitmerge_cli.papers.claims import Claim, published_claims
-from splitmerge_cli.papers.drawing import Drawing, draw_lines, in_parts
+from splitmerge_cli.papers.drawing import Climb, Drawing, climbs_of, draw_lines, in_parts
 from splitmerge_cli.papers.sdds.running_means import ITERATIONS, SINGLE_SITE, TARGETS, samplers_of, share_accepted
 from splitmerge_cli.papers.verdicts import (
     Verdict,
@@ -269,38 +268,9 @@ TOLERANCE = 0.01
 """A chain is at the high-probability level when this share of the best chain's climb is left: what a plot can show."""
 
 
-@dataclass(frozen=True)
-class _Climb:
-    """The ascent of one chain: its data set, and iterations, seconds, log likelihood and log joint of each row."""
-
-    data: int
-    iteration: NDArray[np.float64]
-    seconds: NDArray[np.float64]
-    log_lik: NDArray[np.float64]
-    log_joint: NDArray[np.float64]
-
-    def late_median(self, column: NDArray[np.float64]) -> float:
-        """Median of a column in the second half of its time."""
-        return float(np.median(column[self.seconds > self.seconds[-1] / 2]))
-
-    def reaches(self, level: float) -> float:
-        """Seconds until the log joint first is at `level`; infinite if never."""
-        there = np.flatnonzero(self.log_joint >= level)
-        return float(self.seconds[there[0]]) if len(there) else np.inf
-
-
-def _climbs(runs: Sequence[Run]) -> list[_Climb]:
-    columns = ["chain", "iteration", "seconds", "log_lik", "log_joint"]
-    return [
-        _Climb(int(run.config["data"]["seed"]), *(chain[c].to_numpy(float) for c in columns[1:]))
-        for run in runs
-        for _, chain in run.trace(columns).groupby("chain", sort=True)
-    ]
-
-
-def _best(climbs: Iterable[_Climb]) -> dict[int, _Climb]:
+def _best(climbs: Iterable[Climb]) -> dict[int, Climb]:
     """The chain that settles highest on each data set."""
-    best_by_data: dict[int, _Climb] = {}
+    best_by_data: dict[int, Climb] = {}
     for climb in climbs:
         best = best_by_data.setdefault(climb.data, climb)
         if climb.late_median(climb.log_joint) > best.late_median(best.log_joint):
@@ -308,7 +278,7 @@ def _best(climbs: Iterable[_Climb]) -> dict[int, _Climb]:
     return best_by_data
 
 
-def _leads(first: Sequence[_Climb], second: Sequence[_Climb], levels: Mapping[int, float]) -> NDArray[np.float64]:
+def _leads(first: Sequence[Climb], second: Sequence[Climb], levels: Mapping[int, float]) -> NDArray[np.float64]:
     """Seconds by which `first` reaches the level before `second`, ``[chains]``.
 
     A chain that has not reached the level counts with all its time: the lead is then a lower bound of the true one.
@@ -336,7 +306,7 @@ def fig6(runs: Sequence[Run]) -> Drawing:
     verdicts, frames = [], []
     leads: dict[int, NDArray[np.float64]] = {}
     for N in sizes:
-        climbs = {s: _climbs(pick(runs, N=N, sampler=s)) for s in samplers}
+        climbs = {s: [c for run in pick(runs, N=N, sampler=s) for c in climbs_of(run)] for s in samplers}
         best = _best(c for chains in climbs.values() for c in chains)
         highest = {data: c.late_median(c.log_joint) for data, c in best.items()}
         top = {data: c.late_median(c.log_lik) for data, c in best.items()}
@@ -435,7 +405,7 @@ def _judge_moves(
     """Judge whether RGSM is slower an iteration than SDDS, and accepts less of its splits, by data set."""
     sets = data_sets(runs["sdds"])
     pace = {
-        s: np.array([c.seconds[-1] / max(c.iteration[-1], 1.0) for c in _climbs(chains)]) for s, chains in runs.items()
+        s: np.array([climb.pace for run in of_sampler for climb in climbs_of(run)]) for s, of_sampler in runs.items()
     }
     slower = np.log(pace["rgsm"]) - np.log(pace["sdds"])
     rule = "an iteration of RGSM costs more"
@@ -452,5 +422,5 @@ def _milliseconds_text(*seconds: float) -> str:
     return f"{lead} ms [{low}, {high}]".replace("-", "−")
 
 
-def _reach_count(chains: Sequence[_Climb], levels: Mapping[int, float]) -> str:
+def _reach_count(chains: Sequence[Climb], levels: Mapping[int, float]) -> str:
     return f"{sum(np.isfinite(c.reaches(levels[c.data])) for c in chains)} of {len(chains)}"
