@@ -16,18 +16,10 @@ from numpy.typing import NDArray
 from splitmerge_cli.analysis.plots import style
 from splitmerge_cli.analysis.plots.races import data_sets, pick, values
 from splitmerge_cli.diagnostics.intervals import Summary, mean_interval, median_interval
+from splitmerge_cli.papers import verdicts as vd
 from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Climb, Drawing, climbs_of, draw_lines, in_parts
 from splitmerge_cli.papers.sdds.running_means import ITERATIONS, SINGLE_SITE, TARGETS, samplers_of, share_accepted
-from splitmerge_cli.papers.verdicts import (
-    Verdict,
-    by_bound,
-    by_edge,
-    by_factor,
-    by_majority,
-    estimate,
-    untestable,
-)
 from splitmerge_cli.runs.store.read import Run
 
 SHOWN = {"rgsm": ("split", "merge"), "ss": ("smart_split", "smart_merge"), "sdds": ("smart_split", "smart_merge")}
@@ -191,7 +183,7 @@ def _rows(
     return [{"panel": panel, "N": N, **where, **of_size} for N, of_size in stats.items()]
 
 
-def _measure_acceptance(runs: Sequence[Run], claims: Sequence[Claim]) -> tuple[list[dict[str, Any]], list[Verdict]]:
+def _measure_acceptance(runs: Sequence[Run], claims: Sequence[Claim]) -> tuple[list[dict[str, Any]], list[vd.Verdict]]:
     sizes = values(runs, "N")
     rows: list[dict[str, Any]] = []
     verdicts = []
@@ -204,7 +196,7 @@ def _measure_acceptance(runs: Sequence[Run], claims: Sequence[Claim]) -> tuple[l
             rates = {N: share_accepted(of_size[N], move) for N in sizes}
             rows += _rows(f"{kind} acceptance", sampler, f"{move}, {reading}", rates, mean_interval)
             for claim in about:
-                judge, N = by_factor if claim.value > 0 else by_bound, _size_of(claim)
+                judge, N = vd.by_factor if claim.value > 0 else vd.by_bound, _size_of(claim)
                 length, full = pick(here, N=N)[0].config["iterations"], ITERATIONS[N]
                 is_short = reading != SINGLE_SITE and length < full
                 note = f"; {length:,} of the paper's {full:,} iterations" if is_short else ""
@@ -212,14 +204,14 @@ def _measure_acceptance(runs: Sequence[Run], claims: Sequence[Claim]) -> tuple[l
     return rows, verdicts
 
 
-def judge_drop(claim: Claim, runs: Sequence[Run], reading: str) -> Verdict:
+def judge_drop(claim: Claim, runs: Sequence[Run], reading: str) -> vd.Verdict:
     """Judge the rate of one sampler's moves at the largest N over that at the smallest, by data set."""
     sizes, move = values(runs, "N"), claim.metric.removesuffix("_drop")
     small, large = (pick(runs, N=N) for N in (sizes[0], sizes[-1]))
     before = share_accepted(small, move)
     # rates of none have no ratio
     left = share_accepted(large, move) / np.where(before > 0, before, np.nan)
-    return by_bound(claim, left, reading=reading, units=data_sets(large))
+    return vd.by_bound(claim, left, reading=reading, units=data_sets(large))
 
 
 def _size_of(claim: Claim) -> int:
@@ -227,7 +219,7 @@ def _size_of(claim: Claim) -> int:
     return int(claim.data.partition("N=")[2])
 
 
-def _measure_times(runs: Sequence[Run], claims: Sequence[Claim]) -> tuple[list[dict[str, Any]], list[Verdict]]:
+def _measure_times(runs: Sequence[Run], claims: Sequence[Claim]) -> tuple[list[dict[str, Any]], list[vd.Verdict]]:
     sizes = values(runs, "N")
     about = {(c.sampler, c.metric): c for c in claims if c.metric.startswith("time")}
     rows: list[dict[str, Any]] = []
@@ -242,24 +234,24 @@ def _measure_times(runs: Sequence[Run], claims: Sequence[Claim]) -> tuple[list[d
             rows += _rows("ms per iteration", sampler, what, dict(zip(sizes, samples, strict=True)), median_interval)
             if growth := about.get((sampler, "time_growth")):
                 # judge the time of an iteration at the largest N over that at the smallest: it grows, or stays stable
-                estimated = estimate(samples[-1] / samples[0], median_interval, units=sets)
-                verdicts.append(by_edge(growth, estimated, "time at the largest N over that at the smallest", what))
+                estimated = vd.estimate(samples[-1] / samples[0], median_interval, units=sets)
+                verdicts.append(vd.by_edge(growth, estimated, "time at the largest N over that at the smallest", what))
             if claim := about.get((sampler, "time_per_iteration")):
                 reason = "a machine and a program of 2015; the ratio is what can be compared"
-                verdicts.append(untestable(claim, samples[-1], reason, what, median_interval, units=sets))
+                verdicts.append(vd.untestable(claim, samples[-1], reason, what, median_interval, units=sets))
         ratios = {N: a / b for N, a, b in zip(sizes, times["rgsm"], times["sdds"], strict=True)}
         rows += _rows("time ratio", "rgsm/sdds", what, ratios, median_interval)
         verdicts.append(
-            by_factor(about["rgsm/sdds", "time_ratio"], ratios[sizes[-1]], what, summary=median_interval, units=sets)
+            vd.by_factor(about["rgsm/sdds", "time_ratio"], ratios[sizes[-1]], what, summary=median_interval, units=sets)
         )
         near = times["ss"][-1] / times["sdds"][-1]
-        verdicts.append(by_factor(about["ss/sdds", "time_ratio"], near, what, summary=median_interval, units=sets))
+        verdicts.append(vd.by_factor(about["ss/sdds", "time_ratio"], near, what, summary=median_interval, units=sets))
     scan, site = steps["move and full Gibbs scan"], steps["move and one Gibbs site"]
     ratios = {N: a / b for N, a, b in zip(sizes, scan["rgsm"], site["sdds"], strict=True)}
     rows += _rows("time ratio", "rgsm/sdds", OWN_STEPS, ratios, median_interval)
     largest = ratios[sizes[-1]]
     verdicts.append(
-        by_factor(about["rgsm/sdds", "time_ratio"], largest, OWN_STEPS, summary=median_interval, units=sets)
+        vd.by_factor(about["rgsm/sdds", "time_ratio"], largest, OWN_STEPS, summary=median_interval, units=sets)
     )
     return rows, verdicts
 
@@ -343,19 +335,19 @@ def fig6(runs: Sequence[Run]) -> Drawing:
         ratio = f"median time of RGSM / SDDS: {slow / fast:.3g}; " if np.isfinite([slow, fast]).all() else ""
         reason = f"seconds of another machine and program; {ratio}{reached}"
         verdicts.append(
-            untestable(claims[data, "lead_over_rgsm"], leads[N], reason, summary=median_interval, units=sets)
+            vd.untestable(claims[data, "lead_over_rgsm"], leads[N], reason, summary=median_interval, units=sets)
         )
         verdicts += _judge_moves(claims, data, {s: pick(runs, N=N, sampler=s) for s in ("rgsm", "sdds")})
         rule = f"SDDS reaches the level first ({reached})"
         verdicts.append(
-            by_majority(
+            vd.by_majority(
                 claims[data, "arrives_before_rgsm"], leads[N], leads[N] > 0, rule, summary=median_interval, units=sets
             )
         )
     small, large = leads[sizes[0]], leads[sizes[-1]]
     rule = f"the lead in seconds is larger at N={sizes[-1]:,} than at N={sizes[0]:,}"
     growth = claims["bernoulli", "lead_grows_with_N"]
-    verdicts.append(by_majority(growth, large - small, large > small, rule, summary=median_interval, units=sets))
+    verdicts.append(vd.by_majority(growth, large - small, large > small, rule, summary=median_interval, units=sets))
     numbers = pd.concat(frames, ignore_index=True)
     titles = {N: _milliseconds_text(*median_interval(lead)) for N, lead in leads.items()}
     return Drawing(picture_fig6(numbers, titles), numbers, verdicts, NOTES)
@@ -401,7 +393,7 @@ def picture_fig6(numbers: pd.DataFrame, leads: Mapping[int, str] | None = None) 
 
 def _judge_moves(
     claims: Mapping[tuple[str, str], Claim], data: str, runs: Mapping[str, Sequence[Run]]
-) -> list[Verdict]:
+) -> list[vd.Verdict]:
     """Judge whether RGSM is slower an iteration than SDDS, and accepts less of its splits, by data set."""
     sets = data_sets(runs["sdds"])
     pace = {
@@ -409,10 +401,10 @@ def _judge_moves(
     }
     slower = np.log(pace["rgsm"]) - np.log(pace["sdds"])
     rule = "an iteration of RGSM costs more"
-    verdicts = [by_majority(claims[data, "rgsm_costs_more"], slower, slower, rule, units=sets, above=0.0)]
+    verdicts = [vd.by_majority(claims[data, "rgsm_costs_more"], slower, slower, rule, units=sets, above=0.0)]
     gain = share_accepted(runs["sdds"], "smart_split") - share_accepted(runs["rgsm"], "split")
     rule = "SDDS accepts a larger share of its smart splits than RGSM of its splits"
-    verdicts.append(by_majority(claims[data, "sdds_accepts_more"], gain, gain, rule, units=sets, above=0.0))
+    verdicts.append(vd.by_majority(claims[data, "sdds_accepts_more"], gain, gain, rule, units=sets, above=0.0))
     return verdicts
 
 
