@@ -222,6 +222,7 @@ def test_fig5_takes_rates_and_times_from_the_runs(make):
     ]
     with use_style():
         drawing = speed.fig5(runs)
+    assert drawing.notes.startswith("Each sampler under the reading that counts")
     plotted = drawing.plotted.set_index(["panel", "N", "sampler", "series"])
     run = pick(runs, N=100, sampler="sdds", schedule="full_scan", model__label_prior="as_printed")[0]
     moves = run.moves()
@@ -259,6 +260,7 @@ def test_fig6_and_traces(make):
     assert len(drawing.verdicts) == len(claims.published_claims("sdds-fig6"))
     assert all("lead: " in ax.get_title(loc="left") and not ax.texts for ax in drawing.figure.axes)
     assert "Level: 99%" in drawing.figure.get_supxlabel()
+    assert drawing.notes.startswith("The climb of the log joint")
     assert set(traced.plotted["sampler"]) == {"sdds", "rgsm", "gibbs"}
     fractions = traced.plotted[[f"largest_{k}" for k in range(1, 6)]].to_numpy()
     assert np.all(np.diff(fractions, axis=1) >= -1e-12) and fractions.max() <= 1 + 1e-9

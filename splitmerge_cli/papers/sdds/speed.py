@@ -284,13 +284,6 @@ def _leads(first: Sequence[Climb], second: Sequence[Climb], levels: Mapping[int,
     return np.array(leads)
 
 
-NOTES = (
-    "The climb of the log joint is that from the start to the median of the second half of the data "
-    "set's best chain. Lead: time to the level of RGSM minus that of SDDS, median over data sets and its 95 % interval "
-    "(not the distance of the marks on the axis)."
-)
-
-
 def fig6(runs: Sequence[Run]) -> Drawing:
     """Log likelihood against sampling time for N = 100, 1,000, 10,000."""
     sizes, samplers = values(runs, "N"), samplers_of(runs)
@@ -350,7 +343,12 @@ def fig6(runs: Sequence[Run]) -> Drawing:
     verdicts.append(vd.by_majority(growth, large - small, large > small, rule, summary=median_interval, units=sets))
     numbers = pd.concat(frames, ignore_index=True)
     titles = {N: _milliseconds_text(*median_interval(lead)) for N, lead in leads.items()}
-    return Drawing(picture_fig6(numbers, titles), numbers, verdicts, NOTES)
+    notes = (
+        "The climb of the log joint is that from the start to the median of the second half of the data set's best "
+        "chain. Lead: time to the level of RGSM minus that of SDDS, median over data sets and its 95 % interval (not "
+        "the distance of the marks on the axis)."
+    )
+    return Drawing(picture_fig6(numbers, titles), numbers, verdicts, notes)
 
 
 def picture_fig6(numbers: pd.DataFrame, leads: Mapping[int, str] | None = None) -> Figure:
