@@ -140,8 +140,7 @@ class Climbs:
 
     def chains_of(self, on: Any, start: str) -> dict[str, dict[int, Climb]]:
         """The chains on one data set from one start, by method and seed."""
-        chains_by_method = {m: self.chains[on, start, m] for m in METHODS if (on, start, m) in self.chains}
-        return chains_by_method
+        return {m: self.chains[on, start, m] for m in METHODS if (on, start, m) in self.chains}
 
     def unit(self, on: Any) -> str:
         """Name the units that seeds stand for: data sets, or chains on one data set."""
