@@ -43,13 +43,8 @@ def times(race: Race) -> Figure:
             if track.trial.start == start:
                 places = thinned_rows(len(track.seconds), log=True)
                 places = places[track.seconds[places] > 0]
-                above.plot(
-                    track.seconds[places],
-                    track.log_joint[places],
-                    color=colours[track.sampler],
-                    linewidth=0.5,
-                    alpha=0.6,
-                )
+                look = {"color": colours[track.sampler], "linewidth": 0.5, "alpha": 0.6}
+                above.plot(track.seconds[places], track.log_joint[places], **look)
         above.axhline(race.target.log_joint, color=style.REFERENCE, linewidth=0.8, linestyle=(0, (4, 3)))
         for sampler in race.samplers:
             rows = race.chains[(race.chains["sampler"] == sampler) & (race.chains["start"] == start)]

@@ -278,9 +278,8 @@ def fig5(runs: Sequence[Run]) -> Drawing:
         for sampler in FIG5:
             trace = traces[network, sampler]
             kept = thinned_rows(len(trace.sweeps), 600)
-            frame = pd.DataFrame(
-                trace.log_joint[:, kept].T, columns=[f"chain_{c}" for c in range(len(trace.log_joint))]
-            )
+            names = [f"chain_{c}" for c in range(len(trace.log_joint))]
+            frame = pd.DataFrame(trace.log_joint[:, kept].T, columns=names)
             frames.append(frame.assign(network=network, sampler=sampler, gibbs_sweeps=trace.sweeps[kept]))
     plotted = pd.concat(frames, ignore_index=True)
     warmup = runs[0].config["warmup"]

@@ -387,13 +387,10 @@ def picture_table5(numbers: pd.DataFrame) -> Figure:
             printed = [value_of(claims, level, sampler, "acceptance_percent") for sampler in TABLE5]
             here = [rates.get((level, start, sampler), np.array([np.nan])) for sampler in TABLE5]
             most = max((x.mean() for x in here if np.isfinite(x).all()), default=np.nan)
+            texts = [format_published(claim) if claim and claim.reading == reading else "" for claim in printed]
             rows[level] = [
-                Entry(
-                    plus_minus(*mean_and_spread(x)),
-                    format_published(published) if published and published.reading == reading else "",
-                    bool(x.mean() == most),
-                )
-                for published, x in zip(printed, here, strict=True)
+                Entry(plus_minus(*mean_and_spread(x)), text, bool(x.mean() == most))
+                for text, x in zip(texts, here, strict=True)
             ]
         blocks.append(Block(reading, rows))
     figure = plt.figure(figsize=(FULL, ROW * height(blocks) + 0.7))

@@ -472,14 +472,5 @@ def _marks(ax: Axes, table: pd.DataFrame, column: str, rows: Sequence[str], shif
     measured = table[table[column].notna()]
     heights = np.array([rows.index(name) for name in measured["sampler"]]) + shift
     face = "none" if mark.get("hollow") else mark["color"]
-    ax.scatter(
-        np.maximum(measured[column], ROUNDING),
-        heights,
-        s=9,
-        marker=mark["marker"],
-        facecolors=face,
-        edgecolors=mark["color"],
-        linewidths=0.5,
-        alpha=0.7,
-        label=mark["label"],
-    )
+    look = {"marker": mark["marker"], "facecolors": face, "edgecolors": mark["color"], "label": mark["label"]}
+    ax.scatter(np.maximum(measured[column], ROUNDING), heights, s=9, linewidths=0.5, alpha=0.7, **look)

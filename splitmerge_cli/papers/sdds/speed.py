@@ -132,13 +132,8 @@ def _draw_acceptance(axes: Sequence[Axes], numbers: pd.DataFrame) -> None:
             _curve(ax, rows[counted if counted.any() else fallback], style.look_of(sampler), place)
             for claim in published_claims("sdds-fig5"):
                 if (claim.sampler, claim.metric) == (sampler, f"{move}_acceptance"):
-                    ax.plot(
-                        _size_of(claim),
-                        claim.value,
-                        clip_on=False,
-                        zorder=4,
-                        **style.hollow(style.look_of(sampler), 1.5),
-                    )
+                    look = style.hollow(style.look_of(sampler), 1.5)
+                    ax.plot(_size_of(claim), claim.value, clip_on=False, zorder=4, **look)
         ax.set_yscale("symlog", linthresh=1e-4, linscale=0.5)
         ax.set_ylim(0, 1)
         ax.set_yticks([0, 1e-4, 1e-3, 1e-2, 1e-1, 1], ["0", "0.01 %", "0.1 %", "1 %", "10 %", "100 %"])
@@ -332,11 +327,8 @@ def fig6(runs: Sequence[Run]) -> Drawing:
         )
         verdicts += _judge_moves(claims, data, {s: pick(runs, N=N, sampler=s) for s in ("rgsm", "sdds")})
         rule = f"SDDS reaches the level first ({reached})"
-        verdicts.append(
-            vd.by_majority(
-                claims[data, "arrives_before_rgsm"], leads[N], leads[N] > 0, rule, summary=median_interval, units=sets
-            )
-        )
+        first_there, ahead = claims[data, "arrives_before_rgsm"], leads[N] > 0
+        verdicts.append(vd.by_majority(first_there, leads[N], ahead, rule, summary=median_interval, units=sets))
     small, large = leads[sizes[0]], leads[sizes[-1]]
     rule = f"the lead in seconds is larger at N={sizes[-1]:,} than at N={sizes[0]:,}"
     growth = claims["bernoulli", "lead_grows_with_N"]

@@ -50,27 +50,15 @@ def groups(spec: RunSpecification) -> pd.DataFrame:
     corpus, words = dataset.values, list(dataset.vocabulary)
     of_groups = counts(document_of(corpus.tokens.starts), corpus.tokens.words, (corpus.tokens.J, corpus.V)).toarray()
     names = [str(t + 1) for t in range(len(corpus.topics))]
-    return pd.concat(
-        [
-            long_form("topics", corpus.topics, words),
-            long_form("groups", of_groups, words),
-            long_form("mixtures", corpus.mixtures, names),
-        ],
-        ignore_index=True,
-    )
+    panels = {"topics": (corpus.topics, words), "groups": (of_groups, words), "mixtures": (corpus.mixtures, names)}
+    return pd.concat([long_form(panel, *numbers) for panel, numbers in panels.items()], ignore_index=True)
 
 
 def long_form(panel: str, values: NDArray[np.float64], columns: Sequence[str]) -> pd.DataFrame:
     """A matrix as rows: panel, row (from 1), column, value."""
     rows, width = values.shape
-    return pd.DataFrame(
-        {
-            "panel": panel,
-            "row": np.repeat(np.arange(1, rows + 1), width),
-            "column": list(columns) * rows,
-            "value": values.ravel().astype(float),
-        }
-    )
+    cells = {"row": np.repeat(np.arange(1, rows + 1), width), "column": list(columns) * rows}
+    return pd.DataFrame({"panel": panel, **cells, "value": values.ravel().astype(float)})
 
 
 def fig2(table: pd.DataFrame) -> Drawing:
@@ -451,12 +439,8 @@ def _note(runs: Sequence[Run]) -> str:
 
 def _verdicts(name: str, curves: Curves) -> list[Verdict]:
     """The claim for every evaluation, start and form; differences are paired by split."""
-    return [
-        judge(claim, curves, where, form)
-        for claim in published_claims(name)
-        for where in curves.places
-        for form in FORMS
-    ]
+    every = product(published_claims(name), curves.places, FORMS)
+    return [judge(claim, curves, where, form) for claim, where, form in every]
 
 
 def judge(claim: Claim, curves: Curves, where: Where, form: str) -> Verdict:
