@@ -108,7 +108,7 @@ def climbs_of(run: Run) -> list[Climb]:
     columns = ["iteration", "seconds", "log_lik", "log_joint"]
     chains = run.trace(["chain", *columns]).groupby("chain", sort=True)
     seed = int(run.config["data"].get("seed") or 0)
-    return [Climb(*(chain[name].to_numpy(float) for name in columns), seed) for _, chain in chains]
+    return [Climb(*(chain[name].to_numpy(float) for name in columns), data=seed) for _, chain in chains]
 
 
 def caption_of(folder: Path, name: str) -> Path:
