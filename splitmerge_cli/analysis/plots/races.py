@@ -54,10 +54,8 @@ def times(race: Race) -> Figure:
                 x, y = np.r_[least, reached, longest], np.r_[0, share, share[-1:] if len(share) else 0]
                 number = race.samplers.index(sampler)
                 # in grey, too, the lines of samplers differ
-                look = style.look_of(sampler) | {
-                    "color": colours[sampler],
-                    "linestyle": style.CHAINS[number % len(style.CHAINS)],
-                }
+                dashes = style.CHAINS[number % len(style.CHAINS)]
+                look = style.look_of(sampler) | {"color": colours[sampler], "linestyle": dashes}
                 place = style.marks_along(y, number, len(race.samplers))
                 below.step(x, y, where="post", label=style.title_of(sampler), **look, **place)
         below.set(xscale="log", xlabel="sampling time (s)", ylim=(-0.02, 1.04))
