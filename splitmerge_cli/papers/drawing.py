@@ -1,7 +1,7 @@
 """What the figures of all papers share: the result of drawing, its parts, lines and files; chains that climb."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -77,7 +77,7 @@ class Climb:
     seconds: NDArray[np.float64]
     log_lik: NDArray[np.float64]
     log_joint: NDArray[np.float64]
-    data: int = 0
+    data: int = field(default=0, kw_only=True)
     """The seed of its data set."""
 
     @property
