@@ -298,24 +298,11 @@ def fig6(runs: Sequence[Run]) -> Drawing:
             rows = [np.searchsorted(c.seconds, grid, side="right") - 1 for c in chains]
             heights = np.stack([c.log_lik[last] - top[c.data] for c, last in zip(chains, rows, strict=True)])
             within = grid <= min(c.seconds[-1] for c in chains)
-            median, low, high = np.median(heights, axis=0), heights.min(axis=0), heights.max(axis=0)
+            ends = {"median": np.median(heights, axis=0), "low": heights.min(axis=0), "high": heights.max(axis=0)}
+            line = pd.DataFrame({"N": N, "sampler": sampler, "seconds": grid, **ends})[within]
             times = [c.reaches(levels[c.data]) for c in chains]
-            frames.append(
-                pd.DataFrame(
-                    {
-                        "N": N,
-                        "sampler": sampler,
-                        "seconds": grid[within],
-                        "median": median[within],
-                        "low": low[within],
-                        "high": high[within],
-                        "chains": len(chains),
-                        "data_sets": len({c.data for c in chains}),
-                        "reached": sum(np.isfinite(times)),
-                        "median_seconds_to_level": float(np.median(times)),
-                    }
-                )
-            )
+            line = line.assign(chains=len(chains), data_sets=len({c.data for c in chains}))
+            frames.append(line.assign(reached=sum(np.isfinite(times)), median_seconds_to_level=float(np.median(times))))
         leads[N] = _leads(climbs["sdds"], climbs["rgsm"], levels)
         data, sets = f"bernoulli N={N}", [c.data for c in climbs["sdds"]]
         reached = f"reached: SDDS {_reach_count(climbs['sdds'], levels)}, RGSM {_reach_count(climbs['rgsm'], levels)}"

@@ -93,18 +93,13 @@ def fig2(table: pd.DataFrame) -> Drawing:
         "number), mixtures uniform on the simplex: data=groups4, data.seed=0."
     )
     phi = topics.to_numpy()
+    n_words = (phi > 0).sum(axis=1)
+    of_first = f"every word has probability {phi[0, 0]:.3g}"
+    of_last = f"words of topics 1 to {len(phi)}: {', '.join(map(str, n_words))}"
     judged = {
         "topics": (len(phi) == TRUE_K, float(len(phi)), f"{len(phi)} topics over {phi.shape[1]} words"),
-        "first_topic_uniform": (
-            bool(np.ptp(phi[0]) < 1e-12),
-            float(phi[0].max()),
-            f"every word has probability {phi[0, 0]:.3g}",
-        ),
-        "last_topic_one_word": (
-            bool((phi[-1] > 0).sum() == 1),
-            float((phi[-1] > 0).sum()),
-            f"words of topics 1 to {len(phi)}: {', '.join(map(str, (phi > 0).sum(axis=1)))}",
-        ),
+        "first_topic_uniform": (bool(np.ptp(phi[0]) < 1e-12), float(phi[0].max()), of_first),
+        "last_topic_one_word": (bool(n_words[-1] == 1), float(n_words[-1]), of_last),
         "groups": (len(bags) == 4, float(len(bags)), f"{len(bags)} groups, {int(bags.to_numpy().sum()):,} words"),
     }
     verdicts = []

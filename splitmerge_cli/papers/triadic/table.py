@@ -81,11 +81,10 @@ def picture_fig3(numbers: pd.DataFrame) -> Figure:
         ax.set_xticks(range(len(ORDER)), [f"{m}\n{n}" for m, n in zip(means, SHORT_NAMES, strict=True)])
         ax.set_xlim(-0.6, len(ORDER) - 0.4)
     axes[0].set_ylim(min(0.0, axes[0].get_ylim()[0]), 1.02)
+    printed: dict[str, Any] = {"marker": "D", "markerfacecolor": "white", "linestyle": ""}
     handles = [
         style.entry(color=style.REFERENCE, marker="o", label="mean, 95 % interval over data sets"),
-        style.entry(
-            color=style.REFERENCE, marker="D", markerfacecolor="white", linestyle="", label="mean in the paper"
-        ),
+        style.entry(color=style.REFERENCE, label="mean in the paper", **printed),
     ]
     figure.legend(handles=handles, loc="outside upper left", ncols=2)
     return figure
