@@ -48,9 +48,10 @@ from splitmerge_cli.papers.arm.runs import (
 )
 from splitmerge_cli.papers.claims import Claim, published_claims, shared_numbers
 from splitmerge_cli.papers.declaration import paper_of, papers
+from splitmerge_cli.papers.drawing import Climb, climbs_of
 from splitmerge_cli.papers.lshsm import runs as lshsm_runs
 from splitmerge_cli.papers.lshsm import table as lshsm_table
-from splitmerge_cli.papers.lshsm.runs import TOLERANCE, Climb, Climbs, climb_of, data_of, lead
+from splitmerge_cli.papers.lshsm.runs import TOLERANCE, Climbs, data_of, lead
 from splitmerge_cli.papers.sdds import speed
 from splitmerge_cli.papers.sdds.running_means import share_accepted
 from splitmerge_cli.papers.smag import counts
@@ -275,7 +276,7 @@ def judge_random(claim: Claim, runs: Sequence[Run]) -> Verdict:
     climbs: dict[str, dict[int, Climb]] = {"rm": {}, "lshsm": {}}
     for run in runs:
         if data_of(run) == claim.data:
-            climbs[run.config["sampler"]["name"]][run.config["seed"]] = climb_of(run)
+            climbs[run.config["sampler"]["name"]][run.config["seed"]] = climbs_of(run)[0]
     leads = []
     for seed, ours in climbs["lshsm"].items():
         other = climbs["rm"][seed]

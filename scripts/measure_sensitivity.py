@@ -39,7 +39,8 @@ from splitmerge_cli.papers.lshsm.runs import Climbs
 from splitmerge_cli.papers.reproduce import draw_figure
 from splitmerge_cli.papers.sdds import running_means, speed
 from splitmerge_cli.papers.sdds.running_means import share_accepted
-from splitmerge_cli.papers.smag import counts, perplexity
+from splitmerge_cli.papers.smag import counts
+from splitmerge_cli.papers.smag import runs as smag_runs
 from splitmerge_cli.papers.triadic import table as triadic_table
 from splitmerge_cli.papers.triadic.runs import Scores
 from splitmerge_cli.papers.verdict_tables import frame
@@ -170,8 +171,8 @@ JUDGES: dict[str, Callable[[Sequence[Run]], Sequence[Verdict]]] = {
     "lshsm-table1": lambda runs: lshsm_table.judge(lshsm_table.scores(runs)),
     **{figure: partial(judge_sdds, figure) for figure in ("sdds-fig3", "sdds-fig4", "sdds-fig5")},
     "smag-fig3": lambda runs: counts.judge(runs, ["groups4"]),
-    "smag-fig5a": lambda runs: perplexity._verdicts("smag-fig5a", perplexity.Curves(runs)),
-    "smag-fig5b": lambda runs: perplexity._verdicts("smag-fig5b", perplexity.Curves(runs)),
+    "smag-fig5a": lambda runs: smag_runs._verdicts("smag-fig5a", smag_runs.Curves(runs)),
+    "smag-fig5b": lambda runs: smag_runs._verdicts("smag-fig5b", smag_runs.Curves(runs)),
     "triadic-table1": lambda runs: triadic_table._verdicts(Scores(runs), runs),
 }
 """Verdicts of figures that cannot be drawn from the runs of a smaller design."""

@@ -120,16 +120,8 @@ def credible_ball(labels: ArrayLike, partitions: ArrayLike, level: float = 0.95,
         return Bound(rows[candidates], int(candidates[0]), int(K[candidates[0]]), float(furthest))
 
     fewest, largest_K = K[inside].min(), K[inside].max()
-    return CredibleBall(
-        level,
-        loss,
-        radius,
-        len(inside) / len(rows),
-        len(rows),
-        bound(inside),
-        bound(inside[K[inside] == fewest]),
-        bound(inside[K[inside] == largest_K]),
-    )
+    bounds = bound(inside), bound(inside[K[inside] == fewest]), bound(inside[K[inside] == largest_K])
+    return CredibleBall(level, loss, radius, len(inside) / len(rows), len(rows), *bounds)
 
 
 STARTS = 16

@@ -67,11 +67,8 @@ def cluster_lines(
     entries = [[e for e in text.split("; ") if e] for text in texts_of]
     table_width = sum(widths) + 2 * len(widths)
     # next to the numbers if the entries fit there whole (the first of each row, where one line is shown), else below
-    fits = all(
-        len(entry) <= width - table_width
-        for texts in entries
-        for entry in texts[: None if most_clusters is None else 1]
-    )
+    most_entries = None if most_clusters is None else 1
+    fits = all(len(entry) <= width - table_width for texts in entries for entry in texts[:most_entries])
     indent = table_width if fits else INDENT
     titles = [name.rjust(w) if right else name.ljust(w) for (name, _, right), w in zip(columns, widths, strict=True)]
     of_nodes = "nodes of most ties" if table_width + 18 <= width else "most ties"
@@ -80,7 +77,7 @@ def cluster_lines(
     yield "  ".join([*titles, named] if any(entries) else titles).rstrip()
     for k, texts in enumerate(entries):
         cells = [c[k].rjust(w) if right else c[k].ljust(w) for (_, c, right), w in zip(columns, widths, strict=True)]
-        lines = _wrap(texts, width - indent)[: None if most_clusters is None else 1]
+        lines = _wrap(texts, width - indent)[:most_entries]
         if fits and lines:
             cells.append(lines.pop(0))
         yield "  ".join(cells).rstrip()

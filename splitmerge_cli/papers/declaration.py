@@ -12,7 +12,6 @@ import importlib
 import pkgutil
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.machinery import ModuleSpec
@@ -167,7 +166,7 @@ def comparisons() -> list[Comparison]:
 def figure_sets(config_dir: str | Path | None = None) -> list[FigureSet]:
     """The papers and the comparisons, by key, with the one that a user's folder holds; a `ConfigError` if there is no
     such folder, or a declaration cannot be imported, or declares nothing, or what is there already."""
-    set_by_key = {each.key: each for each in _find_packaged(tuple(splitmerge_cli.papers.__path__))}
+    set_by_key = {each.key: each for each in _find_packaged(tuple(splitmerge_cli.papers.__path__))[0]}
     folders = places(config_dir)
     if config_dir is not None and (file := _declaration(Path(config_dir).resolve())) is not None:
         import_beside(folders)
@@ -184,8 +183,9 @@ def _declaration(folder: Path) -> Path | None:
 
 
 @cache
-def _find_packaged(places: tuple[str, ...]) -> list[FigureSet]:
-    """The papers and comparisons of the package, whose folders are in `places`, and papers that distributions add."""
+def _find_packaged(places: tuple[str, ...]) -> tuple[list[FigureSet], dict[str, str]]:
+    """The papers and comparisons of the package, whose folders are in `places`, and papers that distributions add; and
+    by name why some of these cannot be used."""
     names = [module.name for module in pkgutil.iter_modules(places) if module.ispkg]
     declared = [
         _read_declaration(importlib.import_module(f"{splitmerge_cli.papers.__name__}.{name}")) for name in names
@@ -193,31 +193,22 @@ def _find_packaged(places: tuple[str, ...]) -> list[FigureSet]:
     for name, each in zip(names, declared, strict=True):
         if each.key != name:
             raise ConfigError(f"{_declaration(each.folder)}: key={each.key}: expected {name}, the name of the folder")
+    reason_by_name = {}
     for name in plugins.entry_points("paper"):
-        with suppress(ConfigError, plugins.PluginError):
-            declared.append(_read_plugin(name, names))
-    return declared
-
-
-def _read_plugin(name: str, packaged: Sequence[str]) -> FigureSet:
-    """The paper that a distribution adds by this name; `own`: the papers of the package."""
-    plugins.check_name("paper", name, packaged)
-    declared = _read_declaration(plugins.load("paper", name))
-    if declared.key != name:
-        raise ConfigError(f"{_declaration(declared.folder)}: key={declared.key}: expected {name}, its entry point")
-    return declared
+        try:
+            plugins.check_name("paper", name, names)
+            added = _read_declaration(plugins.load("paper", name))
+            if added.key != name:
+                raise ConfigError(f"{_declaration(added.folder)}: key={added.key}: expected {name}, its entry point")
+            declared.append(added)
+        except (ConfigError, plugins.PluginError) as error:
+            reason_by_name[name] = str(error)
+    return declared, reason_by_name
 
 
 def unusable() -> dict[str, str]:
     """Papers of other distributions that cannot be used, and why."""
-    packaged = [module.name for module in pkgutil.iter_modules(splitmerge_cli.papers.__path__) if module.ispkg]
-    reason_by_name = {}
-    for name in plugins.entry_points("paper"):
-        try:
-            _read_plugin(name, packaged)
-        except (ConfigError, plugins.PluginError) as error:
-            reason_by_name[name] = str(error)
-    return reason_by_name
+    return _find_packaged(tuple(splitmerge_cli.papers.__path__))[1]
 
 
 @cache

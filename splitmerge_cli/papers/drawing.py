@@ -1,17 +1,20 @@
-"""Result of drawing a paper's figure, and the manifest of its files."""
+"""What the figures of all papers share: the result of drawing, its parts, lines and files; chains that climb."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
+from numpy.typing import NDArray
 
 from splitmerge_cli.analysis.plots.style import FULL, marks_along
 from splitmerge_cli.papers.verdicts import Verdict
+from splitmerge_cli.runs.store.read import Run
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,49 @@ def draw_lines(
         if shade:
             ax.fill_between(rows[x], rows["low"], rows["high"], color=look["color"], alpha=shade, linewidth=0)
         ax.plot(rows[x], middle, linewidth=width, zorder=3, **look, **marks_along(middle, place, len(lines)))
+
+
+@dataclass(frozen=True)
+class Climb:
+    """The ascent of one chain: iteration, seconds, log likelihood and log joint of each recorded row, float64
+    ``[rows]``."""
+
+    iteration: NDArray[np.float64]
+    seconds: NDArray[np.float64]
+    log_lik: NDArray[np.float64]
+    log_joint: NDArray[np.float64]
+    data: int = field(default=0, kw_only=True)
+    """The seed of its data set."""
+
+    @property
+    def pace(self) -> float:
+        """Seconds an iteration."""
+        return float(self.seconds[-1] / max(self.iteration[-1], 1.0))
+
+    def axis_values(self, axis: str) -> NDArray[np.float64]:
+        """Iterations or seconds of the rows."""
+        return self.iteration if axis == "iteration" else self.seconds
+
+    def reaches(self, level: float, axis: str = "seconds") -> float:
+        """Iterations or seconds until the log joint first is at `level`; infinite if never."""
+        there = np.flatnonzero(self.log_joint >= level)
+        return float(self.axis_values(axis)[there[0]]) if len(there) else np.inf
+
+    def column_at(self, column: NDArray[np.float64], axis: str, where: NDArray[np.float64]) -> NDArray[np.float64]:
+        """A column at points of an axis: the value of the last row before each."""
+        return column[np.searchsorted(self.axis_values(axis), where, side="right") - 1]
+
+    def late_median(self, column: NDArray[np.float64]) -> float:
+        """Median of a column in the second half of its time."""
+        return float(np.median(column[self.seconds > self.seconds[-1] / 2]))
+
+
+def climbs_of(run: Run) -> list[Climb]:
+    """The ascents of the chains of a run."""
+    columns = ["iteration", "seconds", "log_lik", "log_joint"]
+    chains = run.trace(["chain", *columns]).groupby("chain", sort=True)
+    seed = int(run.config["data"].get("seed") or 0)
+    return [Climb(*(chain[name].to_numpy(float) for name in columns), data=seed) for _, chain in chains]
 
 
 def caption_of(folder: Path, name: str) -> Path:

@@ -192,12 +192,8 @@ def needs_stand_in(name: str, scale: str, config_dir: str | Path | None = None) 
     """Whether generated data stand in for the published ones of a figure: at quick scale, where these are absent; a
     `ConfigError` where they are absent at another scale."""
     sources = dict.fromkeys([*_plan(name, config_dir)["of"], name])
-    absent = [
-        str(instead["published"])
-        for source in sources
-        for instead in _plan(source, config_dir)["stand_in"]
-        if not downloads.present(instead["published"])
-    ]
+    replaced = [instead["published"] for source in sources for instead in _plan(source, config_dir)["stand_in"]]
+    absent = [str(name) for name in replaced if not downloads.present(name)]
     if not absent:
         return False
     if scale != "quick":

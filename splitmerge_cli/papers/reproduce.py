@@ -12,21 +12,10 @@ from splitmerge_cli.analysis.plots.run import all_pictures, available, pictures
 from splitmerge_cli.analysis.plots.style import absent_letters, save, use_style
 from splitmerge_cli.config import ConfigError, compose, specify
 from splitmerge_cli.overrides import shell_word
+from splitmerge_cli.papers import experiments
 from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.declaration import PaperFigure, figures, function_of, paper_of, select
 from splitmerge_cli.papers.drawing import Drawing, caption_of, manifest_of
-from splitmerge_cli.papers.experiments import (
-    check_overrides,
-    edition_option,
-    figures_folder,
-    folder_suffix,
-    jobs,
-    list_figures,
-    needs_stand_in,
-    out_override,
-    override_jobs,
-    timed_jobs,
-)
 from splitmerge_cli.papers.verdict_tables import VerdictTable, frame, limit_to_quick, summarise, units_frame
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.initial import open_run
@@ -41,7 +30,8 @@ TABLE = "table.csv"
 
 def command(names: Sequence[str], scale: str, out: Path, config_dir: str | Path | None = None, edition: int = 1) -> str:
     """The command that makes these figures from nothing."""
-    return f"smcmc reproduce {' '.join(names)} --scale {scale}{edition_option(edition)}{folders(out, config_dir)}"
+    options = f"--scale {scale}{experiments.edition_option(edition)}{folders(out, config_dir)}"
+    return f"smcmc reproduce {' '.join(names)} {options}"
 
 
 def folders(out: str | Path, config_dir: str | Path | None) -> str:
@@ -73,12 +63,13 @@ def reproduce(
     interruption (nothing is drawn). A `ConfigError` of an unknown figure, or an experiment that cannot be run.
     """
     names, out, status = select(ids, config_dir), Path(out), 0
-    known, overrides = figures(config_dir), check_overrides(overrides)
+    known, overrides = figures(config_dir), experiments.check_overrides(overrides)
     for name in names:
         function_of(known[name], known[name].draw)  # what cannot be drawn fails before hours of runs
     # likewise an override that an exact figure has no key for
     exact = [name for name in names if known[name].compute]
-    specs = {name: compose([f"experiment={name}", out_override(out), *overrides], config_dir) for name in exact}
+    words = [experiments.out_override(out), *overrides]
+    specs = {name: compose([f"experiment={name}", *words], config_dir) for name in exact}
     wanted, timed = _plan(names, scale, out, config_dir, edition, overrides)
     # figures may share runs
     distinct = list(dict.fromkeys(job for each in wanted.values() for job in each))
@@ -90,7 +81,7 @@ def reproduce(
     if line := interruption(list(outcomes.values())):
         print(f"smcmc: {line}; the same command continues it", file=sys.stderr)
         return 130
-    folder = out / (figures_folder(edition) + folder_suffix(overrides))
+    folder = out / (experiments.figures_folder(edition) + experiments.folder_suffix(overrides))
     tables = folder if overrides else out
     for name in names:
         figure_outcomes = [outcomes[job] for job in wanted[name]]
@@ -105,16 +96,8 @@ def reproduce(
             (tables / name).mkdir(parents=True, exist_ok=True)
             _write_csv(function_of(known[name], compute)(specs[name]), tables / name / TABLE)
             write_manifest(tables / name / MANIFEST, [TABLE])
-        _draw(
-            known[name],
-            [o.path for o in figure_outcomes if o.path],
-            scale,
-            tables,
-            config_dir,
-            folder,
-            overrides,
-            everything,
-        )
+        paths = [o.path for o in figure_outcomes if o.path]
+        _draw(known[name], paths, scale, tables, config_dir, folder, overrides, everything)
     return status
 
 
@@ -129,10 +112,10 @@ def _plan(
     """Return the runs of every figure, each once, and the runs whose seconds count."""
     wanted, timed = {}, set()
     for name in names:
-        which = name, scale, out, needs_stand_in(name, scale, config_dir), config_dir, edition
-        words = jobs(*which)
-        new = [tuple(job) for job in override_jobs(words, overrides, config_dir)]
-        counted = timed_jobs(*which)
+        which = name, scale, out, experiments.needs_stand_in(name, scale, config_dir), config_dir, edition
+        words = experiments.jobs(*which)
+        new = [tuple(job) for job in experiments.override_jobs(words, overrides, config_dir)]
+        counted = experiments.timed_jobs(*which)
         timed |= {job for old, job in zip(words, new, strict=True) if tuple(old) in counted}
         # an override may make runs equal
         wanted[name] = list(dict.fromkeys(new))
@@ -174,7 +157,7 @@ def _draw(
     if drawing.verdicts and everything:
         console(200).print(VerdictTable(claims))
     elif drawing.verdicts:
-        place = dict(list_figures(config_dir))[entry.id].partition(":")[0]
+        place = dict(experiments.list_figures(config_dir))[entry.id].partition(":")[0]
         paper = paper_of(entry.id)
         named = f"{place} of {paper.name}" if paper is not None else place
         print("\n".join(summarise(claims, f"{named}, {scale} scale")))
@@ -225,6 +208,7 @@ def plot(
     if column and names:
         raise ConfigError(f"--width column: {names[0]} is a figure of a paper, which has one width; expected runs")
     missing, status = [], 0
+    folder = out / experiments.figures_folder(edition)
     known, finished = figures(config_dir), Finished(config_dir, edition)
     for name in names:
         finished_runs = finished.find(known[name], scale, out)
@@ -232,7 +216,7 @@ def plot(
             missing.append(name)
             continue
         try:
-            _draw(known[name], finished_runs, scale, out, config_dir, out / figures_folder(edition), (), everything)
+            _draw(known[name], finished_runs, scale, out, config_dir, folder, (), everything)
         except DataError as error:
             print(f"smcmc: {name}: {error}", file=sys.stderr)
             status = 2
@@ -256,9 +240,9 @@ class Finished:
         """The runs of a figure, none of an exact one; None where something that it is drawn from is missing."""
         if entry.compute and not (out / entry.id / TABLE).is_file():
             return None
-        runs = self._all(jobs(entry.id, scale, out, False, self._config_dir, self._edition))
+        runs = self._all(experiments.jobs(entry.id, scale, out, False, self._config_dir, self._edition))
         if runs is None and scale == "quick":
-            runs = self._all(jobs(entry.id, scale, out, True, self._config_dir, self._edition))
+            runs = self._all(experiments.jobs(entry.id, scale, out, True, self._config_dir, self._edition))
         return runs
 
     def _all(self, wanted: Sequence[Sequence[str]]) -> list[Run] | None:

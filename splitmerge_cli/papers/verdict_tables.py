@@ -13,34 +13,26 @@ from rich.table import Table
 from rich.text import Text
 
 from splitmerge_cli.diagnostics.intervals import TAIL
+from splitmerge_cli.papers import verdicts as vd
 from splitmerge_cli.papers.claims import Claim, shared_numbers
-from splitmerge_cli.papers.verdicts import (
-    NOT_REPRODUCED,
-    NOT_TESTABLE,
-    REPRODUCED,
-    UNDECIDED,
-    VERDICTS,
-    Verdict,
-    no_run,
-)
 from splitmerge_cli.runs.store.files import report_damage
 
 
-def frame(verdicts: Sequence[Verdict], claims: Sequence[Claim], scale: str) -> pd.DataFrame:
+def frame(verdicts: Sequence[vd.Verdict], claims: Sequence[Claim], scale: str) -> pd.DataFrame:
     """The table of ``ID-claims.csv``: of all that a paper claims with a figure the counted verdict, and below it those
     of other readings. A claim without a counted verdict is undecided: there is no run of it."""
-    rows: list[Verdict] = []
+    rows: list[vd.Verdict] = []
     for claim in claims:
         judged = [v for v in verdicts if v.claim == claim]
         counted = [v for v in judged if v.is_counted]
         if len(counted) > 1:
             raise ValueError(f"{claim.id}: {claim.metric}: two verdicts under {claim.reading!r}")
-        rows += counted or [no_run(claim)]
+        rows += counted or [vd.no_run(claim)]
         rows += [v for v in judged if not v.is_counted]
     return list_rows(rows, scale)
 
 
-def list_rows(verdicts: Sequence[Verdict], scale: str) -> pd.DataFrame:
+def list_rows(verdicts: Sequence[vd.Verdict], scale: str) -> pd.DataFrame:
     """Return a row of ``ID-claims.csv`` for each verdict."""
     return pd.DataFrame(
         {name: [attrgetter(what)(v) if what else scale for v in verdicts] for name, what in COLUMNS.items()}
@@ -58,15 +50,16 @@ def limit_to_quick(claims: pd.DataFrame, iterations: int) -> pd.DataFrame:
     times decide a claim; `iterations` is the length of the shortest chain.
     """
     whys = {
-        "no run of this size": (claims["n"] == 0) & (claims["verdict"] == UNDECIDED),
+        "no run of this size": (claims["n"] == 0) & (claims["verdict"] == vd.UNDECIDED),
         f"series of fewer than {LEAST_TIMES} published autocorrelation times": (
-            claims["metric"].str.contains("autocorrelation_time") & (iterations < LEAST_TIMES * claims["published"])
+            claims["metric"].astype(str).str.contains("autocorrelation_time")
+            & (iterations < LEAST_TIMES * claims["published"])
         ),
         "other data than the paper's": claims["on"] != "",
     }
     limited = claims.copy()
     for why, rows in whys.items():
-        limited.loc[rows, ["verdict", "needed"]] = NOT_TESTABLE, np.nan
+        limited.loc[rows, ["verdict", "needed"]] = vd.NOT_TESTABLE, np.nan
         limited.loc[rows, "reason"] = f"not testable at quick scale: {why}"
     return limited
 
@@ -77,7 +70,7 @@ UNITS = (*KEY, "quantity", "interval", "of", "unit", "value")
 """Columns of ``ID-units.csv``."""
 
 
-def units_frame(verdicts: Sequence[Verdict]) -> pd.DataFrame:
+def units_frame(verdicts: Sequence[vd.Verdict]) -> pd.DataFrame:
     """Return the table of ``ID-units.csv``: the numbers that every verdict follows from, one row each."""
     rows = []
     for v in verdicts:
@@ -143,7 +136,7 @@ def expected_errors(claims: pd.DataFrame) -> float:
     Where the truth lies on the edge of what is tolerated, an interval of level 0.95 is on the wrong side of it with
     probability 0.025; anywhere else more rarely.
     """
-    decided = claims["counted"] & claims["verdict"].isin([REPRODUCED, NOT_REPRODUCED]) & (claims["n"] > 0)
+    decided = claims["counted"] & claims["verdict"].isin([vd.REPRODUCED, vd.NOT_REPRODUCED]) & (claims["n"] > 0)
     return float(TAIL * decided.sum())
 
 
@@ -151,9 +144,9 @@ def counts(claims: Iterable[pd.DataFrame], once: bool = True) -> pd.Series:
     """Number of claims by verdict; `once`: claims that share a number as one, see `count_once`."""
     frames = list(claims)
     if not frames:
-        return pd.Series(0, index=list(VERDICTS))
+        return pd.Series(0, index=list(vd.VERDICTS))
     whole = count_once(pd.concat(frames)) if once else pd.concat(frames)
-    numbers: pd.Series = whole.loc[whole["counted"], "verdict"].value_counts().reindex(list(VERDICTS), fill_value=0)
+    numbers: pd.Series = whole.loc[whole["counted"], "verdict"].value_counts().reindex(list(vd.VERDICTS), fill_value=0)
     return numbers
 
 
@@ -180,7 +173,7 @@ _NUMBER = ["id", "data", "sampler", "metric", "ours", "n"]
 
 ROOMY = 100
 """Columns of a terminal from which on a table of verdicts shows intervals."""
-COLOURS = dict.fromkeys(VERDICTS, "yellow") | {REPRODUCED: "green", NOT_REPRODUCED: "red"}
+COLOURS = dict.fromkeys(vd.VERDICTS, "yellow") | {vd.REPRODUCED: "green", vd.NOT_REPRODUCED: "red"}
 
 
 def number(value: float) -> str:
@@ -222,16 +215,15 @@ def summarise(claims: pd.DataFrame, title: str) -> list[str]:
     and up to `MOST_LISTED` claims that are not reproduced or undecided. Verdicts under other readings are left out."""
     counted = claims[claims["counted"]]
     by_verdict = counted["verdict"].value_counts()
-    totals = ", ".join(f"{by_verdict[verdict]} {verdict}" for verdict in VERDICTS if verdict in by_verdict)
-    is_open = ((counted["scale"] == "quick") & (counted["verdict"] == UNDECIDED)).any()
+    totals = ", ".join(f"{by_verdict[verdict]} {verdict}" for verdict in vd.VERDICTS if verdict in by_verdict)
+    is_open = ((counted["scale"] == "quick") & (counted["verdict"] == vd.UNDECIDED)).any()
     limited = counted["reason"].str.startswith("not testable at quick scale").sum()
     more = " (paper scale decides more)" if is_open else ""
     more += f"; {limited} not testable at quick scale" if limited else ""
     lines = [title, f"{len(counted)} claim{'s' * (len(counted) != 1)}: {totals}{more}"]
-    doubtful = [
-        row for verdict in (NOT_REPRODUCED, UNDECIDED) for row in counted[counted["verdict"] == verdict].itertuples()
-    ]
-    width = len(NOT_REPRODUCED) + 2
+    open_ones = (counted[counted["verdict"] == verdict] for verdict in (vd.NOT_REPRODUCED, vd.UNDECIDED))
+    doubtful = [row for of_verdict in open_ones for row in of_verdict.itertuples()]
+    width = len(vd.NOT_REPRODUCED) + 2
     for row in doubtful[:MOST_LISTED]:
         here = f"here {with_unit(row.ours, row.unit)} {interval(row.low, row.high)}".rstrip()
         if np.isfinite(row.ours):

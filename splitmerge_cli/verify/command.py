@@ -280,9 +280,6 @@ def _check_form(case: Case, form: Form, gibbs: list[NDArray[np.float64]], reques
 
 def _largest_distance(matrices: list[NDArray[np.float64]], case: Case) -> str:
     """Largest total variation among those that reach every state."""
-    distances = [
-        transitions.total_variation(transitions.stationary_distribution(P), case.pi)
-        for P in matrices
-        if transitions.is_irreducible(P)
-    ]
+    stationary = [transitions.stationary_distribution(P) for P in matrices if transitions.is_irreducible(P)]
+    distances = [transitions.total_variation(distribution, case.pi) for distribution in stationary]
     return f"{max(distances):.4f}" if distances else "reducible"

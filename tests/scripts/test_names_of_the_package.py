@@ -44,5 +44,5 @@ def test_every_name_that_a_script_takes_from_the_package_is_there(file: Path) ->
 
 
 def test_a_name_that_is_gone_is_found() -> None:
-    tree = ast.parse("from splitmerge_cli.papers.smag import counts\ncounts._verdicts(1)\ncounts.judge(1)\n")
-    assert list(absent(tree)) == ["splitmerge_cli.papers.smag.counts._verdicts, line 2"]
+    tree = ast.parse("from splitmerge_cli.papers.smag import counts\ncounts._absent(1)\ncounts.judge(1)\n")
+    assert list(absent(tree)) == ["splitmerge_cli.papers.smag.counts._absent, line 2"]

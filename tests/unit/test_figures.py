@@ -16,6 +16,7 @@ from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.diagnostics.summary import second_half
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.papers import claims, declaration, experiments, report, reproduce
+from splitmerge_cli.papers.drawing import Climb
 from splitmerge_cli.papers.sdds import exact, running_means, speed
 from splitmerge_cli.papers.verdict_tables import frame
 from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED, UNDECIDED, by_majority
@@ -221,6 +222,7 @@ def test_fig5_takes_rates_and_times_from_the_runs(make):
     ]
     with use_style():
         drawing = speed.fig5(runs)
+    assert drawing.notes.startswith("Each sampler under the reading that counts")
     plotted = drawing.plotted.set_index(["panel", "N", "sampler", "series"])
     run = pick(runs, N=100, sampler="sdds", schedule="full_scan", model__label_prior="as_printed")[0]
     moves = run.moves()
@@ -258,6 +260,7 @@ def test_fig6_and_traces(make):
     assert len(drawing.verdicts) == len(claims.published_claims("sdds-fig6"))
     assert all("lead: " in ax.get_title(loc="left") and not ax.texts for ax in drawing.figure.axes)
     assert "Level: 99%" in drawing.figure.get_supxlabel()
+    assert drawing.notes.startswith("The climb of the log joint")
     assert set(traced.plotted["sampler"]) == {"sdds", "rgsm", "gibbs"}
     fractions = traced.plotted[[f"largest_{k}" for k in range(1, 6)]].to_numpy()
     assert np.all(np.diff(fractions, axis=1) >= -1e-12) and fractions.max() <= 1 + 1e-9
@@ -266,7 +269,7 @@ def test_fig6_and_traces(make):
 def test_leads_count_what_has_not_reached_the_level_with_all_its_time():
     def climb(times, heights):
         rows = np.arange(len(times), dtype=float)
-        return speed._Climb(0, rows, np.array(times, float), np.array(heights, float), np.array(heights, float))
+        return Climb(rows, np.array(times, float), np.array(heights, float), np.array(heights, float))
 
     first = [climb([0, 1, 2], [0, 5, 9]), climb([0, 1, 2], [0, 0, 0]), climb([0, 1, 2], [0, 0, 0])]
     second = [climb([0, 4, 8], [0, 0, 9]), climb([0, 4, 8], [0, 9, 9]), climb([0, 4, 8], [0, 0, 0])]

@@ -474,3 +474,5 @@ def test_quick_scale_gives_no_verdict_from_other_data_short_series_or_no_run():
     assert short["verdict"].tolist() == [NOT_TESTABLE, NOT_TESTABLE, NOT_TESTABLE, REPRODUCED]
     lines = summarise(short, "t")
     assert lines[1] == "4 claims: 1 reproduced, 3 not testable; 3 not testable at quick scale" and len(lines) == 2
+    # a comparison across papers claims nothing
+    assert limit_to_quick(frame([], [], "quick"), 5000).empty

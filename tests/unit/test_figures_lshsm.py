@@ -10,9 +10,10 @@ from figure_runs import make_runs, options
 from splitmerge_cli.analysis.plots.style import use_style
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.papers import claims, declaration, experiments, reproduce
+from splitmerge_cli.papers.drawing import Climb
 from splitmerge_cli.papers.lshsm import runs as lshsm_runs
 from splitmerge_cli.papers.lshsm import table as lshsm_table
-from splitmerge_cli.papers.lshsm.runs import Climb, Climbs, Lead, lead
+from splitmerge_cli.papers.lshsm.runs import Climbs, Lead, lead
 from splitmerge_cli.papers.verdicts import NOT_TESTABLE, REPRODUCED, UNDECIDED
 
 pytestmark = pytest.mark.usefixtures("coarse_pictures")

@@ -10,9 +10,8 @@ from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.kinds.documents.generated import nested_topics
 from splitmerge_cli.papers import claims, declaration, experiments, reproduce
 from splitmerge_cli.papers.smag import counts as smag_counts
-from splitmerge_cli.papers.smag import perplexity as smag_perplexity
 from splitmerge_cli.papers.smag import runs as smag_runs
-from splitmerge_cli.papers.smag.perplexity import Curve, Curves, Where
+from splitmerge_cli.papers.smag.runs import Curve, Curves, Where
 from splitmerge_cli.papers.verdicts import REPRODUCED, UNDECIDED
 from splitmerge_cli.runs.store.read import Run
 
@@ -215,7 +214,7 @@ def test_perplexity_is_judged_as_split_merge_less_gibbs(heldout_runs):
         chain.frame["value"] = 50.0
     for seed, chain in curves.chains_of(where, "gibbs").items():
         chain.frame["value"] = 60.0 + 0.01 * seed
-    verdict = smag_perplexity.judge(claim, curves, where, "coin")
+    verdict = smag_runs.judge(claim, curves, where, "coin")
     assert verdict.ours == pytest.approx(-10.005) and verdict.low < verdict.ours < verdict.high < 0
     assert verdict.verdict == REPRODUCED and verdict.on == "generated documents"
 
@@ -254,7 +253,7 @@ def test_fig3_and_fig4_judge_every_claim_under_every_setting(synthetic):
 
 def test_fig5_says_what_stands_in(heldout_runs):
     with use_style():
-        drawing, other = smag_perplexity.fig5a(heldout_runs), smag_perplexity.fig5b(heldout_runs)
+        drawing, other = smag_runs.fig5a(heldout_runs), smag_runs.fig5b(heldout_runs)
     assert {v.claim.id for v in other.verdicts} == {"smag-fig5b"}
     about = [v.claim.metric for v in drawing.verdicts]
     assert set(about) == {"final_perplexity_minus_gibbs", "perplexity_minus_gibbs_by_iteration"}

@@ -366,16 +366,10 @@ def _pictures(run: Run, section: str, level: int, prefix: str) -> Iterator[Marku
 def _moves(run: Run, at_hand: Sequence[Run]) -> Iterator[Markup]:
     other_answers, items = answers(run, at_hand), plural_of(nouns(run.summary)[0])
     if other_answers:
-        rows = [
-            [
-                f"{each.aspect}: {each.difference}",
-                *comparison.clusters_of(each.row),
-                _verdict(each.row["converged"], "unknown"),
-                f"{each.ari:.3f}",
-                f"{each.vi:.3f}",
-            ]
-            for each in other_answers
-        ]
+        rows = []
+        for each in other_answers:
+            found = [*comparison.clusters_of(each.row), _verdict(each.row["converged"], "unknown")]
+            rows.append([f"{each.aspect}: {each.difference}", *found, f"{each.ari:.3f}", f"{each.vi:.3f}"])
         yield table(
             ["what differs", "K", "95 %", "converged", "ARI", "VI (nats)"],
             rows,

@@ -43,13 +43,8 @@ def times(race: Race) -> Figure:
             if track.trial.start == start:
                 places = thinned_rows(len(track.seconds), log=True)
                 places = places[track.seconds[places] > 0]
-                above.plot(
-                    track.seconds[places],
-                    track.log_joint[places],
-                    color=colours[track.sampler],
-                    linewidth=0.5,
-                    alpha=0.6,
-                )
+                look = {"color": colours[track.sampler], "linewidth": 0.5, "alpha": 0.6}
+                above.plot(track.seconds[places], track.log_joint[places], **look)
         above.axhline(race.target.log_joint, color=style.REFERENCE, linewidth=0.8, linestyle=(0, (4, 3)))
         for sampler in race.samplers:
             rows = race.chains[(race.chains["sampler"] == sampler) & (race.chains["start"] == start)]
@@ -59,10 +54,8 @@ def times(race: Race) -> Figure:
                 x, y = np.r_[least, reached, longest], np.r_[0, share, share[-1:] if len(share) else 0]
                 number = race.samplers.index(sampler)
                 # in grey, too, the lines of samplers differ
-                look = style.look_of(sampler) | {
-                    "color": colours[sampler],
-                    "linestyle": style.CHAINS[number % len(style.CHAINS)],
-                }
+                dashes = style.CHAINS[number % len(style.CHAINS)]
+                look = style.look_of(sampler) | {"color": colours[sampler], "linestyle": dashes}
                 place = style.marks_along(y, number, len(race.samplers))
                 below.step(x, y, where="post", label=style.title_of(sampler), **look, **place)
         below.set(xscale="log", xlabel="sampling time (s)", ylim=(-0.02, 1.04))

@@ -351,17 +351,9 @@ def write_apart(
     above = {1: "bottom", -1: "top", 0: "center"}
     for k in order:
         for dx, dy, distance in tried:
-            text = ax.annotate(
-                plain_text(texts[k]),
-                places[k],
-                (dx * distance, dy * distance),
-                textcoords="offset points",
-                ha=aligned[dx],
-                va=above[dy],
-                path_effects=halo,
-                annotation_clip=False,
-                **{"fontsize": SMALLEST, "zorder": 8} | style,
-            )
+            look: dict[str, Any] = {"ha": aligned[dx], "va": above[dy], "path_effects": halo, "annotation_clip": False}
+            look |= {"textcoords": "offset points", "fontsize": SMALLEST, "zorder": 8} | style
+            text = ax.annotate(plain_text(texts[k]), places[k], (dx * distance, dy * distance), **look)
             box = text.get_window_extent()
             within = inside.x0 <= box.x0 and box.x1 <= inside.x1 and inside.y0 <= box.y0 and box.y1 <= inside.y1
             covers = marks and box.padded(room).count_contains(pixels)

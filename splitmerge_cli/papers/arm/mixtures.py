@@ -307,13 +307,8 @@ def picture_fig4(numbers: pd.DataFrame) -> Figure:
     for ax, sampler in zip(axes, SAMPLERS, strict=True):
         rows = numbers[numbers["sampler"] == sampler]
         below = np.zeros(len(rows))
-        for k, (name, words) in enumerate(
-            zip(
-                sorted(x for x in rows if x.startswith("largest_")),
-                ("largest", "2nd", "3rd", "4th", "5th"),
-                strict=True,
-            )
-        ):
+        names = sorted(x for x in rows if x.startswith("largest_"))
+        for k, (name, words) in enumerate(zip(names, ("largest", "2nd", "3rd", "4th", "5th"), strict=True)):
             top = rows[name].to_numpy()
             look = {"color": colour_of(sampler), "alpha": 0.2 if k % 2 else 0.75, "linewidth": 0}
             ax.fill_between(rows["iteration"], below, top, **look)

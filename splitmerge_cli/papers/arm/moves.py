@@ -173,12 +173,8 @@ def _plate(
         for item, (x, y) in zip(items.tolist(), centre + _disc(len(items)), strict=True):
             # outside items stand back while blocks are shown
             alpha = FADED if inside and block[item] < 0 else 1.0
-            look: dict[str, Any] = {
-                "color": CLUSTERS[ranks[item] % len(CLUSTERS)],
-                "alpha": alpha,
-                "zorder": 3,
-                "linestyle": "",
-            }
+            colour = CLUSTERS[ranks[item] % len(CLUSTERS)]
+            look: dict[str, Any] = {"color": colour, "alpha": alpha, "zorder": 3, "linestyle": ""}
             if block[item] < 0:
                 filling = FILLS[ranks[item] % len(FILLS)]
                 ax.plot(x, y, "o", fillstyle=filling, markersize=4.4, markeredgewidth=0.5, **look)
@@ -204,19 +200,11 @@ def _fig1_verdicts(ways: dict[str, dict[str, Labels]], ratio: float) -> list[Ver
     claims = {c.metric: c for c in published_claims("arm-fig1")}
     before, after = (len(set(ways["forth"][plate].tolist())) for plate in ("state", "singles"))
     reached = _partition(ways["back"]["singles"]) == _partition(ways["forth"]["state"])
+    counted = f"the move that is drawn: {before} clusters before, {after} after; log ratio {ratio:+.2f}"
+    back = "the compiled sampler, from the final state with the same i, j, za, zb, made the move back"
     return [
-        holds(
-            claims["number_of_blocks_stays"],
-            after - before,
-            after == before,
-            f"the move that is drawn: {before} clusters before, {after} after; log ratio {ratio:+.2f}",
-        ),
-        holds(
-            claims["reverse_move_exists"],
-            float(reached),
-            reached,
-            "the compiled sampler, from the final state with the same i, j, za, zb, made the move back",
-        ),
+        holds(claims["number_of_blocks_stays"], after - before, after == before, counted),
+        holds(claims["reverse_move_exists"], float(reached), reached, back),
     ]
 
 
@@ -300,16 +288,9 @@ def _arrow(
     ax.annotate("", end, start, arrowprops=style | ({} if allowed else {"linestyle": (0, (2.5, 2))}))
     x, y = (start[0] + end[0]) / 2, (start[1] + end[1]) / 2
     side = -1 if x < 12 else 1
-    ax.text(
-        # next to the cross
-        x + (0.25 if allowed else 1.0) * side,
-        y + (0.45 if above else -0.45),
-        text,
-        ha="right" if side < 0 else "left",
-        va="bottom" if above else "top",
-        fontsize=7.5,
-        color=colour,
-    )
+    look: dict[str, Any] = {"ha": "right" if side < 0 else "left", "va": "bottom" if above else "top", "color": colour}
+    # next to the cross
+    ax.text(x + (0.25 if allowed else 1.0) * side, y + (0.45 if above else -0.45), text, fontsize=7.5, **look)
     if not allowed:
         ax.plot(x, y, "x", color=SPLIT, markersize=9, markeredgewidth=2, zorder=5)
 
@@ -319,21 +300,15 @@ def _fig2_verdicts(p: dict[tuple[str, str], pd.DataFrame]) -> list[Verdict]:
     upper, lower = _product(p["a", "upper"]), _product(p["a", "lower"])
     path, other = _product(p["b", "upper"]), _product(p["b", "lower"])
     compiled = float(p["b", "compiled"]["probability"].iloc[0])
+    ways = f"{upper:.4f} by way of {{1}} {{2}} {{3}}, {lower:.4f} directly: together {upper + lower:.4f}"
+    proposed = (
+        f"the compiled walk proposes the end with {compiled:.6f}: the upper path ({path:.6f}); the lower would add "
+        f"{other:.6f}"
+    )
     return [
         exactly(claims["two_paths"], (upper > 0) + (lower > 0)),
-        holds(
-            claims["product_is_not_the_transition"],
-            upper + lower,
-            lower > 0,
-            f"{upper:.4f} by way of {{1}} {{2}} {{3}}, {lower:.4f} directly: together {upper + lower:.4f}",
-        ),
-        holds(
-            claims["rule_removes_a_path"],
-            compiled,
-            abs(compiled - path) < 1e-9,
-            f"the compiled walk proposes the end with {compiled:.6f}: the upper path ({path:.6f}); the lower would add "
-            f"{other:.6f}",
-        ),
+        holds(claims["product_is_not_the_transition"], upper + lower, lower > 0, ways),
+        holds(claims["rule_removes_a_path"], compiled, abs(compiled - path) < 1e-9, proposed),
     ]
 
 
@@ -493,16 +468,12 @@ def fig3(runs: Sequence[Run]) -> Drawing:
         f"frequency minus exact probability, ± two standard errors over restarts. "
         f"Total variation from the exact distribution: {distances}."
     )
-    plotted = pd.concat(
-        [
-            pd.DataFrame(
-                {"partition": blocks, "series": _name(m), "probability": f.mean[order], "error": f.error[order]}
-            )
-            for m, f in frequency_by_method.items()
-        ]
-        + [pd.DataFrame({"partition": blocks, "series": "exact", "probability": exact[order]})],
-        ignore_index=True,
-    )
+    series = [
+        {"series": _name(m), "probability": f.mean[order], "error": f.error[order]}
+        for m, f in frequency_by_method.items()
+    ]
+    series.append({"series": "exact", "probability": exact[order]})
+    plotted = pd.concat([pd.DataFrame({"partition": blocks, **one}) for one in series], ignore_index=True)
     return Drawing(picture_fig3(plotted), plotted, _fig3_verdicts(frequency_by_method, exact), notes)
 
 

@@ -24,20 +24,9 @@ from splitmerge_cli.diagnostics.intervals import (
     median_interval,
 )
 from splitmerge_cli.diagnostics.restarts import between_restarts, late, mean_and_spread, standardised_iterations
+from splitmerge_cli.papers import verdicts as vd
 from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
-from splitmerge_cli.papers.verdicts import (
-    NOT_REPRODUCED,
-    Estimate,
-    Verdict,
-    by_edge,
-    by_majority,
-    estimate,
-    jackknife,
-    judge_interval,
-    no_run,
-    untestable,
-)
 from splitmerge_cli.runs.store.read import Run
 
 NETWORKS = {"nips234": "nips", "hagmann998": "hagmann", "usair97": "usair", "caltech36": "caltech"}
@@ -163,7 +152,7 @@ class Rhat:
     shared: bool
 
     @property
-    def estimate(self) -> Estimate:
+    def estimate(self) -> vd.Estimate:
         """The mean over chains, see `estimate_rhat`."""
         return estimate_rhat(self.draws, self.shared)
 
@@ -178,7 +167,7 @@ class Rhat:
         return mean_and_spread(self.values)[1]
 
 
-def estimate_rhat(draws: NDArray[np.float64], shared: bool) -> Estimate:
+def estimate_rhat(draws: NDArray[np.float64], shared: bool) -> vd.Estimate:
     """R-hat between restarts, mean over chains, by leaving out one unit at a time: a chain number, or a restart where
     the chains of one share their history.
 
@@ -193,7 +182,7 @@ def estimate_rhat(draws: NDArray[np.float64], shared: bool) -> Estimate:
         unit, n = "chain numbers", len(x)
         whole, without = leave_one_out(lambda kept: mean_and_spread(x[kept])[0], n)
     above = whole > 1 and (without > 1).all()
-    return jackknife(whole, without, excess_interval if above else mean_interval, unit)
+    return vd.jackknife(whole, without, excess_interval if above else mean_interval, unit)
 
 
 def rhat_at(cell: Cell, arm: Cell, length: int, restarts: int | None = None) -> Rhat:
@@ -212,7 +201,7 @@ def unit_of(runs: Iterable[Run]) -> str:
     return "networks" if is_stand_in(runs) else "published networks"
 
 
-def name_networks(runs: Sequence[Run], verdicts: Iterable[Verdict]) -> list[Verdict]:
+def name_networks(runs: Sequence[Run], verdicts: Iterable[vd.Verdict]) -> list[vd.Verdict]:
     """Verdicts that name networks which are not the published ones."""
     return [replace(v, on="generated networks" if is_stand_in(runs) else "") for v in verdicts]
 
@@ -289,9 +278,8 @@ def fig5(runs: Sequence[Run]) -> Drawing:
         for sampler in FIG5:
             trace = traces[network, sampler]
             kept = thinned_rows(len(trace.sweeps), 600)
-            frame = pd.DataFrame(
-                trace.log_joint[:, kept].T, columns=[f"chain_{c}" for c in range(len(trace.log_joint))]
-            )
+            names = [f"chain_{c}" for c in range(len(trace.log_joint))]
+            frame = pd.DataFrame(trace.log_joint[:, kept].T, columns=names)
             frames.append(frame.assign(network=network, sampler=sampler, gibbs_sweeps=trace.sweeps[kept]))
     plotted = pd.concat(frames, ignore_index=True)
     warmup = runs[0].config["warmup"]
@@ -340,7 +328,7 @@ FEW, MANY = 100, 2000
 """"A few tens of iterations", and "many thousands": at most and at least as many."""
 
 
-def _fig5_verdicts(traces: dict[tuple[str, str], list[Trace]], runs: Sequence[Run]) -> list[Verdict]:
+def _fig5_verdicts(traces: dict[tuple[str, str], list[Trace]], runs: Sequence[Run]) -> list[vd.Verdict]:
     verdicts = []
     for claim in published_claims("arm-fig5"):
         if (claim.data, claim.sampler) not in traces:
@@ -353,41 +341,41 @@ def _fig5_verdicts(traces: dict[tuple[str, str], list[Trace]], runs: Sequence[Ru
         elif claim.metric == "ends_above_sm":
             gap = np.array([np.median(a.final) - np.median(b.final) for a, b in zip(arm, sm, strict=False)])
             rule = "the median of ARM's chains ends higher than that of SM's"
-            verdicts.append(by_majority(claim, gap, gap, rule, unit="restarts", above=0.0))
+            verdicts.append(vd.by_majority(claim, gap, gap, rule, unit="restarts", above=0.0))
         elif claim.metric in ("converges", "does_not_converge"):
             verdicts.append(_judge_rhat(claim, traces[claim.data, claim.sampler]))
         elif claim.metric == "stays_below_sm":
             gap = np.concatenate([b.final - a.final for a, b in zip(gibbs, sm, strict=False)])
             rule = "the last tenth of a Gibbs chain lies lower than that of the SM chain from the same start"
-            verdicts.append(by_majority(claim, gap, gap, rule, unit="chains", above=0.0))
+            verdicts.append(vd.by_majority(claim, gap, gap, rule, unit="chains", above=0.0))
         else:
             verdicts.append(_judge_convergence(claim, traces[claim.data, claim.sampler], runs))
     return verdicts
 
 
-def _times_slower(claim: Claim, sm: Sequence[Trace], arm: Sequence[Trace]) -> Verdict:
+def _times_slower(claim: Claim, sm: Sequence[Trace], arm: Sequence[Trace]) -> vd.Verdict:
     """How many times the sweeps of ARM SM needs to its own final level; one that never is there counts with all."""
     ratios = []
     for a, b in zip(arm, sm, strict=False):
         level = float(np.median(b.final))
         first, second = (np.minimum(t.reaches(level), t.sweeps[-1]) for t in (a, b))
         ratios.append(float(np.exp(np.log(second).mean() - np.log(first).mean())))
-    estimated = estimate(ratios, geometric_interval, "restarts")
-    return by_edge(claim, estimated, "sweeps of SM over those of ARM to SM's final level")
+    estimated = vd.estimate(ratios, geometric_interval, "restarts")
+    return vd.by_edge(claim, estimated, "sweeps of SM over those of ARM to SM's final level")
 
 
-def _judge_rhat(claim: Claim, traces: Sequence[Trace]) -> Verdict:
+def _judge_rhat(claim: Claim, traces: Sequence[Trace]) -> vd.Verdict:
     """R-hat of the log joint between restarts, second half: at most what is compatible with mixing, or above it."""
     rows = min(len(trace.iteration) for trace in traces)
     chains = min(len(trace.log_joint) for trace in traces)
     draws = np.stack([trace.log_joint[:chains, rows // 2 : rows] for trace in traces])
     estimated = estimate_rhat(draws, claim.sampler not in INDEPENDENT)
     if not np.isfinite(estimated.interval[0]):
-        return no_run(claim, "R-hat undefined", claim.rule)
-    return by_edge(claim, estimated, "R-hat between restarts")
+        return vd.no_run(claim, "R-hat undefined", claim.rule)
+    return vd.by_edge(claim, estimated, "R-hat between restarts")
 
 
-def _less_effort(claim: Claim, sm: Sequence[Trace], arm: Sequence[Trace]) -> Verdict:
+def _less_effort(claim: Claim, sm: Sequence[Trace], arm: Sequence[Trace]) -> vd.Verdict:
     """Whether ARM is at the final level of SM after fewer sweeps, by restart."""
     saved, first, second, restart = [], [], [], []
     for k, (a, b) in enumerate(zip(arm, sm, strict=False)):
@@ -404,7 +392,7 @@ def _less_effort(claim: Claim, sm: Sequence[Trace], arm: Sequence[Trace]) -> Ver
     )
     units = np.concatenate(restart)
     gain = np.concatenate(saved)
-    return by_majority(claim, gain, gain, rule, unit="restarts", units=units, above=0.0)
+    return vd.by_majority(claim, gain, gain, rule, unit="restarts", units=units, above=0.0)
 
 
 def _sweeps(values: NDArray[np.float64]) -> str:
@@ -412,7 +400,7 @@ def _sweeps(values: NDArray[np.float64]) -> str:
     return f"{middle:,.0f}" if np.isfinite(middle) else "never"
 
 
-def _judge_convergence(claim: Claim, traces: Sequence[Trace], runs: Sequence[Run]) -> Verdict:
+def _judge_convergence(claim: Claim, traces: Sequence[Trace], runs: Sequence[Run]) -> vd.Verdict:
     """Iterations after the warm-up until a chain first is at its own final level."""
     run = pick(runs, sampler=claim.sampler)[0]
     chains = [
@@ -425,11 +413,11 @@ def _judge_convergence(claim: Claim, traces: Sequence[Trace], runs: Sequence[Run
     agrees = after <= FEW if claim.sampler == "arm" else after >= MANY
     bound = f"at most {FEW}" if claim.sampler == "arm" else f"at least {MANY:,}"
     rule = f"{bound} iterations after the warm-up until the chain is at the level of its last tenth"
-    short = (NOT_REPRODUCED if claim.sampler == "sm" else "", f"{run.config['iterations']:,} iterations")
+    short = (vd.NOT_REPRODUCED if claim.sampler == "sm" else "", f"{run.config['iterations']:,} iterations")
     if run.config["iterations"] > MANY:
         short = ("", "")
     unit, units = ("chains", None) if claim.sampler in INDEPENDENT else ("restarts", restart)
-    return by_majority(claim, after, agrees, rule, "", short, median_interval, unit, units)
+    return vd.by_majority(claim, after, agrees, rule, "", short, median_interval, unit, units)
 
 
 # Figure 6a: the number of chains
@@ -489,7 +477,7 @@ def picture_fig6a(numbers: pd.DataFrame, each: Mapping[tuple[str, int], NDArray[
     return figure
 
 
-def _few_chains(claim: Claim, table: pd.DataFrame, unit: str) -> Verdict:
+def _few_chains(claim: Claim, table: pd.DataFrame, unit: str) -> vd.Verdict:
     """R-hat of ARM with the fewest chains compared with SM: "sometimes" cannot be distinguished from chance."""
     gaps = {}
     for level, here in table.groupby("level", sort=False):
@@ -501,7 +489,7 @@ def _few_chains(claim: Claim, table: pd.DataFrame, unit: str) -> Verdict:
         f"log R-hat of ARM with the fewest chains minus that of SM is above 0 on {share}; the paper says sometimes, "
         "and four restarts on four networks do not tell it from chance"
     )
-    return untestable(claim, list(gaps.values()), reason, unit=unit, units=list(gaps))
+    return vd.untestable(claim, list(gaps.values()), reason, unit=unit, units=list(gaps))
 
 
 def _name_lines(axes: Sequence[Axes], table: pd.DataFrame) -> None:
@@ -545,11 +533,11 @@ def _draw_numbers(ax: Axes, arm: pd.DataFrame, level: str, each: Mapping[tuple[s
     ax.yaxis.set_minor_locator(plt.NullLocator())
 
 
-def _improves(claim: Claim, values: dict[int, Rhat]) -> Verdict:
+def _improves(claim: Claim, values: dict[int, Rhat]) -> vd.Verdict:
     """Whether R-hat falls with the number of chains: the slope of its logarithm against log2 S, over restarts."""
     restarts = min((rhat.restarts for rhat in values.values()), default=0)
     if len(values) < 2 or not all(np.isfinite(rhat.mean) for rhat in values.values()):
-        return no_run(claim, "R-hat undefined", "positive")
+        return vd.no_run(claim, "R-hat undefined", "positive")
 
     def fall(kept: NDArray[np.int64]) -> float:
         log_rhat = {S: np.log(between_restarts(rhat.draws[kept]).classic) for S, rhat in values.items()}
@@ -560,5 +548,5 @@ def _improves(claim: Claim, values: dict[int, Rhat]) -> Verdict:
 
     rhats = ", ".join(f"{S}: {rhat.mean:.2f}" for S, rhat in values.items())
     reason = f"ours: fall of log R-hat when S doubles, interval over {restarts} restarts; R-hat by S: {rhats}"
-    estimated = jackknife(*leave_one_out(fall, restarts), mean_interval, "restarts")
-    return judge_interval(claim, estimated, 0.0, np.inf, reason, "positive")
+    estimated = vd.jackknife(*leave_one_out(fall, restarts), mean_interval, "restarts")
+    return vd.judge_interval(claim, estimated, 0.0, np.inf, reason, "positive")

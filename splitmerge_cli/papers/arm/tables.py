@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from splitmerge_cli.analysis.plots.style import FULL, colour_of, footnote, title_of
 from splitmerge_cli.diagnostics.intervals import geometric_interval, leave_one_out, mean_interval
 from splitmerge_cli.diagnostics.restarts import between_restarts, mean_and_spread
+from splitmerge_cli.papers import verdicts as vd
 from splitmerge_cli.papers.arm.runs import (
     LENGTH,
     STARTS,
@@ -35,20 +36,6 @@ from splitmerge_cli.papers.arm.runs import (
 )
 from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
-from splitmerge_cli.papers.verdicts import (
-    MIXED,
-    Estimate,
-    Verdict,
-    by_bound,
-    by_edge,
-    by_factor,
-    by_majority,
-    by_rhat,
-    by_sign,
-    jackknife,
-    judge_interval,
-    no_run,
-)
 from splitmerge_cli.runs.store.read import Run
 
 ROW = 0.17
@@ -172,7 +159,7 @@ class Table:
             ]
         )
 
-    def judge(self, claims: Sequence[Claim], full: int) -> list[Verdict]:
+    def judge(self, claims: Sequence[Claim], full: int) -> list[vd.Verdict]:
         """Verdicts on the published numbers, for every start."""
         verdicts = []
         for claim in claims:
@@ -187,13 +174,13 @@ class Table:
                 words = f"start: {STARTS[start]}"
                 if length < wanted:
                     reason = f"{length:,} of the paper's {wanted:,} iterations"
-                    verdicts.append(replace(no_run(claim, reason, "mixing", words), ours=rhat.mean))
+                    verdicts.append(replace(vd.no_run(claim, reason, "mixing", words), ours=rhat.mean))
                     continue
                 note = "; the chains ended before the budget" if rhat.short else ""
-                verdicts.append(by_rhat(claim, rhat.estimate, words, note))
+                verdicts.append(vd.by_rhat(claim, rhat.estimate, words, note))
         return verdicts
 
-    def compare(self, claim: Claim, sampler: str, over: str) -> list[Verdict]:
+    def compare(self, claim: Claim, sampler: str, over: str) -> list[vd.Verdict]:
         """Verdicts on "`sampler` mixes better than `over`", by start."""
         verdicts, unit = [], unit_of(self.runs)
         for start in self.starts:
@@ -205,13 +192,12 @@ class Table:
                 listed = ", ".join(f"{level_title(level)} {gain:+.2f}" for level, gain in gains.items())
                 what = f"log R-hat of {title_of(over)} minus that of {title_of(sampler)} above 0"
                 rule = f"T = {length:,}: {what} ({listed})"
-                words = ", ".join(
-                    [f"start: {STARTS[start]}", *(["half the length"] if length < max(self.lengths) else [])]
-                )
-                verdicts.append(by_majority(claim, samples, samples, rule, words, unit=unit, units=networks, above=0.0))
+                words = f"start: {STARTS[start]}" + ", half the length" * (length < max(self.lengths))
+                judged = vd.by_majority(claim, samples, samples, rule, words, unit=unit, units=networks, above=0.0)
+                verdicts.append(judged)
         return verdicts
 
-    def compare_over_restarts(self, claim: Claim, over: str) -> list[Verdict]:
+    def compare_over_restarts(self, claim: Claim, over: str) -> list[vd.Verdict]:
         """Verdicts on "ARM mixes as well as `over`" on these networks, by start: over restarts, one left out at a time.
 
         The networks are all that the paper has, so that they are no sample; what varies are the restarts.
@@ -235,8 +221,8 @@ class Table:
                 return float(np.mean(gains))
 
             reason = f"log R-hat of {title_of(over)} minus that of ARM, mean over {len(told)} networks"
-            estimated = jackknife(*leave_one_out(gain, restarts), mean_interval, "restarts")
-            verdicts.append(by_edge(claim, estimated, reason, f"start: {STARTS[start]}"))
+            estimated = vd.jackknife(*leave_one_out(gain, restarts), mean_interval, "restarts")
+            verdicts.append(vd.by_edge(claim, estimated, reason, f"start: {STARTS[start]}"))
         return verdicts
 
     @property
@@ -276,7 +262,7 @@ def picture_table3(numbers: pd.DataFrame) -> Figure:
     return _draw_rhats(numbers, TABLE3, published_claims("arm-table3"), FULL3)
 
 
-def _doubling(table: Table, claim: Claim) -> list[Verdict]:
+def _doubling(table: Table, claim: Claim) -> list[vd.Verdict]:
     """Whether twice the iterations change R-hat of SM and ARM."""
     verdicts, unit = [], unit_of(table.runs)
     long, short = table.lengths
@@ -295,7 +281,7 @@ def _doubling(table: Table, claim: Claim) -> list[Verdict]:
         samples, networks = np.array(list(changes.values())), [level.partition(" ")[0] for level, _ in changes]
         rule = f"log R-hat of SM or ARM after {short:,} and after {long:,} iterations differ by at most {CHANGE:g}"
         words, agrees = f"start: {STARTS[start]}", np.abs(samples) <= CHANGE
-        verdicts.append(by_majority(claim, samples, agrees, rule, words, unit=unit, units=networks))
+        verdicts.append(vd.by_majority(claim, samples, agrees, rule, words, unit=unit, units=networks))
     return verdicts
 
 
@@ -323,7 +309,7 @@ def _draw_rhats(numbers: pd.DataFrame, samplers: Sequence[str], claims: Sequence
     for ax, (blocks, heads) in zip(axes[:, 0], parts, strict=True):
         draw_table(ax, blocks, heads)
     short = "; *: the chains ended before the budget" if numbers["short"].any() else ""
-    footnote(figure, f"Mean ± standard deviation over chains; bold: at most {MIXED:g}; grey: the paper{short}.")
+    footnote(figure, f"Mean ± standard deviation over chains; bold: at most {vd.MIXED:g}; grey: the paper{short}.")
     return figure
 
 
@@ -343,7 +329,7 @@ def _rhat_rows(
             claim = value_of(claims, level, sampler, f"rhat_T{round(full * length / longest)}")
             # the paper's numbers stand at the start that its claims are judged under
             counts = with_paper and claim is not None and claim.reading == f"start: {STARTS[start]}"
-            row.append(Entry(ours, format_published(claim) if counts else "", r is not None and r.rhat <= MIXED))
+            row.append(Entry(ours, format_published(claim) if counts else "", r is not None and r.rhat <= vd.MIXED))
     return entries
 
 
@@ -401,13 +387,10 @@ def picture_table5(numbers: pd.DataFrame) -> Figure:
             printed = [value_of(claims, level, sampler, "acceptance_percent") for sampler in TABLE5]
             here = [rates.get((level, start, sampler), np.array([np.nan])) for sampler in TABLE5]
             most = max((x.mean() for x in here if np.isfinite(x).all()), default=np.nan)
+            texts = [format_published(claim) if claim and claim.reading == reading else "" for claim in printed]
             rows[level] = [
-                Entry(
-                    plus_minus(*mean_and_spread(x)),
-                    format_published(published) if published and published.reading == reading else "",
-                    bool(x.mean() == most),
-                )
-                for published, x in zip(printed, here, strict=True)
+                Entry(plus_minus(*mean_and_spread(x)), text, bool(x.mean() == most))
+                for text, x in zip(texts, here, strict=True)
             ]
         blocks.append(Block(reading, rows))
     figure = plt.figure(figsize=(FULL, ROW * height(blocks) + 0.7))
@@ -428,11 +411,11 @@ Rates = dict[tuple[str, str, str], Any]
 """Acceptance in percent of every restart, by level, start and sampler."""
 
 
-def estimate_ratio(above: Any, below: Any) -> Estimate:
+def estimate_ratio(above: Any, below: Any) -> vd.Estimate:
     """Return the ratio of two means, with the interval by leaving out one restart of both at a time."""
     n = min(len(above), len(below))
     whole, without = leave_one_out(lambda kept: float(above[kept].mean() / below[kept].mean()), n)
-    return jackknife(whole, without, geometric_interval, "restarts")
+    return vd.jackknife(whole, without, geometric_interval, "restarts")
 
 
 def _draw_ratios(
@@ -463,7 +446,7 @@ def _draw_ratios(
     ax.xaxis.set_minor_locator(plt.NullLocator())
 
 
-def _table5_verdicts(runs: Sequence[Run], rates: Rates, claims: Sequence[Claim]) -> list[Verdict]:
+def _table5_verdicts(runs: Sequence[Run], rates: Rates, claims: Sequence[Claim]) -> list[vd.Verdict]:
     cells, verdicts = Cells(runs), []
     names = {level.partition(" ")[0]: level for level in levels(runs)}
     for claim in claims:
@@ -486,7 +469,7 @@ def _table5_verdicts(runs: Sequence[Run], rates: Rates, claims: Sequence[Claim])
             if claim.metric == "acceptance_percent":
                 if not is_stand_in(runs):
                     note = "" if cell.length >= LENGTH else f"; {cell.length:,} of the paper's {LENGTH:,} iterations"
-                    verdicts.append(by_factor(claim, rates_of_claim, words, note, unit="restarts"))
+                    verdicts.append(vd.by_factor(claim, rates_of_claim, words, note, unit="restarts"))
                 continue
             other = PAIRS[claim.sampler][1]
             against = rates.get((level, start, other))
@@ -495,28 +478,28 @@ def _table5_verdicts(runs: Sequence[Run], rates: Rates, claims: Sequence[Claim])
                 ratio, low, high = estimate_ratio(rates_of_claim, against).interval
                 what = f"{title_of(claim.sampler)} - {title_of(other)}, in percent; "
                 what += f"ratio {ratio:.2f} [{low:.2f}, {high:.2f}]"
-                verdicts.append(by_sign(claim, {what: rates_of_claim[:n] - against[:n]}, words, unit="restarts"))
+                verdicts.append(vd.by_sign(claim, {what: rates_of_claim[:n] - against[:n]}, words, unit="restarts"))
     return verdicts
 
 
-def _judge_times(claim: Claim, shares: Any, against: Any, reading: str) -> Verdict:
+def _judge_times(claim: Claim, shares: Any, against: Any, reading: str) -> vd.Verdict:
     """Judge how many times the acceptance of another variant a rate is: at least so many, or about as many; a restart
     of both is left out at a time."""
     n = min(len(shares), len(against))
     if min(np.count_nonzero(shares[:n]), np.count_nonzero(against[:n])) < 2:
-        return no_run(claim, "fewer than two restarts accepted any", claim.rule, reading)
+        return vd.no_run(claim, "fewer than two restarts accepted any", claim.rule, reading)
     least, most = claim.tolerance, np.inf
     bounds = f"at least {claim.tolerance:g}"
     if claim.rule == "factor":
         least, most = claim.value / claim.tolerance, claim.value * claim.tolerance
         bounds = f"within a factor {claim.tolerance:g} of {claim.value:g}"
     ratio = estimate_ratio(shares, against)
-    return judge_interval(
+    return vd.judge_interval(
         claim, ratio, least, most, f"ratio of the shares accepted; rule: {bounds}", claim.rule, reading
     )
 
 
-def _judge_largest(claim: Claim, rates: Rates, kept_starts: Sequence[str]) -> list[Verdict]:
+def _judge_largest(claim: Claim, rates: Rates, kept_starts: Sequence[str]) -> list[vd.Verdict]:
     """The largest rate of a sampler over the networks, by start: at most the claim's tolerance."""
     verdicts = []
     for start in kept_starts:
@@ -524,5 +507,5 @@ def _judge_largest(claim: Claim, rates: Rates, kept_starts: Sequence[str]) -> li
         if here:
             level = max(here, key=lambda name: float(np.mean(here[name])))
             note = f"; largest of {len(here)} networks: {level_title(level)}"
-            verdicts.append(by_bound(claim, here[level], f"start: {STARTS[start]}", note, unit="restarts"))
+            verdicts.append(vd.by_bound(claim, here[level], f"start: {STARTS[start]}", note, unit="restarts"))
     return verdicts

@@ -107,20 +107,15 @@ def _name_sets(whole: pd.DataFrame, options: Mapping[int, Mapping[str, Any]]) ->
             yield one, " ".join(f"{key}={options[one][key]}" for key in keys if key != "N")
 
 
-def log_times(table: pd.DataFrame) -> pd.DataFrame:
-    """Mean logarithm of the seconds to the target over the starts of a data set; NaN where a schedule did not run.
-
-    A row for each data set (index `TRIAL`), a column for each schedule. A chain that never gets there counts with all
-    its time, so that its seconds are too few.
-    """
-    seconds = np.log(np.maximum(np.minimum(table["seconds"], table["end"]), 1e-6))
-    return table.assign(log=seconds).pivot_table(index=TRIAL, columns="schedule", values="log", aggfunc="mean")
-
-
 def losses(chains: pd.DataFrame) -> pd.DataFrame:
     """Logarithm of the time to the target over the best one in hindsight, of chains as in `table`: a row for each
-    data set, a column for each schedule; 0 of the best."""
-    logs = log_times(chains)
+    data set (index `TRIAL`), a column for each schedule; 0 of the best, NaN where a schedule did not run.
+
+    The time is a mean over the starts of a data set. A chain that never gets there counts with all its time, so that
+    its seconds are too few.
+    """
+    seconds = np.log(np.maximum(np.minimum(chains["seconds"], chains["end"]), 1e-6))
+    logs = chains.assign(log=seconds).pivot_table(index=TRIAL, columns="schedule", values="log", aggfunc="mean")
     return logs.sub(logs.min(axis=1), axis=0)
 
 
@@ -477,14 +472,5 @@ def _marks(ax: Axes, table: pd.DataFrame, column: str, rows: Sequence[str], shif
     measured = table[table[column].notna()]
     heights = np.array([rows.index(name) for name in measured["sampler"]]) + shift
     face = "none" if mark.get("hollow") else mark["color"]
-    ax.scatter(
-        np.maximum(measured[column], ROUNDING),
-        heights,
-        s=9,
-        marker=mark["marker"],
-        facecolors=face,
-        edgecolors=mark["color"],
-        linewidths=0.5,
-        alpha=0.7,
-        label=mark["label"],
-    )
+    look = {"marker": mark["marker"], "facecolors": face, "edgecolors": mark["color"], "label": mark["label"]}
+    ax.scatter(np.maximum(measured[column], ROUNDING), heights, s=9, linewidths=0.5, alpha=0.7, **look)

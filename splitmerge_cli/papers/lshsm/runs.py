@@ -19,7 +19,7 @@ from splitmerge_cli.analysis.plots.style import entry, footnote, hollow, legend,
 from splitmerge_cli.config import figure_styles
 from splitmerge_cli.diagnostics.intervals import geometric_interval
 from splitmerge_cli.papers.claims import Claim, published_claims
-from splitmerge_cli.papers.drawing import Drawing, draw_lines, in_parts
+from splitmerge_cli.papers.drawing import Climb, Drawing, climbs_of, draw_lines, in_parts
 from splitmerge_cli.papers.verdicts import NOT_TESTABLE, Verdict, by_edge, by_majority, estimate, no_run, untestable
 from splitmerge_cli.runs.store.read import Run
 
@@ -82,41 +82,6 @@ def handles(methods: Iterable[str]) -> list[Line2D]:
 
 
 @dataclass(frozen=True)
-class Climb:
-    """The ascent of one chain: iteration, seconds, log likelihood and log joint of each recorded row, float64
-    ``[rows]``."""
-
-    iteration: NDArray[np.float64]
-    seconds: NDArray[np.float64]
-    log_lik: NDArray[np.float64]
-    log_joint: NDArray[np.float64]
-
-    @property
-    def pace(self) -> float:
-        """Seconds an iteration."""
-        return float(self.seconds[-1] / max(self.iteration[-1], 1.0))
-
-    def axis_values(self, axis: str) -> NDArray[np.float64]:
-        """Iterations or seconds of the rows."""
-        return self.iteration if axis == "iteration" else self.seconds
-
-    def reaches(self, level: float, axis: str) -> float:
-        """Iterations or seconds until the log joint first is at `level`; infinite if never."""
-        there = np.flatnonzero(self.log_joint >= level)
-        return float(self.axis_values(axis)[there[0]]) if len(there) else np.inf
-
-    def column_at(self, column: NDArray[np.float64], axis: str, where: NDArray[np.float64]) -> NDArray[np.float64]:
-        """A column at points of an axis: the value of the last row before each."""
-        return column[np.searchsorted(self.axis_values(axis), where, side="right") - 1]
-
-
-def climb_of(run: Run) -> Climb:
-    """The ascent of a run's only chain."""
-    trace = run.trace(["iteration", "seconds", "log_lik", "log_joint"])
-    return Climb(*(trace[c].to_numpy(float) for c in ("iteration", "seconds", "log_lik", "log_joint")))
-
-
-@dataclass(frozen=True)
 class Lead:
     """Which of two chains reaches the level first, on one data set: `ratio` of the second's to the first's iterations
     or seconds to the level, where one that has not reached it counts with all that it made (a `bound`), NaN where
@@ -163,7 +128,7 @@ class Climbs:
         self._data: dict[tuple[Any, int], str] = {}
         best: dict[str, tuple[float, float]] = {}
         for run in sorted(runs, key=lambda r: int(r.config["seed"])):
-            climb, on, seed = climb_of(run), by(run), int(run.config["seed"])
+            (climb,), on, seed = climbs_of(run), by(run), int(run.config["seed"])
             self.chains.setdefault((on, run.config["init"], method_of(run)), {})[seed] = climb
             # seeds may share their data
             data = self._data[on, seed] = f"{run.config['N']} {run.config['data']}"
@@ -175,8 +140,7 @@ class Climbs:
 
     def chains_of(self, on: Any, start: str) -> dict[str, dict[int, Climb]]:
         """The chains on one data set from one start, by method and seed."""
-        chains_by_method = {m: self.chains[on, start, m] for m in METHODS if (on, start, m) in self.chains}
-        return chains_by_method
+        return {m: self.chains[on, start, m] for m in METHODS if (on, start, m) in self.chains}
 
     def unit(self, on: Any) -> str:
         """Name the units that seeds stand for: data sets, or chains on one data set."""

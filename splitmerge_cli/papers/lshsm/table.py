@@ -235,21 +235,13 @@ def shares(runs: Sequence[Run]) -> pd.DataFrame:
     pairs, share; by iterations."""
     rows = []
     for run in runs:
-        size = run.summary["N"]
-        start = run.config["init"]
+        size, start = run.summary["N"], run.config["init"]
+        K0 = size if start == "singletons" else run.config["K0"]
         # of the only chain
         counts = {key: run.summary["cache"][key][0] for key in ("looked_up", "served", "pairs")}
-        rows.append(
-            {
-                "data": data_of(run),
-                "N": size,
-                "start": start,
-                "K0": size if start == "singletons" else run.config["K0"],
-                "iterations": run.summary["iterations"][0],
-                **counts,
-                "share": counts["served"] / counts["looked_up"] if counts["looked_up"] else np.nan,
-            }
-        )
+        share = counts["served"] / counts["looked_up"] if counts["looked_up"] else np.nan
+        about = {"data": data_of(run), "N": size, "start": start, "K0": K0, "iterations": run.summary["iterations"][0]}
+        rows.append({**about, **counts, "share": share})
     return pd.DataFrame(rows).sort_values(["data", "start", "K0", "N", "iterations"], ignore_index=True)
 
 

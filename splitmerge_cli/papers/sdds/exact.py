@@ -18,14 +18,9 @@ from scipy.special import gammaln, logsumexp
 from splitmerge_cli.analysis.plots import races, style
 from splitmerge_cli.config import RunSpecification
 from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.papers import verdicts as vd
 from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.drawing import Drawing
-from splitmerge_cli.papers.verdicts import (
-    REPRODUCED,
-    Verdict,
-    exactly,
-    holds,
-)
 from splitmerge_cli.verify.pieces import allocation_steps
 from splitmerge_cli.verify.transitions import proposal_table
 
@@ -197,7 +192,7 @@ def mean_K_by_cap(
 def table1(table: pd.DataFrame) -> Drawing:
     """Sequential allocation of AABBCC."""
     claims = published_claims("sdds-table1")
-    verdicts = [exactly(c, p) for c, p in zip(claims, table["probability"], strict=True)]
+    verdicts = [vd.exactly(c, p) for c, p in zip(claims, table["probability"], strict=True)]
     figure, ax = plt.subplots(figsize=(style.HALF, 0.54 * style.HALF))
     ax.set(xlim=(-2.1, 12.0), ylim=(-4.9, 2.7), aspect="equal")
     ax.axis("off")
@@ -218,7 +213,7 @@ def table1(table: pd.DataFrame) -> Drawing:
                     ax.plot(left + k * 0.46, y - 0.42, marker="^", color="#222222", markersize=2.5)
                 races.letter(ax, left + k * 0.46, y, token, side=0.42, size=style.SMALLEST)
         ax.text(x, -1.9, f"{row.probability:.3f}", ha="center", va="center", fontsize=7, fontweight="bold")
-        same = verdict.verdict == REPRODUCED
+        same = verdict.verdict == vd.REPRODUCED
         colour = "#555555" if same else races.SPLIT
         ax.text(x, -3.1, f"{verdict.claim.value:.3f}", ha="center", va="center", fontsize=7, color=colour)
         if not same:
@@ -293,7 +288,7 @@ def fig2(table: pd.DataFrame) -> Drawing:
         dumb, smart = q.probability(f"dumb_{inverse}", there, X), q.probability(f"smart_{inverse}{end}", there, X)
         more = dumb > smart * (1 + 1e-9)
         reason = f"dumb {inverse} {dumb:.3g}, {'more' if more else 'no more'} than the smart {inverse}'s {smart:.3g}"
-        verdicts.append(holds(claims[f"dumb_{inverse}_keeps_its_share"], dumb, more, reason, reading))
+        verdicts.append(vd.holds(claims[f"dumb_{inverse}_keeps_its_share"], dumb, more, reason, reading))
     forth, there, _ = WAYS[0]
     same = np.isclose(q.probability(f"smart_{INVERSE[forth]}", there, X), q.probability("dumb_merge", there, X))
     return Drawing(
@@ -355,7 +350,7 @@ def _colour(move: str) -> str:
     return races.SPLIT if move.endswith("split") else races.MERGE
 
 
-def _judge_smart(q: _Proposals, end: str, reading: str) -> list[Verdict]:
+def _judge_smart(q: _Proposals, end: str, reading: str) -> list[vd.Verdict]:
     """Verdicts of Figure 1 for one definition of the smart moves, whose names have this end."""
     claims = {c.metric: c for c in published_claims("sdds-fig1")}
     verdicts = []
@@ -368,7 +363,7 @@ def _judge_smart(q: _Proposals, end: str, reading: str) -> list[Verdict]:
         target, p = q.favourite(move + end, start)
         same = sorted(target) == sorted(expected)
         shown = " ".join("{" + tokens + "}" for tokens in target)
-        verdicts.append(holds(claims[metric], p, same, f"most probable: {shown}, {p:.3g}", reading))
+        verdicts.append(vd.holds(claims[metric], p, same, f"most probable: {shown}, {p:.3g}", reading))
     for metric, move, start in [
         ("reverse_merge_unlikely", "smart_merge", SPLIT),
         ("reverse_split_unlikely", "smart_split", MERGED),
@@ -376,5 +371,5 @@ def _judge_smart(q: _Proposals, end: str, reading: str) -> list[Verdict]:
         p, (_, preferred) = q.probability(move + end, start, X), q.favourite(move + end, start)
         # "highly unlikely", "only a tiny probability": an order of magnitude below the preferred move
         reason = f"{p:.3g} against {preferred:.3g} for the preferred move (rule: a tenth of it at most)"
-        verdicts.append(holds(claims[metric], p, p <= preferred / 10, reason, reading))
+        verdicts.append(vd.holds(claims[metric], p, p <= preferred / 10, reason, reading))
     return verdicts

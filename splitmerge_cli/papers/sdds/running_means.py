@@ -83,14 +83,8 @@ def traces(runs: Sequence[Run]) -> Drawing:
 def picture_traces(numbers: pd.DataFrame, five: Mapping[tuple[int, str], str] | None = None) -> Figure:
     """Stacked areas; `five`: words on the chains that found five components, by size and sampler."""
     sizes, samplers = sorted(numbers["N"].unique()), list(dict.fromkeys(numbers["sampler"]))
-    figure, axes = plt.subplots(
-        len(sizes),
-        len(samplers),
-        figsize=(style.FULL, 1.9 * len(sizes) + 0.6),
-        sharey=True,
-        sharex="row",
-        squeeze=False,
-    )
+    size, n_rows, n_columns = (style.FULL, 1.9 * len(sizes) + 0.6), len(sizes), len(samplers)
+    figure, axes = plt.subplots(n_rows, n_columns, figsize=size, sharey=True, sharex="row", squeeze=False)
     for row, N in zip(axes, sizes, strict=True):
         for ax, sampler in zip(row, samplers, strict=True):
             rows = numbers[(numbers["N"] == N) & (numbers["sampler"] == sampler)]
@@ -136,16 +130,9 @@ class _Paths:
 
     def rows(self, **setting: Any) -> pd.DataFrame:
         """Return the plotted values: median and range over chains of the running mean at each iteration."""
-        return pd.DataFrame(
-            {
-                **setting,
-                "iteration": self.iteration,
-                "median": np.median(self.running, axis=0),
-                "low": self.running.min(axis=0),
-                "high": self.running.max(axis=0),
-                "chains": len(self.running),
-            }
-        )
+        x = self.running
+        ends = {"median": np.median(x, axis=0), "low": x.min(axis=0), "high": x.max(axis=0)}
+        return pd.DataFrame({**setting, "iteration": self.iteration, **ends, "chains": len(x)})
 
 
 def _paths(runs: Sequence[Run]) -> _Paths:

@@ -2,7 +2,6 @@
 Bernoulli mixture is high."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
@@ -17,18 +16,10 @@ from numpy.typing import NDArray
 from splitmerge_cli.analysis.plots import style
 from splitmerge_cli.analysis.plots.races import data_sets, pick, values
 from splitmerge_cli.diagnostics.intervals import Summary, mean_interval, median_interval
+from splitmerge_cli.papers import verdicts as vd
 from splitmerge_cli.papers.claims import Claim, published_claims
-from splitmerge_cli.papers.drawing import Drawing, draw_lines, in_parts
+from splitmerge_cli.papers.drawing import Climb, Drawing, climbs_of, draw_lines, in_parts
 from splitmerge_cli.papers.sdds.running_means import ITERATIONS, SINGLE_SITE, TARGETS, samplers_of, share_accepted
-from splitmerge_cli.papers.verdicts import (
-    Verdict,
-    by_bound,
-    by_edge,
-    by_factor,
-    by_majority,
-    estimate,
-    untestable,
-)
 from splitmerge_cli.runs.store.read import Run
 
 SHOWN = {"rgsm": ("split", "merge"), "ss": ("smart_split", "smart_merge"), "sdds": ("smart_split", "smart_merge")}
@@ -141,13 +132,8 @@ def _draw_acceptance(axes: Sequence[Axes], numbers: pd.DataFrame) -> None:
             _curve(ax, rows[counted if counted.any() else fallback], style.look_of(sampler), place)
             for claim in published_claims("sdds-fig5"):
                 if (claim.sampler, claim.metric) == (sampler, f"{move}_acceptance"):
-                    ax.plot(
-                        _size_of(claim),
-                        claim.value,
-                        clip_on=False,
-                        zorder=4,
-                        **style.hollow(style.look_of(sampler), 1.5),
-                    )
+                    look = style.hollow(style.look_of(sampler), 1.5)
+                    ax.plot(_size_of(claim), claim.value, clip_on=False, zorder=4, **look)
         ax.set_yscale("symlog", linthresh=1e-4, linscale=0.5)
         ax.set_ylim(0, 1)
         ax.set_yticks([0, 1e-4, 1e-3, 1e-2, 1e-1, 1], ["0", "0.01 %", "0.1 %", "1 %", "10 %", "100 %"])
@@ -192,7 +178,7 @@ def _rows(
     return [{"panel": panel, "N": N, **where, **of_size} for N, of_size in stats.items()]
 
 
-def _measure_acceptance(runs: Sequence[Run], claims: Sequence[Claim]) -> tuple[list[dict[str, Any]], list[Verdict]]:
+def _measure_acceptance(runs: Sequence[Run], claims: Sequence[Claim]) -> tuple[list[dict[str, Any]], list[vd.Verdict]]:
     sizes = values(runs, "N")
     rows: list[dict[str, Any]] = []
     verdicts = []
@@ -205,7 +191,7 @@ def _measure_acceptance(runs: Sequence[Run], claims: Sequence[Claim]) -> tuple[l
             rates = {N: share_accepted(of_size[N], move) for N in sizes}
             rows += _rows(f"{kind} acceptance", sampler, f"{move}, {reading}", rates, mean_interval)
             for claim in about:
-                judge, N = by_factor if claim.value > 0 else by_bound, _size_of(claim)
+                judge, N = vd.by_factor if claim.value > 0 else vd.by_bound, _size_of(claim)
                 length, full = pick(here, N=N)[0].config["iterations"], ITERATIONS[N]
                 is_short = reading != SINGLE_SITE and length < full
                 note = f"; {length:,} of the paper's {full:,} iterations" if is_short else ""
@@ -213,14 +199,14 @@ def _measure_acceptance(runs: Sequence[Run], claims: Sequence[Claim]) -> tuple[l
     return rows, verdicts
 
 
-def judge_drop(claim: Claim, runs: Sequence[Run], reading: str) -> Verdict:
+def judge_drop(claim: Claim, runs: Sequence[Run], reading: str) -> vd.Verdict:
     """Judge the rate of one sampler's moves at the largest N over that at the smallest, by data set."""
     sizes, move = values(runs, "N"), claim.metric.removesuffix("_drop")
     small, large = (pick(runs, N=N) for N in (sizes[0], sizes[-1]))
     before = share_accepted(small, move)
     # rates of none have no ratio
     left = share_accepted(large, move) / np.where(before > 0, before, np.nan)
-    return by_bound(claim, left, reading=reading, units=data_sets(large))
+    return vd.by_bound(claim, left, reading=reading, units=data_sets(large))
 
 
 def _size_of(claim: Claim) -> int:
@@ -228,7 +214,7 @@ def _size_of(claim: Claim) -> int:
     return int(claim.data.partition("N=")[2])
 
 
-def _measure_times(runs: Sequence[Run], claims: Sequence[Claim]) -> tuple[list[dict[str, Any]], list[Verdict]]:
+def _measure_times(runs: Sequence[Run], claims: Sequence[Claim]) -> tuple[list[dict[str, Any]], list[vd.Verdict]]:
     sizes = values(runs, "N")
     about = {(c.sampler, c.metric): c for c in claims if c.metric.startswith("time")}
     rows: list[dict[str, Any]] = []
@@ -243,24 +229,24 @@ def _measure_times(runs: Sequence[Run], claims: Sequence[Claim]) -> tuple[list[d
             rows += _rows("ms per iteration", sampler, what, dict(zip(sizes, samples, strict=True)), median_interval)
             if growth := about.get((sampler, "time_growth")):
                 # judge the time of an iteration at the largest N over that at the smallest: it grows, or stays stable
-                estimated = estimate(samples[-1] / samples[0], median_interval, units=sets)
-                verdicts.append(by_edge(growth, estimated, "time at the largest N over that at the smallest", what))
+                estimated = vd.estimate(samples[-1] / samples[0], median_interval, units=sets)
+                verdicts.append(vd.by_edge(growth, estimated, "time at the largest N over that at the smallest", what))
             if claim := about.get((sampler, "time_per_iteration")):
                 reason = "a machine and a program of 2015; the ratio is what can be compared"
-                verdicts.append(untestable(claim, samples[-1], reason, what, median_interval, units=sets))
+                verdicts.append(vd.untestable(claim, samples[-1], reason, what, median_interval, units=sets))
         ratios = {N: a / b for N, a, b in zip(sizes, times["rgsm"], times["sdds"], strict=True)}
         rows += _rows("time ratio", "rgsm/sdds", what, ratios, median_interval)
         verdicts.append(
-            by_factor(about["rgsm/sdds", "time_ratio"], ratios[sizes[-1]], what, summary=median_interval, units=sets)
+            vd.by_factor(about["rgsm/sdds", "time_ratio"], ratios[sizes[-1]], what, summary=median_interval, units=sets)
         )
         near = times["ss"][-1] / times["sdds"][-1]
-        verdicts.append(by_factor(about["ss/sdds", "time_ratio"], near, what, summary=median_interval, units=sets))
+        verdicts.append(vd.by_factor(about["ss/sdds", "time_ratio"], near, what, summary=median_interval, units=sets))
     scan, site = steps["move and full Gibbs scan"], steps["move and one Gibbs site"]
     ratios = {N: a / b for N, a, b in zip(sizes, scan["rgsm"], site["sdds"], strict=True)}
     rows += _rows("time ratio", "rgsm/sdds", OWN_STEPS, ratios, median_interval)
     largest = ratios[sizes[-1]]
     verdicts.append(
-        by_factor(about["rgsm/sdds", "time_ratio"], largest, OWN_STEPS, summary=median_interval, units=sets)
+        vd.by_factor(about["rgsm/sdds", "time_ratio"], largest, OWN_STEPS, summary=median_interval, units=sets)
     )
     return rows, verdicts
 
@@ -269,38 +255,9 @@ TOLERANCE = 0.01
 """A chain is at the high-probability level when this share of the best chain's climb is left: what a plot can show."""
 
 
-@dataclass(frozen=True)
-class _Climb:
-    """The ascent of one chain: its data set, and iterations, seconds, log likelihood and log joint of each row."""
-
-    data: int
-    iteration: NDArray[np.float64]
-    seconds: NDArray[np.float64]
-    log_lik: NDArray[np.float64]
-    log_joint: NDArray[np.float64]
-
-    def late_median(self, column: NDArray[np.float64]) -> float:
-        """Median of a column in the second half of its time."""
-        return float(np.median(column[self.seconds > self.seconds[-1] / 2]))
-
-    def reaches(self, level: float) -> float:
-        """Seconds until the log joint first is at `level`; infinite if never."""
-        there = np.flatnonzero(self.log_joint >= level)
-        return float(self.seconds[there[0]]) if len(there) else np.inf
-
-
-def _climbs(runs: Sequence[Run]) -> list[_Climb]:
-    columns = ["chain", "iteration", "seconds", "log_lik", "log_joint"]
-    return [
-        _Climb(int(run.config["data"]["seed"]), *(chain[c].to_numpy(float) for c in columns[1:]))
-        for run in runs
-        for _, chain in run.trace(columns).groupby("chain", sort=True)
-    ]
-
-
-def _best(climbs: Iterable[_Climb]) -> dict[int, _Climb]:
+def _best(climbs: Iterable[Climb]) -> dict[int, Climb]:
     """The chain that settles highest on each data set."""
-    best_by_data: dict[int, _Climb] = {}
+    best_by_data: dict[int, Climb] = {}
     for climb in climbs:
         best = best_by_data.setdefault(climb.data, climb)
         if climb.late_median(climb.log_joint) > best.late_median(best.log_joint):
@@ -308,7 +265,7 @@ def _best(climbs: Iterable[_Climb]) -> dict[int, _Climb]:
     return best_by_data
 
 
-def _leads(first: Sequence[_Climb], second: Sequence[_Climb], levels: Mapping[int, float]) -> NDArray[np.float64]:
+def _leads(first: Sequence[Climb], second: Sequence[Climb], levels: Mapping[int, float]) -> NDArray[np.float64]:
     """Seconds by which `first` reaches the level before `second`, ``[chains]``.
 
     A chain that has not reached the level counts with all its time: the lead is then a lower bound of the true one.
@@ -322,13 +279,6 @@ def _leads(first: Sequence[_Climb], second: Sequence[_Climb], levels: Mapping[in
     return np.array(leads)
 
 
-NOTES = (
-    "The climb of the log joint is that from the start to the median of the second half of the data "
-    "set's best chain. Lead: time to the level of RGSM minus that of SDDS, median over data sets and its 95 % interval "
-    "(not the distance of the marks on the axis)."
-)
-
-
 def fig6(runs: Sequence[Run]) -> Drawing:
     """Log likelihood against sampling time for N = 100, 1,000, 10,000."""
     sizes, samplers = values(runs, "N"), samplers_of(runs)
@@ -336,7 +286,7 @@ def fig6(runs: Sequence[Run]) -> Drawing:
     verdicts, frames = [], []
     leads: dict[int, NDArray[np.float64]] = {}
     for N in sizes:
-        climbs = {s: _climbs(pick(runs, N=N, sampler=s)) for s in samplers}
+        climbs = {s: [c for run in pick(runs, N=N, sampler=s) for c in climbs_of(run)] for s in samplers}
         best = _best(c for chains in climbs.values() for c in chains)
         highest = {data: c.late_median(c.log_joint) for data, c in best.items()}
         top = {data: c.late_median(c.log_lik) for data, c in best.items()}
@@ -348,24 +298,11 @@ def fig6(runs: Sequence[Run]) -> Drawing:
             rows = [np.searchsorted(c.seconds, grid, side="right") - 1 for c in chains]
             heights = np.stack([c.log_lik[last] - top[c.data] for c, last in zip(chains, rows, strict=True)])
             within = grid <= min(c.seconds[-1] for c in chains)
-            median, low, high = np.median(heights, axis=0), heights.min(axis=0), heights.max(axis=0)
+            ends = {"median": np.median(heights, axis=0), "low": heights.min(axis=0), "high": heights.max(axis=0)}
+            line = pd.DataFrame({"N": N, "sampler": sampler, "seconds": grid, **ends})[within]
             times = [c.reaches(levels[c.data]) for c in chains]
-            frames.append(
-                pd.DataFrame(
-                    {
-                        "N": N,
-                        "sampler": sampler,
-                        "seconds": grid[within],
-                        "median": median[within],
-                        "low": low[within],
-                        "high": high[within],
-                        "chains": len(chains),
-                        "data_sets": len({c.data for c in chains}),
-                        "reached": sum(np.isfinite(times)),
-                        "median_seconds_to_level": float(np.median(times)),
-                    }
-                )
-            )
+            line = line.assign(chains=len(chains), data_sets=len({c.data for c in chains}))
+            frames.append(line.assign(reached=sum(np.isfinite(times)), median_seconds_to_level=float(np.median(times))))
         leads[N] = _leads(climbs["sdds"], climbs["rgsm"], levels)
         data, sets = f"bernoulli N={N}", [c.data for c in climbs["sdds"]]
         reached = f"reached: SDDS {_reach_count(climbs['sdds'], levels)}, RGSM {_reach_count(climbs['rgsm'], levels)}"
@@ -373,22 +310,24 @@ def fig6(runs: Sequence[Run]) -> Drawing:
         ratio = f"median time of RGSM / SDDS: {slow / fast:.3g}; " if np.isfinite([slow, fast]).all() else ""
         reason = f"seconds of another machine and program; {ratio}{reached}"
         verdicts.append(
-            untestable(claims[data, "lead_over_rgsm"], leads[N], reason, summary=median_interval, units=sets)
+            vd.untestable(claims[data, "lead_over_rgsm"], leads[N], reason, summary=median_interval, units=sets)
         )
         verdicts += _judge_moves(claims, data, {s: pick(runs, N=N, sampler=s) for s in ("rgsm", "sdds")})
         rule = f"SDDS reaches the level first ({reached})"
-        verdicts.append(
-            by_majority(
-                claims[data, "arrives_before_rgsm"], leads[N], leads[N] > 0, rule, summary=median_interval, units=sets
-            )
-        )
+        first_there, ahead = claims[data, "arrives_before_rgsm"], leads[N] > 0
+        verdicts.append(vd.by_majority(first_there, leads[N], ahead, rule, summary=median_interval, units=sets))
     small, large = leads[sizes[0]], leads[sizes[-1]]
     rule = f"the lead in seconds is larger at N={sizes[-1]:,} than at N={sizes[0]:,}"
     growth = claims["bernoulli", "lead_grows_with_N"]
-    verdicts.append(by_majority(growth, large - small, large > small, rule, summary=median_interval, units=sets))
+    verdicts.append(vd.by_majority(growth, large - small, large > small, rule, summary=median_interval, units=sets))
     numbers = pd.concat(frames, ignore_index=True)
     titles = {N: _milliseconds_text(*median_interval(lead)) for N, lead in leads.items()}
-    return Drawing(picture_fig6(numbers, titles), numbers, verdicts, NOTES)
+    notes = (
+        "The climb of the log joint is that from the start to the median of the second half of the data set's best "
+        "chain. Lead: time to the level of RGSM minus that of SDDS, median over data sets and its 95 % interval (not "
+        "the distance of the marks on the axis)."
+    )
+    return Drawing(picture_fig6(numbers, titles), numbers, verdicts, notes)
 
 
 def picture_fig6(numbers: pd.DataFrame, leads: Mapping[int, str] | None = None) -> Figure:
@@ -431,18 +370,18 @@ def picture_fig6(numbers: pd.DataFrame, leads: Mapping[int, str] | None = None) 
 
 def _judge_moves(
     claims: Mapping[tuple[str, str], Claim], data: str, runs: Mapping[str, Sequence[Run]]
-) -> list[Verdict]:
+) -> list[vd.Verdict]:
     """Judge whether RGSM is slower an iteration than SDDS, and accepts less of its splits, by data set."""
     sets = data_sets(runs["sdds"])
     pace = {
-        s: np.array([c.seconds[-1] / max(c.iteration[-1], 1.0) for c in _climbs(chains)]) for s, chains in runs.items()
+        s: np.array([climb.pace for run in of_sampler for climb in climbs_of(run)]) for s, of_sampler in runs.items()
     }
     slower = np.log(pace["rgsm"]) - np.log(pace["sdds"])
     rule = "an iteration of RGSM costs more"
-    verdicts = [by_majority(claims[data, "rgsm_costs_more"], slower, slower, rule, units=sets, above=0.0)]
+    verdicts = [vd.by_majority(claims[data, "rgsm_costs_more"], slower, slower, rule, units=sets, above=0.0)]
     gain = share_accepted(runs["sdds"], "smart_split") - share_accepted(runs["rgsm"], "split")
     rule = "SDDS accepts a larger share of its smart splits than RGSM of its splits"
-    verdicts.append(by_majority(claims[data, "sdds_accepts_more"], gain, gain, rule, units=sets, above=0.0))
+    verdicts.append(vd.by_majority(claims[data, "sdds_accepts_more"], gain, gain, rule, units=sets, above=0.0))
     return verdicts
 
 
@@ -452,5 +391,5 @@ def _milliseconds_text(*seconds: float) -> str:
     return f"{lead} ms [{low}, {high}]".replace("-", "−")
 
 
-def _reach_count(chains: Sequence[_Climb], levels: Mapping[int, float]) -> str:
+def _reach_count(chains: Sequence[Climb], levels: Mapping[int, float]) -> str:
     return f"{sum(np.isfinite(c.reaches(levels[c.data])) for c in chains)} of {len(chains)}"

@@ -38,14 +38,14 @@ FIGURES = (
         "The paper names neither the kind of perplexity nor the start. Its figure most likely shows fold-in; "
         "completion predicts words that were not used to estimate the mixture. Chains start from one topic and from "
         "fifty random ones. A panel as in the paper has fold-in from one topic, the reading that counts.",
-        "perplexity.fig5a",
+        "runs.fig5a",
         shows="One panel as in the paper: lines of held-out perplexity over iterations, of Gibbs and split-merge. "
         "Below, eight panels by evaluation, axis and start, and differences from Gibbs with intervals.",
     ),
     PaperFigure(
         "smag-fig5b",
         "As Figure 5a, on 16,242 postings, of which only the presence of a hundred words is known.",
-        "perplexity.fig5b",
+        "runs.fig5b",
         shows="One panel as in the paper: lines of held-out perplexity over iterations, of Gibbs and split-merge. "
         "Below, eight panels by evaluation, axis and start, and differences from Gibbs with intervals.",
     ),

@@ -376,26 +376,12 @@ def fig1(runs: Sequence[Run]) -> Drawing:
     triadic = tables["triadic"]
     far = int(((triadic["before"] - triadic["after"]).abs() > 1).sum())
     total = int(triadic["proposed"].sum())
-    verdicts = [
-        holds(
-            claims["no_direct_transition_between_1_and_3"],
-            far,
-            far == 0,
-            f"{far} of {total:,} proposals; the sampler has no such move",
-        )
-    ]
+    reason = f"{far} of {total:,} proposals; the sampler has no such move"
+    verdicts = [holds(claims["no_direct_transition_between_1_and_3"], far, far == 0, reason)]
     between = triadic[triadic["move"].isin(["split_2_3", "merge_3_2"])].groupby(["set", "chain"])["share"].sum()
-    verdicts.append(
-        by_majority(
-            claims["share_of_steps_between_2_and_3"],
-            between,
-            between,
-            "more than a tenth of the proposals",
-            unit=name_sets(runs),
-            units=between.index.get_level_values("set").to_numpy(),
-            above=0.1,
-        )
-    )
+    claim, rule = claims["share_of_steps_between_2_and_3"], "more than a tenth of the proposals"
+    units = between.index.get_level_values("set").to_numpy()
+    verdicts.append(by_majority(claim, between, between, rule, unit=name_sets(runs), units=units, above=0.1))
     verdicts.append(judge_asymmetry(claims["less_asymmetry_than_dyadic"]))
     return Drawing(picture_fig1(numbers), numbers, name_data(runs, verdicts), notes)
 

@@ -81,11 +81,10 @@ def picture_fig3(numbers: pd.DataFrame) -> Figure:
         ax.set_xticks(range(len(ORDER)), [f"{m}\n{n}" for m, n in zip(means, SHORT_NAMES, strict=True)])
         ax.set_xlim(-0.6, len(ORDER) - 0.4)
     axes[0].set_ylim(min(0.0, axes[0].get_ylim()[0]), 1.02)
+    printed: dict[str, Any] = {"marker": "D", "markerfacecolor": "white", "linestyle": ""}
     handles = [
         style.entry(color=style.REFERENCE, marker="o", label="mean, 95 % interval over data sets"),
-        style.entry(
-            color=style.REFERENCE, marker="D", markerfacecolor="white", linestyle="", label="mean in the paper"
-        ),
+        style.entry(color=style.REFERENCE, label="mean in the paper", **printed),
     ]
     figure.legend(handles=handles, loc="outside upper left", ncols=2)
     return figure
@@ -267,11 +266,8 @@ def paths(runs: Sequence[Run], column: str, grid: NDArray[np.float64]) -> NDArra
 def _curve(runs: Sequence[Run], setting: str, column: str) -> pd.DataFrame:
     """Adjusted Rand index against iteration or time: means with bands."""
     runs_by_method = {m: select_runs(runs, setting, m) for m in PRINTED}
-    ends = [
-        r.trace(["chain", column]).groupby("chain")[column].max().min()
-        for each in runs_by_method.values()
-        for r in each
-    ]
+    traces = (run.trace(["chain", column]) for each in runs_by_method.values() for run in each)
+    ends = [trace.groupby("chain")[column].max().min() for trace in traces]
     grid = np.geomspace(10.0 if column == "iteration" else 1e-3, min(ends), 60)
     frames = []
     for method, each in runs_by_method.items():
@@ -351,11 +347,7 @@ def _verdicts(scores: Scores, runs: Sequence[Run]) -> list[Verdict]:
         if claim.metric in stored:
             cases = [(setting, state, claim.sampler) for setting, state in READINGS]
             if claim.sampler == "triadic":
-                cases += [
-                    (*case, as_printed)
-                    for as_printed in ("as_printed_formula", "as_printed_one")
-                    for case in AS_PRINTED_READINGS
-                ]
+                cases += [(*case, as_printed) for as_printed in AS_PRINTED_TOO for case in AS_PRINTED_READINGS]
             for setting, state, method in (case for case in cases if scores.has(case[0], case[2])):
                 column = f"{stored[claim.metric]}_{state}"
                 words = [WORDS[setting], STATES[state], *([AS_PRINTED_TOO[method]] if method in AS_PRINTED_TOO else [])]
