@@ -53,6 +53,8 @@ DOUBTED = 1.5
 """Standard errors that are then required (docs/decisions/0037-leave-one-out.md)."""
 FOLDS = 5
 MOST_ROWS = 1_000
+MOST_JOINT = 100
+"""Most columns of which a full covariance is tried: with 1,000 rows and 256 columns one fit took more than 280 s."""
 COVARIANCES = ("iso", "diag", "full")
 """The simplest first."""
 SCALES = {"b0": "hierarchical", "kappa0": "hierarchical"}
@@ -407,9 +409,10 @@ def model_of(options: Mapping[str, Any]) -> Component:
 def _find_width(dataset: Dataset) -> str:
     """Reason why a full covariance is not tried on a data set; empty if it is."""
     D = count_reals(dataset)
-    if 2 * D <= dataset.N:
-        return ""
-    return f"a covariance matrix of {D:,} columns needs at least {2 * D:,} rows; these data have {dataset.N:,}"
+    if 2 * D > dataset.N:
+        return f"a covariance matrix of {D:,} columns needs at least {2 * D:,} rows; these data have {dataset.N:,}"
+    # the operations of a row grow as the cube
+    return f"more than {MOST_JOINT} columns ({D:,}) take minutes" if D > MOST_JOINT else ""
 
 
 def find_problem(model: Component, dataset: Dataset, **options: Any) -> str:

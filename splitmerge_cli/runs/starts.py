@@ -100,6 +100,8 @@ PLAIN = (".csv", ".tsv", ".txt", ".dat")
 APART_AFTER = 4_000
 """Iterations after which a run whose length nobody names ends at the first look at which its chains lie in different
 modes, if they began by search or are to: most stay there (decisions 31 and 38)."""
+APART_SHARE = 4
+"""Fewer where chains make few: one in so many of the iterations that they make at most."""
 EARLY_MOST = 4_000
 """Most iterations that a chain of large data makes."""
 APART_LARGE = 200
@@ -203,11 +205,15 @@ class Start:
         """Iterations after which chains that lie in different modes, and make `iterations` at most, end; None: they go
         on. `distance`: between the modes, the largest classical R-hat."""
         is_search = self.init in (BEST, SEARCH)
-        return APART_AFTER if is_search or self.may_go_on_by_search(dataset.N) else None
+        return min(APART_AFTER, iterations // APART_SHARE) if is_search or self.may_go_on_by_search(dataset.N) else None
 
-    def put(self, model: Model, dataset: Dataset, rng: Rng) -> bool:
+    def put(self, model: Model, dataset: Dataset, rng: Rng, labels: NDArray[np.int32] | None = None) -> bool:
         """Put the model of a chain, whose own generator is `rng`, in an initial state that the chain builds itself
-        (`SEARCHES`); False if the run has another. A `ConfigError` of one that model or data do not have."""
+        (`SEARCHES`), or of which the clusters are known, `labels`; False if the run has another. A `ConfigError` of one
+        that model or data do not have."""
+        if labels is not None and self.init in (SIMPLER, BEST):
+            self._settle(model, dataset, rng, labels)
+            return True
         ways = {
             "sequential": self.start_sequentially,
             STAGES: self.start_in_stages,
@@ -280,7 +286,11 @@ class Start:
         set_labels(short, *initial_labels(short, dataset, "random", None, np.random.Generator(rng.bit_generator)))
         short.start_parameters(rng)
         build_starting_chain(self.spec, short, rng, MOVES, thin=SIMPLER_SCANS).advance(SIMPLER_SCANS)
-        model.set_labels(short.labels)
+        self._settle(model, dataset, rng, short.labels)
+
+    def _settle(self, model: Model, dataset: Dataset, rng: Rng, labels: NDArray[np.int32]) -> None:
+        """Put the model in clusters of another model: draw all else given these, then let clusters find their shape."""
+        model.set_labels(labels)
         model.start_parameters(rng)
         if model.refreshes:
             refresh = build_sampler(component("sampler", "refresh"), model, rng)
