@@ -110,7 +110,8 @@ def sample_by(sampler: Any, seed: int) -> candidates.Sample:
         def sample(dataset: Dataset) -> ShortFit:
             held, of_data = objects.held_keys(dataset, str(model["name"]), None, {})
             assert held is not None
-            known = repr(sorted(model.items())), of_data["data.sha256"]
+            # options that are named and options that are the default are one model
+            known = repr(sorted(candidates.model_of(model).values.items())), of_data["data.sha256"]
             shares = False
             if (run := begun.get(known)) is None:
                 started = starts.start_of(base().with_(named | of_data)).choose_for_fit()

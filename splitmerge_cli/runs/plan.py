@@ -329,8 +329,8 @@ def threads(spec: RunSpecification) -> int:
 
 def prepare(spec: RunSpecification, records: bool = True, labels: NDArray[np.int32] | None = None) -> Plan:
     """Check all that can be checked without running: load the data, build a first chain. `records`: whether the disk is
-    to hold what a run records; `labels` ``[chains, N]``: clusters that chains take in the place of a search. Raises `ConfigError` or `DataError` (the message names the key, or the file, row and
-    column, and what was expected).
+    to hold what a run records; `labels` ``[chains, N]``: clusters that chains take in the place of a search. Raises
+    `ConfigError` or `DataError` (the message names the key, or the file, row and column, and what was expected).
     """
     spec.data.check()
     with opening.limit_bytes(spec.data.max_bytes):

@@ -24,7 +24,9 @@ genetic algorithms, with a crossover of partitions. It is only an initial state:
 from any start.
 """
 
+import math
 import os
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -100,8 +102,6 @@ PLAIN = (".csv", ".tsv", ".txt", ".dat")
 APART_AFTER = 4_000
 """Iterations after which a run whose length nobody names ends at the first look at which its chains lie in different
 modes, if they began by search or are to: most stay there (decisions 31 and 38)."""
-APART_SHARE = 4
-"""Fewer where chains make few: one in so many of the iterations that they make at most."""
 EARLY_MOST = 4_000
 """Most iterations that a chain of large data makes."""
 APART_LARGE = 200
@@ -205,7 +205,7 @@ class Start:
         """Iterations after which chains that lie in different modes, and make `iterations` at most, end; None: they go
         on. `distance`: between the modes, the largest classical R-hat."""
         is_search = self.init in (BEST, SEARCH)
-        return min(APART_AFTER, iterations // APART_SHARE) if is_search or self.may_go_on_by_search(dataset.N) else None
+        return APART_AFTER if is_search or self.may_go_on_by_search(dataset.N) else None
 
     def put(self, model: Model, dataset: Dataset, rng: Rng, labels: NDArray[np.int32] | None = None) -> bool:
         """Put the model of a chain, whose own generator is `rng`, in an initial state that the chain builds itself
@@ -300,13 +300,15 @@ class Start:
 
     def start_best(self, model: Model, dataset: Dataset, rng: Rng) -> None:
         """Put the model in the state of the best of several short chains, half of which are left after each round, the
-        next of which is twice as long; `rng` is the chain's own. They begin at clusters of the simpler model, or, of a
-        model without, as chains of a search do. Raises a `ConfigError` for a model that cannot start so."""
+        next of which is twice as long; after as many seconds as the budget of a run has they end. `rng` is the chain's
+        own. They begin at clusters of the simpler model, or, of a model without, as chains of a search do. Raises a
+        `ConfigError` for a model that cannot start so."""
         if reason := self.why_no_search:
             raise ConfigError(f"init={BEST}: {reason}")
         generator = np.random.Generator(rng.bit_generator)
         trials, longest = self.trials
         iterations, chains = self._shorten(longest, dataset), list[Chain]()
+        end = math.inf if self.spec.budget is None else time.monotonic() + self.spec.budget
         for number in range(trials):
             own = build_model(self.model, dataset)
             if self.simpler is None:
@@ -314,7 +316,10 @@ class Start:
             else:
                 self.start_simpler(own, dataset, rng)
             chains.append(build_starting_chain(self.spec, own, rng, MOVES))
-        while len(chains) > 1:
+            if time.monotonic() > end:
+                chains = [max(chains, key=lambda chain: chain.model.log_joint())]
+                break
+        while len(chains) > 1 and time.monotonic() < end:
             if interrupts.is_interrupted():
                 raise KeyboardInterrupt
             height = [np.mean(chain.advance(iterations)["log_joint"][iterations // 2 :]) for chain in chains]
