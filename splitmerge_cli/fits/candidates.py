@@ -53,6 +53,9 @@ DOUBTED = 1.5
 """Standard errors that are then required (docs/decisions/0037-leave-one-out.md)."""
 FOLDS = 5
 MOST_ROWS = 1_000
+MOST_JOINT = 20_000_000_000
+"""Operations in `FEWEST` iterations beyond which no full covariance is tried: of 1,000 rows, those of 99 columns. With
+256 they are sixteen times as many, and a fit had not ended after 280 s."""
 COVARIANCES = ("iso", "diag", "full")
 """The simplest first."""
 SCALES = {"b0": "hierarchical", "kappa0": "hierarchical"}
@@ -399,9 +402,13 @@ def model_of(options: Mapping[str, Any]) -> Component:
 def _find_width(dataset: Dataset) -> str:
     """Reason why a full covariance is not tried on a data set; empty if it is."""
     D = count_reals(dataset)
-    if 2 * D <= dataset.N:
-        return ""
-    return f"a covariance matrix of {D:,} columns needs at least {2 * D:,} rows; these data have {dataset.N:,}"
+    if 2 * D > dataset.N:
+        return f"a covariance matrix of {D:,} columns needs at least {2 * D:,} rows; these data have {dataset.N:,}"
+    if FEWEST * _count_operations({"name": MIXED, "covariance": "full"}, dataset) > MOST_JOINT:
+        return (
+            f"a covariance matrix of {D:,} columns takes long for {dataset.N:,} rows (model.covariance=full takes it)"
+        )
+    return ""
 
 
 def find_problem(model: Component, dataset: Dataset, **options: Any) -> str:

@@ -101,11 +101,14 @@ def keeping(fits: candidates.Fits, file: Path, again: bool) -> Iterator[None]:
 
 
 def sample_by(sampler: Any, seed: int) -> candidates.Sample:
-    """Short fits by a sampler. Chains of a model on data for which fewer iterations were made go on."""
+    """Short fits by a sampler. Chains of a model on data for which fewer iterations were made go on. Chains that would
+    look for their start among clusters of a simpler model take the clusters of the last ones that did so on as many
+    rows: candidates are then compared in the same modes, at the price of one search."""
     keys: dict[str, Any] = {"chains": CHAINS, "iterations": ITERATIONS, "seed": seed, "progress": "none"}
     keys |= {} if sampler is None else objects.choice_keys("sampler", sampler)
     base = cache(lambda: config.specify_keys(keys))
     begun: dict[tuple[str, str], drive.ShortRun] = {}
+    searched: dict[int, drive.ShortRun] = {}
 
     def of_model(model: Mapping[str, Any], iterations: int | None = None) -> Callable[[Dataset], ShortFit]:
         named = {"trace.partitions": 5 if iterations is None else 1} | objects.choice_keys("model", model)
@@ -113,13 +116,20 @@ def sample_by(sampler: Any, seed: int) -> candidates.Sample:
         def sample(dataset: Dataset) -> ShortFit:
             held, of_data = objects.held_keys(dataset, str(model["name"]), None, {})
             assert held is not None
-            known = repr(sorted(model.items())), of_data["data.sha256"]
+            # options that are named and options that are the default are one model
+            known = repr(sorted(candidates.model_of(model).values.items())), of_data["data.sha256"]
+            shares = False
             if (run := begun.get(known)) is None:
                 started = starts.start_of(base().with_(named | of_data)).choose_for_fit()
-                run = drive.ShortRun(runs.prepare(started, records=False))
+                shares = started.init in (starts.BEST, starts.SIMPLER) and held.bundles is None
+                labels = searched[held.N].labels if shares and held.N in searched else None
+                run = drive.ShortRun(runs.prepare(started, records=False, labels=labels))
+            states = run.sample_states(iterations or ITERATIONS)
             if iterations is not None:
                 begun[known] = run
-            return ShortFit(run.model, held, run.sample_states(iterations or ITERATIONS))
+                if shares:
+                    searched[held.N] = run
+            return ShortFit(run.model, held, states)
 
         return sample
 

@@ -367,6 +367,11 @@ class ShortRun:
         numbers = range(plan.n_chains)
         self._groups = [_Group(plan, one) for one in ([numbers] if plan.is_adaptive else [[n] for n in numbers])]
 
+    @property
+    def labels(self) -> NDArray[np.int32]:
+        """Clusters in which the chains are, ``[chains, N]``."""
+        return np.stack([chain.model.labels for group in self._groups for chain in group.chains])
+
     def sample_states(self, iterations: int) -> list[draws.State]:
         """Advance the chains to so many iterations, and return the states that a stored run of this length has.
 
@@ -388,22 +393,22 @@ class _Group:
 
     def __init__(self, plan: Plan, numbers: Sequence[int]) -> None:
         self._plan, self._numbers = plan, numbers
-        self._chains: list[Chain] = []
+        self.chains: list[Chain] = []
         self.states: list[list[tuple[int, draws.State]]] = [[] for _ in numbers]
 
     def advance(self, iterations: int, stop: Stop) -> None:
         """Advance to so many iterations, or until `stop`."""
-        if not self._chains:
-            self._chains = self._plan.chains() if self._plan.is_adaptive else [self._plan.chain(self._numbers[0])]
-        for chain in self._chains:
+        if not self.chains:
+            self.chains = self._plan.chains() if self._plan.is_adaptive else [self._plan.chain(self._numbers[0])]
+        for chain in self.chains:
             stop.drives(chain)
         with suppress(Halted):
-            while (left := iterations - self._chains[0].iteration) > 0 and not stop.is_set():
+            while (left := iterations - self.chains[0].iteration) > 0 and not stop.is_set():
                 if self._plan.is_adaptive:
-                    made = advance_together(self._chains, left, workers=self._plan.workers)
+                    made = advance_together(self.chains, left, workers=self._plan.workers)
                 else:
-                    made = [self._chains[0].advance(left)]
-                for number, chain, rows, states in zip(self._numbers, self._chains, made, self.states, strict=True):
+                    made = [self.chains[0].advance(left)]
+                for number, chain, rows, states in zip(self._numbers, self.chains, made, self.states, strict=True):
                     check_densities(number, rows)
                     states.extend(_states_of(chain, rows))
 

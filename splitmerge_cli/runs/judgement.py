@@ -290,7 +290,8 @@ def describe_look(found: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
         if found[key] is None and key == "mcse" and missed:  # looked at when the others are reached
             continue
         if found[key] is None:
-            value = f"{name} undefined"
+            # R-hat that is infinite has a quantity
+            value = f"{name} {'infinite' if key == 'rhat' and found['rhat_of'] else 'undefined'}"
         else:
             shown = f"{found[key]:,.0f}" if key == "ess" else format_rhat(found[key])
             value = f"{extreme} {name} {shown} ({found[f'{key}_of']})"

@@ -33,8 +33,9 @@ from splitmerge_cli.runs.store import files, read, schema
 
 @dataclass(frozen=True)
 class Builder:
-    """Builds chains of a `spec` on a data set. `labels` are those of the file that `init` names, ``[N]`` or ``[chains,
-    N]``; the chains record the `sizes` of all clusters, and a partition after every `partitions` iterations (0: none).
+    """Builds chains of a `spec` on a data set. `labels` are those of the file that `init` names, or in the place of a
+    search, ``[N]`` or ``[chains, N]``; the chains record the `sizes` of all clusters, and a partition after every
+    `partitions` iterations (0: none).
     """
 
     spec: RunSpecification
@@ -105,11 +106,10 @@ class Builder:
 
     def _start(self, model: Model, rng: Rng, generator: np.random.Generator, number: int) -> None:
         """Put the model of chain `number` in its start state."""
-        spec = self.spec
-        if not starts.start_of(spec).put(model, self.dataset, rng):
-            own_labels = self.labels
-            if own_labels is not None and own_labels.ndim == 2:
-                own_labels = own_labels[number]
+        spec, own_labels = self.spec, self.labels
+        if own_labels is not None and own_labels.ndim == 2:
+            own_labels = own_labels[number]
+        if not starts.start_of(spec).put(model, self.dataset, rng, own_labels):
             labels, K = initial.initial_labels(model, self.dataset, spec.init, spec.K0, generator, own_labels, number)
             initial.set_labels(model, labels, K)
         model.start_parameters(rng)
@@ -326,10 +326,10 @@ def threads(spec: RunSpecification) -> int:
     return spec.workers or os.cpu_count() or 1
 
 
-def prepare(spec: RunSpecification, records: bool = True) -> Plan:
+def prepare(spec: RunSpecification, records: bool = True, labels: NDArray[np.int32] | None = None) -> Plan:
     """Check all that can be checked without running: load the data, build a first chain. `records`: whether the disk is
-    to hold what a run records. Raises `ConfigError` or `DataError` (the message names the key, or the file, row and
-    column, and what was expected).
+    to hold what a run records; `labels` ``[chains, N]``: clusters that chains take in the place of a search. Raises
+    `ConfigError` or `DataError` (the message names the key, or the file, row and column, and what was expected).
     """
     spec.data.check()
     with opening.limit_bytes(spec.data.max_bytes):
@@ -347,7 +347,6 @@ def prepare(spec: RunSpecification, records: bool = True) -> Plan:
         recorder.check(workers(spec))
         if spec.gap and (why := grouping.why_not_joined(dataset)):
             raise ConfigError(f"gap={spec.gap:g}: expected 0, because {why}")
-        labels: NDArray[np.int32] | None = None
         if spec.init not in INITIAL:
             labels, digests["init"] = initial.read_labels(spec.init)
             if labels.ndim == 2 and len(labels) != spec.chains:

@@ -24,7 +24,9 @@ genetic algorithms, with a crossover of partitions. It is only an initial state:
 from any start.
 """
 
+import math
 import os
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
@@ -213,9 +215,13 @@ class Start:
         is_search = self.init in (BEST, SEARCH)
         return APART_AFTER if is_search or self.may_go_on_by_search(dataset.N) else None
 
-    def put(self, model: Model, dataset: Dataset, rng: Rng) -> bool:
+    def put(self, model: Model, dataset: Dataset, rng: Rng, labels: NDArray[np.int32] | None = None) -> bool:
         """Put the model of a chain, whose own generator is `rng`, in an initial state that the chain builds itself
-        (`SEARCHES`); False if the run has another. A `ConfigError` of one that model or data do not have."""
+        (`SEARCHES`), or of which the clusters are known, `labels`; False if the run has another. A `ConfigError` of one
+        that model or data do not have."""
+        if labels is not None and self.init in (SIMPLER, BEST):
+            self._settle(model, dataset, rng, labels)
+            return True
         ways = {
             "sequential": self.start_sequentially,
             STAGES: self.start_in_stages,
@@ -288,7 +294,11 @@ class Start:
         set_labels(short, *initial_labels(short, dataset, "random", None, np.random.Generator(rng.bit_generator)))
         short.start_parameters(rng)
         build_starting_chain(self.spec, short, rng, MOVES, thin=SIMPLER_SCANS).advance(SIMPLER_SCANS)
-        model.set_labels(short.labels)
+        self._settle(model, dataset, rng, short.labels)
+
+    def _settle(self, model: Model, dataset: Dataset, rng: Rng, labels: NDArray[np.int32]) -> None:
+        """Put the model in clusters of another model: draw all else given these, then let clusters find their shape."""
+        model.set_labels(labels)
         model.start_parameters(rng)
         if model.refreshes:
             refresh = build_sampler(component("sampler", "refresh"), model, rng)
@@ -298,21 +308,25 @@ class Start:
 
     def start_best(self, model: Model, dataset: Dataset, rng: Rng) -> None:
         """Put the model in the state of the best of several short chains, half of which are left after each round, the
-        next of which is twice as long; `rng` is the chain's own. They begin at clusters of the simpler model, or, of a
-        model without, as chains of a search do. Raises a `ConfigError` for a model that cannot start so."""
+        next of which is twice as long; after as many seconds as the budget of a run has they end. `rng` is the chain's
+        own. They begin at clusters of the simpler model, or, of a model without, as chains of a search do. Raises a
+        `ConfigError` for a model that cannot start so."""
         if reason := self.why_no_search:
             raise ConfigError(f"init={BEST}: {reason}")
         generator = np.random.Generator(rng.bit_generator)
-        trials, longest = self.trials
-        iterations, chains = self._shorten(longest, dataset), list[Chain]()
-        for number in range(trials):
+        iterations, chains = self._shorten(self.trials[1], dataset), list[Chain]()
+        end = math.inf if self.spec.budget is None else time.monotonic() + self.spec.budget
+        for number in range(self._count_trials(dataset)):
             own = build_model(self.model, dataset)
             if self.simpler is None:
                 self._begin(number, own, dataset, rng, generator)
             else:
                 self.start_simpler(own, dataset, rng)
             chains.append(build_starting_chain(self.spec, own, rng, MOVES))
-        while len(chains) > 1:
+            if time.monotonic() > end:
+                chains = [max(chains, key=lambda chain: chain.model.log_joint())]
+                break
+        while len(chains) > 1 and time.monotonic() < end:
             if interrupts.is_interrupted():
                 raise KeyboardInterrupt
             height = [np.mean(chain.advance(iterations)["log_joint"][iterations // 2 :]) for chain in chains]
@@ -325,11 +339,18 @@ class Start:
 
     def _shorten(self, iterations: int, dataset: Dataset) -> int:
         """So many iterations of a trial, fewer where all trials take too much of a chain's."""
-        trials, shared = self.trials[0], most_iterations(self.spec, dataset) // SHARE
+        trials, shared = self._count_trials(dataset), most_iterations(self.spec, dataset) // SHARE
         if self.simpler is None:
             return max(LEAST, min(iterations, shared // (trials * (trials.bit_length() - 1))))
         # before the rounds the simpler form moves and each trial settles
         return max(FEWEST, min(iterations, shared // (trials * (trials.bit_length() + 1))))
+
+    def _count_trials(self, dataset: Dataset) -> int:
+        """Half as many, four at least, as often as the fewest iterations of all take too much of a chain's."""
+        trials, shared = self.trials[0], most_iterations(self.spec, dataset) // SHARE
+        while self.simpler is not None and trials > 4 and FEWEST * trials * (trials.bit_length() + 1) > shared:
+            trials //= 2
+        return trials
 
     def _begin(self, number: int, model: Model, dataset: Dataset, rng: Rng, generator: np.random.Generator) -> None:
         """Put the model of chain `number` of a population where it begins."""

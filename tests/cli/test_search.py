@@ -72,10 +72,14 @@ def test_a_run_of_open_length_ends_where_chains_stay_apart(smcmc: Any, monkeypat
     # chains whose modes are far from each other end sooner
     monkeypatch.setattr(starts, "APART_AFTER", 600)
     monkeypatch.setattr(start, "FAR_AFTER", 400)
+    monkeypatch.setattr(start, "APART_SHARE", 1)
     for seed, (distance, iterations) in enumerate([(start.FAR, 450), (0.9 * start.FAR, 675), (None, 450)], 2):
         far = judgement.Look(0, False, 1.7, "log_lik", 5.0, "log_lik", classic=distance)
         monkeypatch.setattr(judgement, "look", lambda plan, chains, upto, far=far: replace(far, iterations=upto))
         assert lengths(f"seed={seed}") == [iterations] * 2
+    # and where chains make few iterations
+    monkeypatch.setattr(start, "APART_SHARE", 4)
+    assert lengths("seed=5") == [300, 300]
     monkeypatch.setattr(starts, "APART_AFTER", 300)
     # chains of large data end sooner, and also where they are too large to start by search
     monkeypatch.setattr(starts, "EARLY_MOST", 900)

@@ -95,6 +95,8 @@ def test_errors_are_looked_at_when_r_hat_is_reached() -> None:
     assert line.startswith("not long enough after 400 iterations: largest R-hat ") and "Monte Carlo" not in line
     alone = describe_look(asdict(found), {"rhat": None, "ess": None, "mcse": 0.02})
     assert alone == "not long enough after 400 iterations: Monte Carlo error undefined, target 0.02"
+    infinite = describe_look(asdict(found) | {"rhat": None, "rhat_of": "K"}, {"rhat": 1.1, "ess": None, "mcse": None})
+    assert infinite == "not long enough after 400 iterations: R-hat infinite, target 1.1"
     asked.until = Until(rhat=1.1, ess=50, mcse=1e-9)
     K = np.random.default_rng(3).integers(2, 4, (2, DRAWS))
     chains = [chain(c, [0, 0, 1, 1], c, K=K[c]) for c in (0, 1)]

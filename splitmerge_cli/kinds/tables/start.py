@@ -31,6 +31,10 @@ FAR, FAR_AFTER = 5.0, 1_500
 """Classical R-hat from which chains are so far apart that they end after so many iterations: no stored run of a table
 that had it then converged later (docs/decisions/0038-enough.md)."""
 
+APART_SHARE = 4
+"""Chains that lie apart end after one in so many of the iterations that they make at most
+(docs/decisions/0038-enough.md)."""
+
 
 class TableStart(RowStart):
     """The initial state of a run on a table: from clusters of independent columns, where each has a covariance; as
@@ -68,12 +72,15 @@ class TableStart(RowStart):
         return data.name == "given" and _count_ordinal(load_dataset(data, self.model.kind, {})) >= ANSWERS
 
     def apart_after(self, dataset: Dataset, iterations: int, distance: float) -> int | None:
-        """Fewer where most columns are ordinal, as each iteration takes longer, and where the modes are far apart."""
+        """Fewer where most columns are ordinal, as each iteration takes longer, where the modes are far apart, and
+        where chains make few iterations."""
         after = super().apart_after(dataset, iterations, distance)
         is_of_answers = 0 < len(dataset.types or ()) <= 2 * _count_ordinal(dataset)
-        if after is not None and is_of_answers:
+        if after is None:
+            return None
+        if is_of_answers:
             after = starts.APART_AFTER // ANSWER
-        return min(after, FAR_AFTER) if after is not None and distance >= FAR else after
+        return min(after, iterations // APART_SHARE, FAR_AFTER if distance >= FAR else after)
 
     def start_as_categories(self, model: Model, dataset: Dataset, rng: Rng) -> None:
         """Put rows into the clusters of a short chain, from random ones, that reads ordinal columns as categories."""

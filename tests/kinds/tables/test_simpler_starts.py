@@ -11,7 +11,10 @@ import pytest
 import smcmc
 from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.fits.short_fits import short_fits
+from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.diagnostics.partition_losses import by_appearance
+from splitmerge_cli.fits import candidates
+from splitmerge_cli.fits.short_fits import CHAINS, short_fits
 from splitmerge_cli.kinds.tables.start import TableStart
 from splitmerge_cli.runs import advice, initial, prepare, starts
 from splitmerge_cli.runs.initial import build_model
@@ -145,6 +148,75 @@ def test_fits_of_candidates_start_from_the_simpler_model(smcmc: Any) -> None:
     model = {"name": "gaussian", "covariance": "full", "b0": "hierarchical", "kappa0": "hierarchical"}
     made = fits.sample(model, 20)(plan.dataset)
     assert made.partitions.shape[1] == 60
+
+
+def test_fits_of_covariances_share_one_search(smcmc: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The chains of the second candidate begin in the clusters where those of the first are; a model whose defaults are
+    named is the same one, whose chains go on."""
+    write_groups(1, rows=60)
+    dataset, searches, settled = prepare(compose(WORDS)).dataset, list[int](), list[np.ndarray]()
+    start_best, settle = TableStart.start_best, TableStart._settle
+
+    def count(self: TableStart, *given: Any) -> None:
+        searches.append(1)
+        start_best(self, *given)
+
+    def keep(self: TableStart, model: Any, data: Any, rng: Rng, labels: np.ndarray) -> None:
+        settled.append(labels.copy())
+        settle(self, model, data, rng, labels)
+
+    monkeypatch.setattr(TableStart, "start_best", count)
+    monkeypatch.setattr(TableStart, "_settle", keep)
+    fits = short_fits(None, 0, lambda line: None, "none")
+    model = {"name": "gaussian", "covariance": "full", "b0": "hierarchical", "kappa0": "hierarchical"}
+    first = fits.sample(model, 20)(dataset)
+    assert len(searches) == CHAINS
+    settled.clear()
+    again = fits.sample({**model, "tails": "normal"}, 30)(dataset)
+    assert len(searches) == CHAINS and not settled and len(again.states) > len(first.states)
+    fits.sample({**model, "tails": "t"}, 20)(dataset)
+    assert len(searches) == CHAINS and len(settled) == CHAINS
+    last = again.partitions.reshape(CHAINS, -1, 60)[:, -1]
+    for chain in range(CHAINS):
+        assert by_appearance(settled[chain]).tolist() == by_appearance(last[chain]).tolist()
+    # rows of another number have no such clusters
+    fits.sample(model, 20)(dataset.take(np.arange(50)))
+    assert len(searches) == 2 * CHAINS
+
+
+def test_costly_chains_and_a_budget_have_fewer_trials(smcmc: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_groups(1, rows=60)
+    trials = list[int]()
+    start_simpler = TableStart.start_simpler
+
+    def count(self: TableStart, *given: Any) -> None:
+        trials.append(1)
+        start_simpler(self, *given)
+
+    monkeypatch.setattr(TableStart, "start_simpler", count)
+    prepare(compose([*WORDS, "init=best"]))
+    assert len(trials) == TableStart.trials[0]
+    with monkeypatch.context() as few:
+        few.setattr(initial, "MOST", 4 * 400)  # the share of the trials: eight take 10 * 8 * 5, sixteen more
+        trials.clear()
+        prepare(compose([*WORDS, "init=best"]))
+        assert len(trials) == 8
+        few.setattr(initial, "MOST", 100)
+        trials.clear()
+        prepare(compose([*WORDS, "init=best"]))
+        assert len(trials) == 4
+    trials.clear()
+    prepare(compose([*WORDS, "init=best", "budget=1e-9"]))
+    assert len(trials) == 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "said"), [(1_000, 90, ""), (1_000, 110, "takes long for 1,000"), (19, 10, "20 rows")]
+)
+def test_wide_covariances_are_left_out_with_the_reason(rows: int, columns: int, said: str) -> None:
+    """Where the rows cannot carry them, and where no fit would end soon; other candidates are compared."""
+    reason = candidates._find_width(Dataset("t", "points", np.zeros((rows, columns))))
+    assert said in reason and bool(reason) == bool(said)
 
 
 @pytest.mark.parametrize("model", ["bernoulli", "gamma_poisson"])

@@ -425,13 +425,13 @@ def by_pattern(absent):
 
 
 def log_det_of(block):
-    """Log determinant of a positive definite matrix."""
-    return np.linalg.slogdet(block)[1]
+    """Log determinants of positive definite matrices ``[clusters, D, D]``, shape (clusters, 1)."""
+    return np.linalg.slogdet(block)[1][:, None]
 
 
 def distances(block, off):
-    """off' block^-1 off of each point."""
-    return (off * np.linalg.solve(block, off.T).T).sum(axis=1)
+    """off' block^-1 off of each point ``[clusters, points, D]``, in each cluster its own."""
+    return (off * np.linalg.solve(block, off.swapaxes(1, 2)).swapaxes(1, 2)).sum(axis=2)
 
 
 @cython.final
@@ -513,46 +513,44 @@ cdef class FullGaussian(DenseGaussian):
         absent = np.isnan(points)
         if not absent.any():
             return DenseGaussian.density_of(self, points, n, constant, shrink, log_det, log_next)
-        return self.log_marginals(points, absent, numbers_at(self.mean, self.D).copy(), self.psi(), n)
+        mean, psi = numbers_at(self.mean, self.D)[None], self.psi()[None]
+        return self.log_marginals(points, absent, mean, psi, np.array([float(n)]))[:, 0]
 
-    def log_marginals(self, points, absent, mean, psi, Py_ssize_t n):
-        """Log predictive densities of points with missing cells: a block of an inverse Wishart matrix has the degrees
-        of freedom less the other columns' degrees. `psi`: Psi_n with the grain of one more point."""
-        cdef double kappa = self.kappa0 + n
-        found = np.empty(len(points))
+    def log_marginals(self, points, absent, mean, psi, n):
+        """Log predictive densities ``[points, clusters]`` of points with missing cells in clusters of `n` points: a
+        block of an inverse Wishart matrix has the degrees of freedom less the other columns' degrees. `psi`: Psi_n with
+        the grain of one more point."""
+        kappa, found = (self.kappa0 + n)[:, None], np.empty((len(points), len(n)))
         for rows, seen in by_pattern(absent):
-            block = psi[np.ix_(seen, seen)]
-            before = log_det_of(block - self.grain_of(seen))
-            far = distances(block, points[np.ix_(rows, seen)] - mean[seen])
-            found[rows] = self.log_marginal(seen, n, before, log_det_of(block) + np.log1p(kappa / (kappa + 1.0) * far))
+            block = psi[:, seen[:, None], seen]
+            far = distances(block, points[np.ix_(rows, seen)] - mean[:, None, seen])
+            after = log_det_of(block) + np.log1p(kappa / (kappa + 1.0) * far)
+            found[rows] = self.log_marginal(seen, n[:, None], log_det_of(block - self.grain_of(seen)), after).T
         return found
 
-    def log_left_out(self, points, absent, Py_ssize_t k):
-        """Log predictive densities of points that column k counts given its others: without the point Psi is
-        A - (kappa_n / kappa_(n-1)) r r', A the Psi_n of all less the grain of one, r from the mean of all."""
-        cdef Py_ssize_t n = self.size[k] - 1
-        cdef double kappa = self.kappa0 + n
+    def log_left_out(self, points, absent, labels, mean, psi, n):
+        """Log predictive densities ``[points]`` of points in their clusters, which have `n` others: without the point
+        Psi is A - (kappa_n / kappa_(n-1)) r r', A the Psi_n of all less the grain of one, r from the mean of all."""
         found = np.full(len(points), -np.inf)
-        if n == 0 and not self.allows_empty:
-            return found
-        self.posterior(self.sums_of(k), self.squares_of(k), n + 1, self.mean, self.scatter)
-        mean, psi = numbers_at(self.mean, self.D).copy(), self.psi()
         for rows, seen in by_pattern(absent):
-            block = psi[np.ix_(seen, seen)]
-            rest = block - self.grain_of(seen)
-            far = distances(rest, points[np.ix_(rows, seen)] - mean[seen])
-            before = log_det_of(rest) + np.log1p(-(kappa + 1.0) / kappa * far)
-            found[rows] = self.log_marginal(seen, n, before, log_det_of(block))
+            # a lone point leaves no cluster
+            rows = rows[(n[labels[rows]] > 0) | self.allows_empty]
+            own, block = labels[rows], psi[:, seen[:, None], seen]
+            rest, kappa = block - self.grain_of(seen), self.kappa0 + n[own]
+            far = distances(rest, points[np.ix_(rows, seen)] - mean[:, None, seen])[own, np.arange(len(rows))]
+            before = log_det_of(rest)[own, 0] + np.log1p(-(kappa + 1.0) / kappa * far)
+            found[rows] = self.log_marginal(seen, n[own], before, log_det_of(block)[own, 0])
         return found
 
-    def log_marginal(self, seen, Py_ssize_t n, before, after):
+    def log_marginal(self, seen, n, before, after):
         """Log densities of the columns `seen` of one more point beside n, from the log determinants of their block of
         Psi without and with it."""
+        from scipy.special import gammaln  # a table without missing cells does without
         cdef Py_ssize_t d = len(seen)
-        cdef double a = self.a_n(n) - 0.5 * (self.D - d), kappa = self.kappa0 + n
         if not d:  # of no column the density is 1
-            return 0.0
-        return (lgamma(a + 0.5) - lgamma(a + 0.5 - 0.5 * d) + 0.5 * d * log(kappa / (kappa + 1.0) / M_PI)
+            return np.zeros(after.shape)
+        a, kappa = self.a0 + 0.5 * n * self.per + self.freedom - 0.5 * (self.D - d), self.kappa0 + n
+        return (gammaln(a + 0.5) - gammaln(a + 0.5 - 0.5 * d) + 0.5 * d * np.log(kappa / (kappa + 1.0) / M_PI)
                 + a * before - (a + 0.5) * after - np.log(numbers_at(self.units, self.D)[seen]).sum())
 
     def grain_of(self, seen):
@@ -566,6 +564,16 @@ cdef class FullGaussian(DenseGaussian):
         factor[np.diag_indices(self.D)] = 1.0 / factor[np.diag_indices(self.D)]
         return factor @ factor.T
 
+    def moments(self, Py_ssize_t K, Py_ssize_t more):
+        """m_n and Psi_n of the first K clusters, with the grain of so many more points."""
+        cdef Py_ssize_t k
+        mean, psi = np.empty((K, self.D)), np.empty((K, self.D, self.D))
+        for k in range(K):
+            self.posterior_with(self.sums_of(k), self.squares_of(k), self.size[k], self.size[k] + more, self.mean,
+                                self.scatter)
+            mean[k], psi[k] = numbers_at(self.mean, self.D), self.psi()
+        return mean, psi
+
     def left_out_densities(self):
         """Missing cells of the item are integrated out; missing cells of the others are a part of the state."""
         return super().left_out_densities() if self.cells is None else self.left_out_closed(self.labels, self.K)
@@ -573,14 +581,12 @@ cdef class FullGaussian(DenseGaussian):
     def left_out_closed(self, labels, Py_ssize_t K):
         """`left_out_densities` of points whose `labels` in K clusters the statistics count, missing cells integrated
         out."""
-        cdef Py_ssize_t k
-        points = self.given_points(0, self.N)
-        absent, density = np.isnan(points), np.empty((self.N, K + 1))
-        for k in range(K + 1):
-            density[:, k] = self.densities_in(points, k)
-        for k in range(K):
-            own = np.flatnonzero(labels == k)
-            density[own, k] = self.log_left_out(points[own], absent[own], k)
+        points, labels, density = self.given_points(0, self.N), np.asarray(labels), np.empty((self.N, K + 1))
+        absent, n = np.isnan(points), np.array([self.size[k] for k in range(K + 1)], dtype=float)
+        mean, psi = self.moments(K + 1, 1)
+        density[:] = self.log_marginals(points, absent, mean, psi, n)
+        mean, psi = self.moments(K, 0)
+        density[np.arange(self.N), labels] = self.log_left_out(points, absent, labels, mean, psi, n[:K] - 1)
         if self.allows_empty:
             density[:, K] = -np.inf
         return density
