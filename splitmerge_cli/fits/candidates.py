@@ -57,6 +57,9 @@ COVARIANCES = ("iso", "diag", "full")
 """The simplest first."""
 SCALES = {"b0": "hierarchical", "kappa0": "hierarchical"}
 """Options that ``model=auto`` takes for dense points."""
+TOGETHER, ALONE = "among the others", "apart"
+FORMS_OF_ZEROS: Mapping[str, Mapping[str, str]] = {TOGETHER: {}, ALONE: {"zeros": "apart"}}
+"""Options of a model, by what they do with numbers that many cells of a real column hold."""
 AS_THEY_ARE, RESCALED = "as they are", "on a scale of their own"
 """Readings of skewed columns."""
 LASTING = 0.5
@@ -309,7 +312,7 @@ def compare_readings(
 
     `options` of `mixed` are in addition to the covariance, which is full if there are two real columns. `vectors` are
     the rows for the models of `of_given_totals`, with which totals have one negative binomial distribution
-    (`log_totals`). `forms` are further options, by name, with which the first reading is compared, too.
+    (`log_totals`). `forms` are further options, by the name of a reading, a comma, and what they add.
     """
     candidates = {}
     rows = max(dataset.N for dataset in readings.values())
@@ -319,8 +322,9 @@ def compare_readings(
             continue
         options_given = {"name": MIXED} | (scales_for(dataset, options) if count_reals(dataset) else {}) | dict(options)
         candidates[name] = (_jointly(options_given, dataset), dataset)
-        for form, more in (forms or {}).items() if dataset is next(iter(readings.values())) else ():
-            candidates[form] = ({**candidates[name][0], **more}, dataset)
+        for form, more in (forms or {}).items():
+            if form.partition(",")[0] == name:
+                candidates[form] = (_jointly(options_given | more, dataset), dataset)
     if vectors is not None:
         candidates |= {name: ({"name": name}, vectors) for name in of_given_totals()}
     problems: dict[str, str] = {}
@@ -329,6 +333,20 @@ def compare_readings(
     if problems:
         raise ConfigError("; ".join(f"{name}: {problem}" for name, problem in problems.items()))
     return rank(option, density_by_reading, facts, simplest)
+
+
+def compare_zeros(options: Mapping[str, Any], table: Dataset, fits: Fits) -> "Ranking":
+    """Leave-one-out log predictive density of rows of a table without counts, with numbers that many cells of a real
+    column hold among the others, and with a probability of their own: as of `covariances`."""
+    options_given = {"name": MIXED} | scales_for(table, options) | dict(options)
+    candidates = {name: (_jointly(options_given | more, table), table) for name, more in FORMS_OF_ZEROS.items()}
+    return rank("zeros", *compare("zeros", candidates, fits, {}, [*candidates]), [*candidates])
+
+
+def format_zeros(table: "Ranking", spikes: str) -> str:
+    """Describe whether these spikes have a probability of their own, and why."""
+    way = "model=mixed model.zeros=apart" if table["zeros"][0] == ALONE else "as other numbers"
+    return f"{spikes}: {way}, {_describe_choice(table, 'zeros', 'density')}"
 
 
 def compare_scales(options: Mapping[str, Any], as_they_are: Dataset, rescaled: Dataset, fits: Fits) -> "Ranking":

@@ -123,7 +123,8 @@ def test_rows_that_count_twice_are_two_rows() -> None:
 
 
 def test_a_wrong_split_of_counts_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Mutants: zeros that are counted twice; counts that are not shifted; the codes of zeros the wrong way round."""
+    """Mutants: zeros that are counted twice; counts that are not shifted; spikes of reals among the other cells; their
+    codes the wrong way round; missing cells that are no spikes, where nothing is known."""
 
     def twice(found: dict, values: np.ndarray) -> None:
         found["values"][:, 2] = np.where(values[:, 2] == 0, 0.0, found["values"][:, 2])
@@ -131,14 +132,20 @@ def test_a_wrong_split_of_counts_is_found(monkeypatch: pytest.MonkeyPatch) -> No
     def unshifted(found: dict, values: np.ndarray) -> None:
         found["values"][:, 2] += 1.0
 
+    def left(found: dict, values: np.ndarray) -> None:
+        found["values"][:, 3] = values[:, 3]
+
     def reversed_codes(found: dict, values: np.ndarray) -> None:
         found["values"][:, -1] = 1.0 - found["values"][:, -1]
 
-    right = small_case(Mixed, 4, 1, {"zeros": "apart"})
-    for change in (None, twice, unshifted, reversed_codes):
+    def no_spikes(found: dict, values: np.ndarray) -> None:
+        found["values"][:, -2:] = np.nan_to_num(found["values"][:, -2:])
 
-        def changed(values, kinds, levels, change=change) -> dict:
-            found = mixed_cells.part_zeros(values, kinds, levels)
+    right = small_case(Mixed, 4, 1, {"zeros": "apart", "spikes": True})
+    for change in (None, twice, unshifted, left, reversed_codes, no_spikes):
+
+        def changed(values, kinds, levels, spikes, change=change) -> dict:
+            found = mixed_cells.part_zeros(values, kinds, levels, spikes)
             if change is not None:
                 change(found, values)
             return found
@@ -156,7 +163,10 @@ def test_a_wrong_split_of_counts_is_found(monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.parametrize(
     ("build_one", "message"),
     [
-        (lambda: Mixed(np.ones((3, 1)), ["real"], zeros="apart"), "the table has no column of counts; expected"),
+        (
+            lambda: Mixed(np.ones((3, 1)), ["real"], zeros="apart"),
+            "the table has no column of counts, and no real column with one number",
+        ),
         (lambda: Mixed(COUNTS - 0.5, ["count"] * 2, zeros="apart"), "column 1: -0.5 cannot be in a count column"),
         (
             lambda: Mixed.from_data(table(), outcome=1, zeros="apart"),

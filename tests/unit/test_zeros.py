@@ -1,5 +1,6 @@
 """Zeros of counts apart: what ``model=auto`` compares, and what a run says without them."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -29,17 +30,20 @@ def inflated(N: int = 240, seed: int = 0) -> tuple[Dataset, np.ndarray]:
 @pytest.mark.parametrize(
     ("cells", "types", "options", "expected"),
     [
-        ([[0.0], [3.0]], (COUNT,), {}, FORMS_OF_COUNTS),
-        ([[0.0], [3.0]], (COUNT,), {"zeros": "poisson"}, {}),
-        ([[1.0], [3.0]], (COUNT,), {}, {}),
-        ([[0.0], [1.0]], (COUNT,), {}, {}),
-        ([[0.0], [3.0]], (ColumnType("real"),), {}, {}),
-        ([[0.0], [3.0]], (COUNT,), {"outcome": 1}, {}),
+        ([[0.0], [3.0]], COUNT, {}, {FORM}),
+        ([[0.0], [3.0]], COUNT, {"zeros": "poisson"}, set()),
+        ([[1.0], [3.0]], COUNT, {}, set()),
+        ([[0.0], [1.0]], COUNT, {}, set()),
+        ([[0.0], [3.0]], COUNT, {"outcome": 1}, set()),
+        ([[1.0], [1.0], [3.0]], COUNT, {}, {"as real numbers, model.zeros=apart"}),
     ],
 )
 def test_zeros_are_compared_where_there_are_any(cells, types, options, expected) -> None:
-    table = Dataset("t", "mixed", np.array(cells), types=types)
-    assert choice.forms_of_counts(table, options) == expected
+    """Of counts any zeros; of the same numbers, read as real, the spike that their column has."""
+    table = Dataset("t", "mixed", np.array(cells), types=(types,))
+    reals = replace(table, types=(ColumnType("real", spike=(1.0, 2.0) if len(cells) > 2 else None),))
+    readings = {"as counts": table, "as real numbers": reals}
+    assert set(choice.forms_of_counts(readings, options)) == expected <= set(FORMS_OF_COUNTS)
 
 
 def test_clusters_that_differ_in_zeros_alone_are_counted() -> None:
