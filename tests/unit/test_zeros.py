@@ -20,6 +20,7 @@ from splitmerge_cli.kinds.tables import choice
 from splitmerge_cli.kinds.tables.answers import ColumnAnswers, count_like
 from splitmerge_cli.kinds.tables.columns import describe_telling, statistics
 from splitmerge_cli.kinds.tables.models.mixed_cells import FORMS_OF_COUNTS
+from splitmerge_cli.kinds.tables.models.real_columns import settle_resolution
 from splitmerge_cli.kinds.tables.quantities import ZEROS
 
 COUNT = ColumnType("count")
@@ -152,6 +153,14 @@ def test_a_table_is_read_with_its_spikes() -> None:
         assert steps[is_spike] == pytest.approx(-np.log(0.1) - scale_length) and not steps[~is_spike].any()
     assert not table.kind.log_steps(table, {"zeros": "poisson"}).any()
     assert not table.kind.log_steps(table, {"zeros": "apart", "outcome": "spend"}).any()
+
+
+def test_the_step_of_a_column_on_a_scale_is_that_of_its_other_cells() -> None:
+    """Half of the cells are 0, and no other number repeats: 0 is on the grid of any step."""
+    amounts = np.append(np.zeros(60), 20.0 + np.cumsum(np.arange(60) % 7 + 1.37))
+    table = from_object(pd.DataFrame({"x": amounts, "y": np.arange(120) % 11}), "mixed", scale={"x": 0.1})
+    (step,) = settle_resolution(table, {})["resolution"]
+    assert step == 0.0
 
 
 def test_a_cluster_is_described_by_its_spike_and_the_other_cells() -> None:

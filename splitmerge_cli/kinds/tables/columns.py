@@ -162,7 +162,8 @@ def _part_spike(
     table = np.column_stack([are_spikes, np.where(are_spikes == 0.0, cells, np.nan)])
     moments = [_moments(table[items], counts) for items, counts in zip(clusters, weights, strict=True)]
     forms, scales = ["binary", "real"], (None, scale) if scale is not None else ()
-    described = _numbers(*(np.stack(part) for part in zip(*moments, strict=True)), forms)
+    n, mean, squares = (np.stack(part) for part in zip(*moments, strict=True))
+    described = _numbers(n, mean, squares, forms)
     number_text = f"{spike if scale is None else float(scale.undo(np.array([spike]))[0]):.6g}"
     names = [name, f"{name} other than {number_text}"]
     return Statistics(names, forms, np.arange(2), [number_text, None], *described, scales=scales)

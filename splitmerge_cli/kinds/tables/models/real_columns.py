@@ -109,10 +109,13 @@ def settle_resolution(data: Any, params: dict[str, Any], by_cell: bool = False) 
     cells, in_units, scales, types = data.values.T, data.values_in_units.T, data.scales, data.kind.types_of(data)
     effects, names = params.get("effects") or (), data.column_names
     columns = [j for j, column in enumerate(types) if column.type == "real" and not {names[j], j + 1} & {*effects}]
-    return params | {"resolution": [_on_scale(cells[j], in_units[j], scales[j]) for j in columns]}
+    return params | {"resolution": [_on_scale(cells[j], in_units[j], scales[j], types[j].spike) for j in columns]}
 
 
-def _on_scale(cells: Numbers, in_units: Numbers, scale: Any) -> float:
+def _on_scale(cells: Numbers, in_units: Numbers, scale: Any, spike: tuple[float, float] | None) -> float:
+    if spike is not None:
+        # which is on any grid
+        cells, in_units = cells[cells != spike[0]], in_units[cells != spike[0]]
     step = find_resolution(in_units)
     return step if scale is None or not step else step * float(np.exp(np.nanmean(scale.log_jacobian(cells))))
 
