@@ -21,6 +21,9 @@ Counts among the columns
     ``model=auto`` reads them as counts or as real numbers, by the same density: a whole number has its probability as a
     count, and as a real number the mean log density over its unit interval, at most the log of its probability. Rows
     of three or more are compared as vectors of counts, too (`splitmerge_cli.fits.candidates.of_given_totals`).
+Numbers that many cells of a real column hold
+    ``model=auto`` compares `mixed` with a probability of its own for them (``zeros=apart``) and without, by the same
+    density; in a table with counts each reading of these is compared with it, too.
 ``data.scale=auto``
     Real columns as they are, or those that are clearly skewed on scales of their own
     (`splitmerge_cli.kinds.tables.choice`): these are taken if they raise the log predictive density of a row, in
