@@ -209,9 +209,9 @@ def by_state(
         model, dataset, new, states
     )
     items = new.items
-    if new.scales is None and new.reduction is None and items is None:
-        return predictions
     jacobian = log_jacobian(model, new)
+    if items is None and not jacobian.any():
+        return predictions
     if items is not None:  # a new row counts once
         jacobian = np.bincount(items, jacobian).astype(np.float64)
     # the rows of an item share what is predicted of it
@@ -225,11 +225,11 @@ def by_state(
 def log_jacobian(model: Component, dataset: Dataset) -> NDArray[np.float64]:
     """Add up, for each row, what makes its log density one in the units of the data, float64 ``[N]``: nothing for
     columns that the model takes as given."""
-    given = dataset.kind.given_columns(dataset, model.as_typed)
+    given, steps = dataset.kind.given_columns(dataset, model.as_typed), dataset.kind.log_steps(dataset, model.as_typed)
     if dataset.scales is None or not given:
-        return dataset.log_jacobian
+        return np.asarray(steps + dataset.log_jacobian)
     scales = tuple(None if j in given else scale for j, scale in enumerate(dataset.scales))
-    return replace(dataset, scales=scales).log_jacobian
+    return np.asarray(steps + replace(dataset, scales=scales).log_jacobian)
 
 
 def build_predictive(component: Component, dataset: Dataset, whole: Dataset) -> Model:

@@ -259,6 +259,10 @@ def specify_sample(
             counts = ((chosen or {}).get("counts") or [{}])[0].get("counts")
             keys["model"] = counts if counts in of_given_totals() else selection.MIXED
             keys |= {f"model.{key}": value for key, value in FORMS_OF_COUNTS.get(counts, {}).items()}
+        if keys["model"] in selection.OF_REALS and not isinstance(data, Dataset):
+            table, named = from_object(data, selection.MIXED, **of_table), selection.options_of(keys)
+            of_zeros, found = selection.choose_zeros(table, named, fits, say)
+            keys, chosen = keys | of_zeros, (chosen or {}) | found or None
         if keys["model"] in selection.OF_REALS:
             kind = selection.kind_of_model(keys["model"]).name
             read = data if isinstance(data, Dataset) else from_object(data, kind, **of_table)

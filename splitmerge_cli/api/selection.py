@@ -21,6 +21,9 @@ Counts among the columns
     ``model=auto`` reads them as counts or as real numbers, by the same density: a whole number has its probability as a
     count, and as a real number the mean log density over its unit interval, at most the log of its probability. Rows
     of three or more are compared as vectors of counts, too (`splitmerge_cli.fits.candidates.of_given_totals`).
+Numbers that many cells of a real column hold
+    ``model=auto`` compares `mixed` with a probability of its own for them (``zeros=apart``) and without, by the same
+    density; in a table with counts each reading of these is compared with it, too.
 ``data.scale=auto``
     Real columns as they are, or those that are clearly skewed on scales of their own
     (`splitmerge_cli.kinds.tables.choice`): these are taken if they raise the log predictive density of a row, in
@@ -77,6 +80,7 @@ def _list_candidates() -> dict[str, Any]:
         "noise": choice.NOISE,
         "readings": {what: list(names) for what, names in program.READINGS.items()},
         "forms_of_counts": list(choice.FORMS_OF_COUNTS),
+        "forms_of_zeros": list(candidates.FORMS_OF_ZEROS),
         # which of them are of given totals only their classes know
         "models": choices_of("model"),
         "of_equal": "fewest clusters",
@@ -163,6 +167,7 @@ def _choose(spec: RunSpecification, say: Callable[[str], None], made: Fits | Non
     """`settle` for a run without a stored choice; `so_far` has the fits of one that was interrupted."""
     asked = spec.to_choose
     asks = OF_SCALE in asked or ("model" in asked and OF_SCALE not in spec.given_keys.keys)
+    as_asked = spec
     if "model" in asked:
         spec = spec.with_(named := _choose_model(spec, tell))
         said = [specification.override(key, value) for key, value in named.items() if value != AUTO and key != "gap"]
@@ -173,6 +178,9 @@ def _choose(spec: RunSpecification, say: Callable[[str], None], made: Fits | Non
     with keeping(fits, so_far, again=not spec.resume) if made is None else nullcontext():
         if "model" in asked and spec.model.name == MIXED:
             spec, of_ratings = _settle_ratings(spec, say, fits)
+        if "model" in asked:
+            spec, of_zeros = _settle_zeros(as_asked, spec, say, fits)
+            of_ratings |= of_zeros
         # choose what is left to the data when the model and the reading of ratings are known
         calibrates = OF_POWER in spec.to_choose
         if calibrates:
@@ -246,12 +254,12 @@ def _settle_readings(
         columns = _find_columns(spec, candidates.of_given_totals()[0], table) if vectors else None
         by_name = {program.COUNTS: table, program.REALS: _read(of_reals)}
         vectors = None if columns is None else vectors
-        forms = choice.forms_of_counts(table, options)
+        forms = choice.forms_of_counts(by_name, options)
         ranking = candidates.compare_readings("counts", options, by_name, fits, say, vectors, forms)
         found["counts"], taken = candidates.as_records(ranking), ranking["counts"][0]
-        if taken == program.REALS:
+        if taken.partition(",")[0] == program.REALS:
             spec = of_reals
-        elif taken in forms:
+        if taken in forms:
             spec = spec.with_({f"model.{key}": value for key, value in forms[taken].items()})
         elif taken in candidates.of_given_totals():
             named = {"model": taken} | {f"data.{key}": value for key, value in (columns or {}).items()}
@@ -326,7 +334,7 @@ def read_whole_numbers(
 ) -> tuple[dict[str, Any], dict[str, Any] | None]:
     """How an object is read as a mixed table: `from_object`'s arguments `of_table`, with the types that ``model=auto``
     finds of its ratings and counts; and how these were found. `keys` are the keys of the run."""
-    of_table, options, chosen = dict(of_table), _options_of(keys), dict[str, Any]()
+    of_table, options, chosen = dict(of_table), options_of(keys), dict[str, Any]()
     if options.get("resolution", AUTO) != AUTO:
         return of_table, None
     for what in program.READINGS:
@@ -338,12 +346,44 @@ def read_whole_numbers(
         datasets = {name: objects.from_object(data, MIXED, **given) for name, given in by_name.items()}
         whole = what == "counts" and not (options or of_table) and np.shape(data) == as_read.values.shape
         vectors = program.as_vectors(as_read) if whole else None
-        forms = choice.forms_of_counts(datasets[program.COUNTS], options) if what == "counts" else {}
+        forms = choice.forms_of_counts(datasets, options) if what == "counts" else {}
         ranking = candidates.compare_readings(what, options, datasets, fits, say, vectors, forms)
         chosen[what] = candidates.as_records(ranking)
-        if (name := ranking[what][0]) in by_name and name != program.AS_READ[what]:
+        if (name := ranking[what][0].partition(",")[0]) in by_name and name != program.AS_READ[what]:
             of_table = by_name[name]
     return of_table, chosen | {"by": _describe_comparison()} if chosen else None
+
+
+def choose_zeros(
+    table: Dataset, options: Mapping[str, Any], fits: Fits, say: Callable[[str], None]
+) -> tuple[dict[str, str], dict[str, Any]]:
+    """Keys with which a mixed table's spikes have a probability of their own, if that predicts rows better, and how
+    that was found; both empty of a table without spikes, or with counts, whose readings are compared with theirs."""
+    if table.count_columns("count") or not choice.can_part_zeros(table, options):
+        return {}, {}
+    ranking = candidates.compare_zeros(options, table, fits)
+    say(candidates.format_zeros(ranking, choice.describe_spikes(table)))
+    keys = {f"model.{key}": value for key, value in candidates.FORMS_OF_ZEROS[ranking["zeros"][0]].items()}
+    return {"model": MIXED} | keys if keys else {}, {
+        "zeros": candidates.as_records(ranking),
+        "by": _describe_comparison(),
+    }
+
+
+def _settle_zeros(
+    asked: RunSpecification, spec: RunSpecification, say: Callable[[str], None], fits: Fits
+) -> tuple[RunSpecification, dict[str, Any]]:
+    """A run whose model was chosen (`asked` before that), of a table with spikes as `choose_zeros` says; and how that
+    was found."""
+    if spec.model.name not in OF_REALS or spec.data.values.get("reduce"):
+        return spec, {}
+    options = options_of(asked.given_keys.values)
+    table = _read(spec if spec.model.name == MIXED else asked, MIXED)
+    keys, found = choose_zeros(table, options, fits, say)
+    if keys and spec.model.name != MIXED:
+        keys |= _unnamed_options(asked, MIXED, table)
+        spec = asked
+    return spec.with_(keys) if keys else spec, found
 
 
 def read_scales(
@@ -353,7 +393,7 @@ def read_scales(
     ``data.scale=auto``; and how these were found. `keys` are the keys of the run."""
     of_table, kind = dict(of_table), kind_of_model(keys["model"]).name
     as_they_are = objects.from_object(data, kind, **of_table)
-    options = _options_of(keys)
+    options = options_of(keys)
     if _names_units(options) or not (scales := choice.find_scales(as_they_are)):
         return of_table, None
     on_scales = of_table | {"scale": scales}
@@ -367,7 +407,7 @@ def read_scales(
     return taken, {OF_SCALE: candidates.as_records(ranking), "by": _describe_comparison()}
 
 
-def _options_of(keys: Mapping[str, Any]) -> dict[str, Any]:
+def options_of(keys: Mapping[str, Any]) -> dict[str, Any]:
     """The options of the model among the keys of a run."""
     return {key.removeprefix("model."): value for key, value in keys.items() if key.startswith("model.")}
 

@@ -340,6 +340,11 @@ class Kind:
         """Numbers of columns that a model with these options takes as given: they have no density."""
         return []
 
+    def log_steps(self, dataset: Dataset, options: Mapping[str, Any]) -> NDArray[np.float64]:
+        """What makes the probability of a number that a model with these options has in a real column one of a step of
+        it, which compares with densities, ``[N]``: minus the logs of the steps, on the scales of their columns."""
+        return np.zeros(dataset.N)
+
     def resamples_scales(self, dataset: Dataset, options: Mapping[str, Any]) -> bool:
         """Whether ``model=auto`` resamples the scales of real columns, with these options: those of dense cells."""
         return isinstance(dataset.values, np.ndarray)

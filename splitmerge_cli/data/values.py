@@ -8,7 +8,7 @@ drawn at random; names of generated tokens.
 import hashlib
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import count, islice, product
 from string import ascii_uppercase
 from typing import TYPE_CHECKING, Any
@@ -33,6 +33,9 @@ class ColumnType:
 
     type: str
     levels: tuple[str, ...] = ()
+    spike: tuple[float, float] | None = field(default=None, repr=False, compare=False)
+    """The one number, on the scale of a real column, that many of its cells hold, and the step, in the units of the
+    data, to which the column is recorded; None without such a number."""
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,18 @@ from scipy import stats
 from scipy.integrate import quad
 from scipy.special import gammaln
 
+from splitmerge_cli.analysis.predictive import by_state
+from splitmerge_cli.config import choice, read_component
 from splitmerge_cli.core.bundles import build
+from splitmerge_cli.core.simulation import Given
 from splitmerge_cli.data.bundles import Bundles
 from splitmerge_cli.data.dataset import ColumnType, Dataset
+from splitmerge_cli.data.tables.scaled import put_on_scales
+from splitmerge_cli.data.values import Scale
 from splitmerge_cli.kinds.tables.models import mixed, mixed_cells
 from splitmerge_cli.kinds.tables.models.gamma_poisson import GammaPoisson
 from splitmerge_cli.kinds.tables.models.mixed import Mixed
+from splitmerge_cli.runs.draws import State
 from splitmerge_cli.verify.cases import small_case
 
 COUNTS = np.array([[0.0, 3.0], [2.0, 0.0], [0.0, np.nan], [5.0, 1.0], [1.0, 0.0], [0.0, 0.0]])
@@ -123,7 +129,8 @@ def test_rows_that_count_twice_are_two_rows() -> None:
 
 
 def test_a_wrong_split_of_counts_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Mutants: zeros that are counted twice; counts that are not shifted; the codes of zeros the wrong way round."""
+    """Mutants: zeros that are counted twice; counts that are not shifted; spikes of reals among the other cells; their
+    codes the wrong way round; missing cells that are no spikes, where nothing is known."""
 
     def twice(found: dict, values: np.ndarray) -> None:
         found["values"][:, 2] = np.where(values[:, 2] == 0, 0.0, found["values"][:, 2])
@@ -131,14 +138,20 @@ def test_a_wrong_split_of_counts_is_found(monkeypatch: pytest.MonkeyPatch) -> No
     def unshifted(found: dict, values: np.ndarray) -> None:
         found["values"][:, 2] += 1.0
 
+    def left(found: dict, values: np.ndarray) -> None:
+        found["values"][:, 3] = values[:, 3]
+
     def reversed_codes(found: dict, values: np.ndarray) -> None:
         found["values"][:, -1] = 1.0 - found["values"][:, -1]
 
-    right = small_case(Mixed, 4, 1, {"zeros": "apart"})
-    for change in (None, twice, unshifted, reversed_codes):
+    def no_spikes(found: dict, values: np.ndarray) -> None:
+        found["values"][:, -2:] = np.nan_to_num(found["values"][:, -2:])
 
-        def changed(values, kinds, levels, change=change) -> dict:
-            found = mixed_cells.part_zeros(values, kinds, levels)
+    right = small_case(Mixed, 4, 1, {"zeros": "apart", "spikes": True})
+    for change in (None, twice, unshifted, left, reversed_codes, no_spikes):
+
+        def changed(values, kinds, levels, spikes, change=change) -> dict:
+            found = mixed_cells.part_zeros(values, kinds, levels, spikes)
             if change is not None:
                 change(found, values)
             return found
@@ -156,7 +169,10 @@ def test_a_wrong_split_of_counts_is_found(monkeypatch: pytest.MonkeyPatch) -> No
 @pytest.mark.parametrize(
     ("build_one", "message"),
     [
-        (lambda: Mixed(np.ones((3, 1)), ["real"], zeros="apart"), "the table has no column of counts; expected"),
+        (
+            lambda: Mixed(np.ones((3, 1)), ["real"], zeros="apart"),
+            "the table has no column of counts, and no real column with one number",
+        ),
         (lambda: Mixed(COUNTS - 0.5, ["count"] * 2, zeros="apart"), "column 1: -0.5 cannot be in a count column"),
         (
             lambda: Mixed.from_data(table(), outcome=1, zeros="apart"),
@@ -188,3 +204,75 @@ def integrate_rates(counts: np.ndarray) -> float:
     """Log likelihood of counts of a cluster under the default prior, in closed form."""
     n, s, rate = len(counts), counts.sum(), 1 / counts.mean()
     return float(np.log(rate) + gammaln(1 + s) - (1 + s) * np.log(rate + n) - gammaln(counts + 1).sum())
+
+
+SPIKE = (0.0, 0.1)
+AMOUNTS = np.array([[0.0, 3.1], [2.4, 0.0], [0.0, np.nan], [np.nan, 1.2], [1.3, 0.0], [3.5, 2.2]])
+REALS = (ColumnType("real", spike=SPIKE), ColumnType("real"))
+PRIOR = {"m0": 1.0, "kappa0": 0.4, "a0": 1.5, "b0": 0.8, "beta1": 0.6, "beta0": 0.9}
+
+
+def test_a_spike_is_integrated_out_apart_from_the_other_cells() -> None:
+    """By quadrature over the probability of the spike, the mean and the variance of a cluster. A missing cell is
+    neither; a 0 of a column without a spike is a number like others."""
+    model = Mixed.from_data(Dataset("t", "mixed", AMOUNTS, types=REALS), zeros="apart", **PRIOR)
+    model.set_labels(LABELS)
+    expected = 0.0
+    for j in range(2):
+        for k in range(2):
+            cells = AMOUNTS[k == LABELS, j]
+            cells = cells[~np.isnan(cells)]
+            n0, others = (int((cells == 0).sum()), cells[cells != 0]) if j == 0 else (0, cells)
+
+            def of_variance(v: float, others=others) -> float:
+                # the mean is integrated out: a normal vector with a common part
+                covariance = v * (np.eye(len(others)) + 1 / PRIOR["kappa0"])
+                density = stats.multivariate_normal(np.full(len(others), PRIOR["m0"]), covariance).pdf(others)
+                return float(density * stats.invgamma.pdf(v, PRIOR["a0"], scale=PRIOR["b0"]))
+
+            expected += np.log(quad(of_variance, 0, np.inf, epsabs=1e-13)[0]) if len(others) else 0.0
+            if j == 0:
+                likelihood = quad(lambda p: p**n0 * (1 - p) ** len(others) * stats.beta.pdf(p, 0.6, 0.9), 0, 1)[0]  # noqa: B023
+                expected += np.log(likelihood)
+    assert model.log_lik_total() == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("scale", [None, Scale("yeo-johnson", 0.3)])
+def test_densities_of_a_column_with_a_spike_add_up_to_one(scale) -> None:
+    """Over the numbers off the spike, in the units of the data, and a step of the spike."""
+    types, cells = REALS[:1], np.array([[0.0], [1.2], [0.0], [2.5], [0.9], [0.0]])
+    data = put_on_scales(Dataset("t", "mixed", cells, types=types), None if scale is None else (scale,))
+    grid = np.append(np.linspace(-60.0, 60.0, 24_000), 0.0)
+    new = put_on_scales(Dataset("t", "mixed", grid[:, None], types=types), None if scale is None else (scale,))
+    component = read_component("model", "mixed", choice("model", "mixed") | PRIOR | {"zeros": "apart"})
+    state = State(np.array([0, 1, 0, 1, 1, 0], dtype=np.int32), 2, {}, None)
+    _, log_density, _ = next(by_state(component, data, new, [state]))
+    mass, density = np.exp(log_density[-1]) * SPIKE[1], np.exp(log_density[:-1])
+    assert mass[0] == pytest.approx((0.6 + 3) / (1.5 + 3)) and mass[1] == pytest.approx(0.6 / (1.5 + 3))
+    total = mass + np.trapezoid(density, grid[:-1], axis=0)
+    assert total[:2] == pytest.approx(1.0, abs=2e-3)
+
+
+def test_rows_that_are_drawn_have_the_spike_as_often() -> None:
+    """Given many rows, of two clusters; the other cells are those of the clusters."""
+    rng = np.random.default_rng(0)
+    labels = np.repeat([0, 1], 300)
+    x = np.where(
+        rng.random(600) < np.where(labels == 0, 0.7, 0.2), 0.0, rng.normal(np.where(labels == 0, 5.0, 9.0), 1.0)
+    )
+    data = Dataset("t", "mixed", np.column_stack([x, rng.normal(0.0, 1.0, 600)]), types=REALS)
+    options = {option.name: option.default for option in Mixed.OPTIONS} | {"zeros": "apart", "beta1": 0.5, "beta0": 0.5}
+    options |= Mixed.with_defaults_of(data, **options)
+    made = Mixed.simulate(rng, Given(data, labels, options))
+    for k, (share, mean) in enumerate([(0.7, 5.0), (0.2, 9.0)]):
+        cells = made[labels == k, 0]
+        assert (cells == 0.0).mean() == pytest.approx(share, abs=0.1)
+        assert cells[cells != 0.0].mean() == pytest.approx(mean, abs=0.4)
+    assert not (made[:, 1] == 0.0).any()
+
+
+def test_noise_takes_no_spikes() -> None:
+    data = Dataset("t", "mixed", AMOUNTS, types=REALS)
+    with pytest.raises(ValueError, match=r"model\.zeros=apart of real columns"):
+        Mixed.from_data(data, zeros="apart", noise=0.1)
+    assert Mixed.from_data(data, noise=0.1).N == 6

@@ -104,6 +104,10 @@ FREQUENT = 5
 """Fewest rows that hold each of them."""
 REPEATED = 3
 """Rows that hold each of a few words and numbers, on average, where these are categories."""
+ROUNDED_STEP = 1e-9
+"""Difference between two numbers, as a share of the range of their column, up to which they are one."""
+MORE = 2.0
+"""Times as many cells that hold a spike as any other number."""
 SPIKE = 0.2
 """Share of the rows that hold one number of a real column from which a note says so."""
 TAIL = 20
@@ -247,11 +251,13 @@ def _of_numbers(cells: Cells, key: str, name: str, chosen: bool) -> Reading:
     if whole and low >= 0 and high <= LARGEST_COUNT and np.median(present) <= TYPICAL_COUNT:
         return _as_numbers(cells, "count")
     reading = _as_numbers(cells, "real")
-    held, most = int(counts.max()), different[np.argmax(counts)]
-    if chosen or held < MOST_NUMBERS or held < SPIKE * len(present):
+    if chosen or reading.type is None or reading.type.spike is None:
         return reading
-    note = f"{held / len(present):.0%} of the rows hold {most:.15g}: rows of one number may be a cluster of their own"
-    return replace(reading, said=f"{note} (data.drop={shell_word(f'[{key}]')} leaves the column out)")
+    note = f"{counts.max() / len(present):.0%} of the rows hold {reading.type.spike[0]:.15g}"
+    note += (
+        ", which may become a cluster of their own (model=mixed model.zeros=apart gives that number a probability in "
+    )
+    return replace(reading, said=f"{note}every cluster; data.drop={shell_word(f'[{key}]')} leaves the column out)")
 
 
 def _are_levels(counts: NDArray[np.int64]) -> bool:
@@ -395,7 +401,19 @@ def _as_numbers(cells: Cells, type: str) -> Reading:
         expected = "a whole number from 0 (data.types)"
     if (bad := ~(good | cells.missing)).any():
         return Reading(problem=str(cells.table.error(cells.first(bad), cells.j, expected)))
-    return Reading(ColumnType(type), values)
+    return Reading(ColumnType(type, spike=find_spike(values) if type == "real" else None), values)
+
+
+def find_spike(column: NDArray[np.float64]) -> tuple[float, float] | None:
+    """The number that so many cells of a column hold that it may have a probability of its own, and the least
+    difference between two that are not one number with rounding errors; None without such a number, or another two."""
+    cells = column[~np.isnan(column)]
+    numbers, rows = np.unique(cells, return_counts=True)
+    # a scale of few numbers has many rows at each
+    if len(numbers) < 3 or rows.max() < max(MOST_NUMBERS, SPIKE * len(cells), MORE * np.sort(rows)[-2]):
+        return None
+    steps = np.diff(numbers)
+    return float(numbers[rows.argmax()]), float(steps[steps > ROUNDED_STEP * (numbers[-1] - numbers[0])].min())
 
 
 def _of_words(cells: Cells, key: str, codes: NDArray[np.int64], words: list[str], chosen: bool) -> Reading:

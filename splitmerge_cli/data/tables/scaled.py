@@ -279,7 +279,15 @@ def put_on_scales(dataset: Dataset, of_columns: scales.Scales | None) -> Dataset
         values = scales.on_scales(dataset.values, of_columns, dataset.columns, dataset.positions)
     except DataError as error:
         raise DataError(f"{dataset.meta.get('path', dataset.name)}: {error}") from None
-    return replace(dataset, values=values, scales=of_columns)
+    types = list(dataset.types or ())
+    for j, (scale, column) in enumerate(zip(of_columns, types, strict=False)):
+        if scale is not None and column.spike is not None:
+            number, step = column.spike
+            on_scale = float(scale.read(np.array([number]))[0])
+            # every cell that holds it is the same number on the scale
+            values[dataset.values[:, j] == number, j] = on_scale
+            types[j] = replace(column, spike=(on_scale, step))
+    return replace(dataset, values=values, scales=of_columns, types=dataset.types and tuple(types))
 
 
 def _find_column(dataset: Dataset, column: str | int) -> int:

@@ -270,6 +270,20 @@ class Mixed(Columns):
         effects = options.get("effects") or ()
         return [names.index(column) if column in names else int(column) - 1 for column in effects]
 
+    def log_steps(self, dataset: Dataset, options: Mapping[str, Any]) -> NDArray[np.float64]:
+        found = np.zeros(dataset.N)
+        if options.get("zeros") != "apart" or dataset.reduction is not None:
+            return found
+        names, given = dataset.column_names, self.given_columns(dataset, options)
+        for j, column in enumerate(dataset.types or ()):
+            if column.spike is None or j in given or options.get("outcome") in (names[j], j + 1):
+                continue
+            number, step = column.spike
+            scale = dataset.scales[j] if dataset.scales else None
+            length = 0.0 if scale is None else float(scale.log_jacobian(np.array([number]))[0])
+            found[dataset.values[:, j] == number] -= np.log(step) + length
+        return found
+
     def resamples_scales(self, dataset: Dataset, options: Mapping[str, Any]) -> bool:
         # a regressed outcome needs numbers; one of levels may be: another reading of its whole numbers is compared
         outcome, names, types = options.get("outcome"), dataset.column_names, dataset.types or ()

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 ZEROS_DIFFER = "zeros_differ"
 """Entry of the summary: clusters that differ in zeros alone."""
-WHY_APART = "zeros of counts with a probability of their own in each cluster:"
+WHY_APART = "zeros with a probability of their own in each cluster:"
 MOST_DRAWS = 1_000
 """Draws over which effects are averaged."""
 MOST_NAMED = 10
@@ -114,8 +114,8 @@ class ColumnAnswers(Answers):
         """Describe clusters that differ in zeros alone, and the outcome in each cluster of a run, a line for each."""
         if (like := find_like(summary)) is not None:
             yield (
-                f"{like['like']} of {like['clusters']} clusters are like a larger one in the means of their counts "
-                f"above 0 (within {ERRORS:g} standard errors), and differ from it in which columns are 0: "
+                f"{like['like']} of {like['clusters']} clusters are like a larger one in the means of their cells "
+                f"other than 0 (within {ERRORS:g} standard errors), and differ from it in which columns are 0: "
                 "model.zeros=apart gives zeros a probability of their own"
             )
         if probability := summary.get("informative"):
@@ -227,8 +227,8 @@ def _may_be_apart(model: Mapping[str, Any], data: Mapping[str, Any], chosen: Map
 
 
 def _are_compared(chosen: Mapping[str, Any]) -> bool:
-    """Whether zeros apart were among the readings that were compared."""
-    return any(one.get("counts") in FORMS_OF_COUNTS for one in chosen.get("counts") or ())
+    """Whether zeros apart were among what was compared."""
+    return "zeros" in chosen or any(one.get("counts") in FORMS_OF_COUNTS for one in chosen.get("counts") or ())
 
 
 def find_like(summary: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -242,41 +242,52 @@ def find_like(summary: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 
 def count_like(dataset: Dataset, labels: NDArray[Any]) -> dict[str, int] | None:
-    """Count clusters that are like a larger one but for columns of counts that are 0 in one of the two.
+    """Count clusters that are like a larger one but for columns, of counts or real with a spike, that are 0, or the
+    spike, in one of the two.
 
-    Two are alike if both have counts above 0 in half of the columns of counts at least, and in each column in which
-    both have them the means of these differ by at most `ERRORS` standard errors. Returns `clusters` that are compared,
-    and those that are `like` a larger one; None if fewer than two are compared, or the data are sparse or very large.
+    Two are alike if both have other cells in half of these columns at least, and in each column in which both have
+    them their means differ by at most `ERRORS` standard errors, likewise in all real columns. Returns `clusters` that
+    are compared, and those that are `like` a larger one; None if fewer than two are compared, or the data are sparse or
+    very large.
     """
-    counts = [j for j, column in enumerate(dataset.kind.types_of(dataset)) if column.type == "count"]
-    if not counts or not isinstance(dataset.values, np.ndarray) or dataset.values.size > MOST_CELLS:
+    types = dataset.kind.types_of(dataset)
+    spikes = [0.0 if one.type == "count" else one.spike[0] if one.spike is not None else None for one in types]
+    if not any(spike is not None for spike in spikes):
         return None
-    x = np.asarray(dataset.values[:, counts], dtype=np.float64)
+    if not isinstance(dataset.values, np.ndarray) or dataset.values.size > MOST_CELLS:
+        return None
+    compared = [j for j, one in enumerate(types) if spikes[j] is not None or one.type == "real"]
+    spike = np.array([spikes[j] for j in compared], dtype=np.float64)
+    are_counts = np.array([types[j].type == "count" for j in compared])
+    x = np.asarray(dataset.values[:, compared], dtype=np.float64)
     large = [k for k in np.argsort(-np.bincount(labels), kind="stable") if (labels == k).sum() >= FEWEST_ROWS]
     if len(large) < 2:
         return None
-    moments = np.array([_above_0(x[labels == k]) for k in large])
+    moments = np.array([_off_spike(x[labels == k], spike, are_counts) for k in large])
     is_off, mean, error = moments[:, 0] >= MOSTLY_0, moments[:, 1], moments[:, 2]
     like = 0
     for a in range(1, len(large)):
         both = ~np.isnan(mean[a]) & ~np.isnan(mean[:a])
         are_near = np.abs(mean[a] - mean[:a]) <= ERRORS * np.hypot(error[a], error[:a])
-        has_half = 2 * both.sum(axis=1) >= len(counts)
+        has_half = 2 * both[:, ~np.isnan(spike)].sum(axis=1) >= (~np.isnan(spike)).sum()
         like += bool(((are_near | ~both).all(axis=1) & has_half & (is_off[a] != is_off[:a]).any(axis=1)).any())
     return {"clusters": len(large), "like": like}
 
 
-def _above_0(cells: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Share of zeros of each column, mean of the counts above 0, and its standard error, no less than a Poisson
-    distribution has: ``[3, D]``; means of `FEWEST_CELLS` and more that are not `MOSTLY_0`, else NaN."""
-    seen, above_0 = (~np.isnan(cells)).sum(axis=0), cells > 0.0
-    n = above_0.sum(axis=0)
-    share = 1.0 - n / np.maximum(seen, 1)
+def _off_spike(
+    cells: NDArray[np.float64], spike: NDArray[np.float64], are_counts: NDArray[np.bool_]
+) -> NDArray[np.float64]:
+    """Share of the spikes of each column, mean of all other cells, and its standard error, of counts no less than a
+    Poisson distribution has: ``[3, D]``; means of `FEWEST_CELLS` and more that are not `MOSTLY_0`, else NaN."""
+    seen = ~np.isnan(cells)
+    is_other = seen & (cells != spike)
+    n = is_other.sum(axis=0)
+    share = 1.0 - n / np.maximum(seen.sum(axis=0), 1)
     has_mean = (n >= FEWEST_CELLS) & (share < MOSTLY_0)
-    total = np.where(above_0, cells, 0.0).sum(axis=0)
+    total = np.where(is_other, cells, 0.0).sum(axis=0)
     mean = np.where(has_mean, total / np.maximum(n, 1), np.nan)
-    square = np.where(above_0, (cells - mean) ** 2, 0.0).sum(axis=0) / np.maximum(n - 1, 1)
-    return np.array([share, mean, np.sqrt(np.maximum(square, mean) / np.maximum(n, 1))])
+    square = np.where(is_other, (cells - mean) ** 2, 0.0).sum(axis=0) / np.maximum(n - 1, 1)
+    return np.array([share, mean, np.sqrt(np.where(are_counts, np.maximum(square, mean), square) / np.maximum(n, 1))])
 
 
 def _digits(value: float) -> str:

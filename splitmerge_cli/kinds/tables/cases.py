@@ -289,11 +289,13 @@ def _middle_of(column: NDArray[np.float64]) -> float:
 def mixed_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[str, Any]) -> Case:
     """`size` rows of a binary, a categorical, a count and two real columns. In each but the first real column a cell is
     missing, with a full covariance real ones as `_lose_reals` does; with ``complete``, not an option of the model, none
-    is. Latent outcomes are as a chain starts with them."""
+    is; with ``spikes``, no more one, every second cell of the first real column is one number. Latent outcomes are as
+    a chain starts with them."""
     options: dict[str, Any] = {"concentration": 1.3, "prior": "crp", "beta1": 0.6, "beta0": 0.9, "alpha": 0.7}
     options |= {"shape": 1.4, "rate": 0.5, "m0": 0.5, "kappa0": 0.4, "a0": 1.5, "b0": 0.8, "resolution": "none"}
     options |= dict(params)
     complete, level = options.pop("complete", False), options.pop("levels", "categorical")
+    spike = (0.25, 0.01) if options.pop("spikes", False) else None
     rng = np.random.default_rng(seed)
     codes = rng.integers(2, size=size), rng.permutation(np.arange(size) % 3)
     reals = np.round(rng.normal(0, 1, (size, 2)) + 1.5 * rng.integers(2, size=(size, 1)), 2)
@@ -301,6 +303,8 @@ def mixed_case(build: Callable[..., Model], size: int, seed: int, params: Mappin
     zeros_apart = options.get("zeros") == "apart"
     if zeros_apart:
         x[:, 2] = np.where(np.arange(size) == 0, 0, np.maximum(x[:, 2], 1))
+    if spike:
+        x[::2, 3] = spike[0]
     real_columns = [j for j in (3, 4) if j + 1 not in options.get("effects", ())]
     is_joint = options.get("covariance") == "full" and real_columns == [3, 4] and options.get("outcome") != 5
     if not complete:
@@ -311,6 +315,7 @@ def mixed_case(build: Callable[..., Model], size: int, seed: int, params: Mappin
             x[size // 3, 4] = np.nan
     types, levels = ("binary", level, "count", "real", "real"), ("a", "b", "c")
     columns = [SimpleNamespace(type=kind, levels=levels if kind == level else ()) for kind in types]
+    columns[3].spike = spike
     made = partial(build, x, columns, **options)
     if options.get("noise"):
         made = partial(build.build, x, columns, None, options)  # type: ignore[attr-defined]
@@ -325,6 +330,11 @@ def mixed_case(build: Callable[..., Model], size: int, seed: int, params: Mappin
         mean = float(cells.mean()) if len(cells) else 0.0
         options["rate"] = options["shape"] / (mean or 1.0)
 
+    are_spikes = np.where(np.isnan(x[:, 3]), np.nan, x[:, 3] == spike[0]) if spike else None
+    if are_spikes is not None:
+        # what follows reads the other cells, and where they are
+        x = np.where(np.outer(are_spikes == 1.0, np.arange(5) == 3), np.nan, x)
+
     # with the latent outcomes as they are, and with these integrated out
     weigh_table: Callable[..., Callable[[State], float]] = continuous.mixed_log_weight
     weigh_all, latent = weigh_table, None
@@ -336,7 +346,7 @@ def mixed_case(build: Callable[..., Model], size: int, seed: int, params: Mappin
 
     def read_columns(table: Any, chosen: Sequence[int] = range(5)) -> tuple[Any, list[str], list[int]]:
         """Columns of the table, their types and levels; zeros apart: whether a count is 0 is one more, in which the
-        second code is 0, and what is above 0 counts from there."""
+        second code is 0, and what is above 0 counts from there; likewise whether a real cell is the spike."""
         cells, kinds, numbers = (
             np.array(table[:, chosen]),
             [types[j] for j in chosen],
@@ -347,6 +357,8 @@ def mixed_case(build: Callable[..., Model], size: int, seed: int, params: Mappin
             cells[:, list(chosen).index(2)] = [v - 1.0 if v >= 1.0 else np.nan for v in counts]
             cells = np.column_stack([cells, [np.nan if np.isnan(v) else float(v < 1.0) for v in counts]])
             kinds, numbers = [*kinds, "binary"], [*numbers, 2]
+        if are_spikes is not None and 3 in chosen:
+            cells, kinds, numbers = np.column_stack([cells, are_spikes]), [*kinds, "binary"], [*numbers, 2]
         return cells, kinds, numbers
 
     def weigh_rows(
@@ -389,7 +401,8 @@ def mixed_case(build: Callable[..., Model], size: int, seed: int, params: Mappin
 
         return _case_with_tails(made, x[:, real_columns], weigh_tails, options, f"rows {rows}")
     summed = partial(weigh, sums=True) if selects or latent is not None else None
-    return _case_of_reals(made, x, real_columns, is_joint and not complete, weigh, options, f"rows {rows}", summed)
+    has_gaps = is_joint and (not complete or spike is not None)
+    return _case_of_reals(made, x, real_columns, has_gaps, weigh, options, f"rows {rows}", summed)
 
 
 def overdispersed_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[str, Any]) -> Case:
@@ -567,6 +580,10 @@ CASES: dict[str, OwnCase] = {
             {"tails": "t", "covariance": "full", "complete": True},
             {"zeros": "apart"},
             {"zeros": "apart", "complete": True, "power": 0.4},
+            {"zeros": "apart", "spikes": True, "resolution": [0.5, 2.0]},
+            {"zeros": "apart", "spikes": True, "covariance": "full", "complete": True},
+            {"zeros": "apart", "spikes": True, "tails": "t"},
+            {"zeros": "apart", "spikes": True, "select": True},
             {"levels": "ordinal"},
             {"levels": "ordinal", "complete": True, "power": 0.4},
             {"levels": "ordinal", "select": True},

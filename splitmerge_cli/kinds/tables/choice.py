@@ -55,7 +55,7 @@ from splitmerge_cli.fits.candidates import (
     rank,
 )
 from splitmerge_cli.kinds.tables.models import real_columns
-from splitmerge_cli.kinds.tables.models.mixed_cells import FORMS_OF_COUNTS
+from splitmerge_cli.kinds.tables.models.mixed_cells import APART, FORMS_OF_COUNTS
 from splitmerge_cli.runs.draws import FIRST_STATES
 
 SKEWED = 4.0
@@ -187,18 +187,36 @@ def _least_bic(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return np.asarray(np.min(bic, axis=0) + 2.0 * n * np.log(spread))
 
 
-def forms_of_counts(table: Dataset, options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return those of `FORMS_OF_COUNTS` to compare for a mixed table and the options that are named: none without a
-    column of counts that has zeros and numbers above 1, nor where the model takes none or the zeros are named."""
-    columns = zip(table.types or (), table.values.T, strict=True)
-    if "zeros" in options or not any(
-        column.type == "count" and (x == 0).any() and np.nanmax(x) > 1 for column, x in columns
-    ):
-        return {}
-    plain = {"name": MIXED, **options}
+def forms_of_counts(readings: Mapping[str, Dataset], options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """Return those of `FORMS_OF_COUNTS` to compare for a mixed table, by the name of its reading, and the options that
+    are named: those of readings that `can_part_zeros`."""
     return {
-        name: dict(more) for name, more in FORMS_OF_COUNTS.items() if not find_problem(model_of(plain | more), table)
+        name: dict(more)
+        for name, more in FORMS_OF_COUNTS.items()
+        if can_part_zeros(readings[name.partition(",")[0]], options)
     }
+
+
+def can_part_zeros(table: Dataset, options: Mapping[str, Any]) -> bool:
+    """Whether a mixed table has a column of counts with zeros and numbers above 1, or a real one with a spike, and the
+    model with the options that are named takes them apart, and does not name its zeros."""
+    columns = zip(table.types or (), table.values.T, strict=True)
+    has_any = any(
+        column.spike is not None or (column.type == "count" and (x == 0).any() and np.nanmax(x) > 1)
+        for column, x in columns
+    )
+    parted = {"name": MIXED, **options, "zeros": APART}
+    return has_any and "zeros" not in options and not find_problem(model_of(parted), table)
+
+
+def describe_spikes(table: Dataset) -> str:
+    """Name the columns with a spike: ``spend = 0 in 43%``."""
+    x, named = table.values_in_units, []
+    for name, column, scaled, cells in zip(table.column_names, table.types or (), table.values.T, x.T, strict=True):
+        if column.spike is not None:
+            share = (scaled == column.spike[0]).sum() / (~np.isnan(cells)).sum()
+            named.append(f"{name} = {cells[scaled == column.spike[0]][0]:.6g} in {share:.0%}")
+    return ", ".join(named)
 
 
 def compare_tails(model: Component, dataset: Dataset, fits: Fits, later: Mapping[str, Any] | None = None) -> Ranking:

@@ -76,6 +76,9 @@ class Statistics:
     scales: Scales = field(default=(), kw_only=True)
     """``[D]``: the scale of each column on which means and variances are; None of
     a column in the units of the data. Empty: no column has a scale of its own."""
+    spiked: dict[int, "Statistics"] = field(default_factory=dict, kw_only=True)
+    """The parts of columns that hold one number in many cells: whether a cell is this number, and all other cells. The
+    divergence of such a column is that of the first part, and of the second in the share of cells that it has."""
 
     @property
     def titles(self) -> list[str]:
@@ -128,9 +131,17 @@ def statistics(dataset: Any, labels: ArrayLike) -> Statistics:
     ]
     n, mean, squares = (np.stack(part) for part in zip(*moments, strict=True))
     described = _numbers(n, mean, squares, [types[j] for j in parts])
+    spiked = {
+        j: _part_spike(names[j], column.spike[0], x[:, j], clusters, weights, scales[j] if scales else None)
+        for j, column in enumerate(columns)
+        if column.spike is not None
+    }
+    for j, of_parts in spiked.items():
+        of_spike, of_others = of_parts.divergence.T
+        described[-1][:, parts.index(j)] = of_spike + (1.0 - of_parts.mean[:, 0]) * np.nan_to_num(of_others)
     if whole:
         levels = [_second(column) for column in columns]
-        return Statistics(names, types, np.arange(len(names)), levels, *described, scales=scales)
+        return Statistics(names, types, np.arange(len(names)), levels, *described, scales=scales, spiked=spiked)
     by_column = {j: tuple(value[..., [position]] for value in described) for position, j in enumerate(parts)}
     levels_of: list[list[str | None]] = []
     for j, column in enumerate(columns):
@@ -140,7 +151,22 @@ def statistics(dataset: Any, labels: ArrayLike) -> Statistics:
     stacked = [np.concatenate([by_column[j][part] for j in range(len(names))], axis=-1) for part in range(6)]
     of_feature = np.repeat(np.arange(len(names)), [len(levels) for levels in levels_of])
     levels = [level for levels in levels_of for level in levels]
-    return Statistics(names, types, of_feature, levels, *stacked, scales=scales)
+    return Statistics(names, types, of_feature, levels, *stacked, scales=scales, spiked=spiked)
+
+
+def _part_spike(
+    name: str, spike: float, cells: Numbers, clusters: list[NDArray[np.int64]], weights: list[Any], scale: Any
+) -> Statistics:
+    """Statistics of the two parts of a column, as of `Statistics.spiked`."""
+    are_spikes = np.where(np.isnan(cells), np.nan, cells == spike)
+    table = np.column_stack([are_spikes, np.where(are_spikes == 0.0, cells, np.nan)])
+    moments = [_moments(table[items], counts) for items, counts in zip(clusters, weights, strict=True)]
+    forms, scales = ["binary", "real"], (None, scale) if scale is not None else ()
+    n, mean, squares = (np.stack(part) for part in zip(*moments, strict=True))
+    described = _numbers(n, mean, squares, forms)
+    number_text = f"{spike if scale is None else float(scale.undo(np.array([spike]))[0]):.6g}"
+    names = [name, f"{name} other than {number_text}"]
+    return Statistics(names, forms, np.arange(2), [number_text, None], *described, scales=scales)
 
 
 def _second(column: Any) -> str | None:
@@ -229,6 +255,9 @@ def _describe_count(known: Statistics, k: int, j: int) -> str:
 
 
 def _describe_real(known: Statistics, k: int, j: int) -> str:
+    if (parts := known.spiked.get(j)) is not None:
+        telling = [part for part in range(2) if parts.divergence[k, part] > EQUAL] or [0]
+        return ", ".join((_describe_level, _describe_real)[part](parts, k, part) for part in telling)
     f = int(np.searchsorted(known.column, j))
     (mean, others), (deviation, spread) = _against_others(known, k, f)
     scale, name = known.scale_of(j), known.columns[j]
@@ -327,6 +356,7 @@ def describe_pairs(dataset: Any, labels: NDArray[np.int64], known: Statistics) -
     if is_sparse(values) or dataset.counts is not None or len(known.types) != values.shape[1]:
         return {}
     reals = [j for j, type in enumerate(known.types) if type == "real" and known.scale_of(j) is None]
+    reals = [j for j in reals if j not in known.spiked]
     reals = [j for j in reals if np.ptp(values[:, j]) > 0]  # no gaps either
     if len(reals) < 2 or len(labels) * len(reals) ** 2 > MOST_PAIRED:
         return {}

@@ -9,7 +9,7 @@ import numpy as np
 
 from splitmerge_cli.core.options import Gamma
 from splitmerge_cli.core.simulation import Array, Given, Rng, is_sparse
-from splitmerge_cli.kinds.tables.models.mixed_cells import APART, box_of_table, types_of
+from splitmerge_cli.kinds.tables.models.mixed_cells import APART, box_of_table, spikes_of, types_of
 from splitmerge_cli.kinds.tables.models.normal import DEGREES
 from splitmerge_cli.kinds.tables.models.ordered_levels import tables_of_levels
 from splitmerge_cli.kinds.tables.models.outcome_cells import draw_outcome
@@ -110,6 +110,16 @@ def _draw_answers(rng: Rng, given: Given, x: Array, cuts: Array) -> Array:
     point = (log_weight + rng.gumbel(size=log_weight.shape)).argmax(axis=1)
     p = tables["density"].reshape(L, -1).T[point]
     return np.asarray(rng.multinomial(1, p[given.z]).argmax(axis=1), dtype=np.float64)
+
+
+def simulate_spiked(rng: Rng, given: Given, spikes: Array) -> Array:
+    """Real columns, each with its spike or NaN: first which cells hold it, then the others (``zeros=apart``)."""
+    x = np.asarray(given.data.values, dtype=np.float64)
+    are_spikes = np.where(np.isnan(x), np.nan, x == spikes)
+    bits = simulate_bits(rng, replace(given, data=_Values(are_spikes)))
+    made = simulate_points(rng, replace(given, data=_Values(np.where(are_spikes == 1.0, np.nan, x))))
+    drawn = given.take(spikes[None])
+    return np.where((bits == 1) & ~np.isnan(drawn), drawn, made)
 
 
 def simulate_points(rng: Rng, given: Given) -> Array:
@@ -291,6 +301,9 @@ def simulate_table(rng: Rng, given: Given) -> Array:
         elif kind == "ordinal":
             for j, k in zip(own, drawn[own], strict=True):
                 made[:, j] = _draw_answers(rng, given, given.data.values[:, k], cuts[k])
+        elif kind == "real" and of.get("zeros") == APART:
+            spikes = spikes_of(kinds[all_of], [given.data.types[j] for j in all_of])
+            made[:, own] = simulate_spiked(rng, part, np.array(spikes, dtype=np.float64))
         else:
             draw = {"binary": simulate_bits, "count": simulate_rates, "real": simulate_points}[kind]
             made[:, own] = draw(rng, part)

@@ -37,7 +37,7 @@ from splitmerge_cli.core.checks import Rows
 from splitmerge_cli.core.options import read_options
 from splitmerge_cli.core.shared import Prepared
 from splitmerge_cli.data.values import is_sparse
-from splitmerge_cli.kinds.tables.models.mixed_cells import box_of_table, types_of
+from splitmerge_cli.kinds.tables.models.mixed_cells import APART, box_of_table, spikes_of, types_of
 from splitmerge_cli.kinds.tables.models.normal import NOISE
 from splitmerge_cli.kinds.tables.models.real_columns import box_of
 
@@ -117,11 +117,14 @@ def add_to_table(make, values, types, known, options):
     kinds, levels = types_of(values, types)
     is_full = options.get("covariance") == "full" and kinds.count("real") > 1
     absent = is_full and np.isnan(values[:, [kind == "real" for kind in kinds]]).any()
+    spikes = zip(kinds, spikes_of(kinds, types), strict=True)
+    has_spikes = options.get("zeros") == APART and any(kind == "real" and spike is not None for kind, spike in spikes)
     share, box = share_of(
         options, values, (options.get("select"), "model.select=true", "model.select=false"),
         (options.get("tails") == "t", "model.tails=t, which describes rows far away, too", "model.tails=normal"),
         (options.get("outcome") is not None, "model.outcome, which noise has no effects on", "no model.outcome"),
-        (absent, "model.covariance=full, and cells of real columns are missing", "model.covariance=diag"))
+        (absent, "model.covariance=full, and cells of real columns are missing", "model.covariance=diag"),
+        (has_spikes, "model.zeros=apart of real columns, which noise has a density in", "model.zeros=poisson"))
     inner = make(values, types, known, **options)
     ends = box_of_table(values[:known], kinds, levels, box, options.get("resolution", "none"))
     return TableBackground(inner, values, ends, share)

@@ -17,7 +17,7 @@ cdef class Mixed(Scaled):
     cdef double log_zeta
     cdef readonly tuple types           # [D] words of TYPES
     cdef readonly str covariance        # of the real columns
-    cdef readonly str zeros             # of the columns of counts
+    cdef readonly str zeros             # of the columns of counts, and of reals with a spike
     cdef DenseGaussian joint            # the real columns: its sizes are the clusters' here, its labels stale except in
     # ``refresh``; None: there are none
     cdef FullGaussian imputed           # `joint` where its missing cells are a part of the state, else None

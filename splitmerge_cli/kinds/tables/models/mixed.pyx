@@ -5,7 +5,8 @@
     ordinal       x is a normal number cut into levels: ``ordered_levels.pyx``
     count         x ~ Poisson(r), r ~ Gamma(shape, rate); zeros=apart: P(x = 0) = p as of a binary column of code 1, and
                   x - 1 ~ Poisson(r) given x > 0
-    real          x ~ N(mu, v), v ~ InvGamma(a0, b0), mu | v ~ N(m0, v / kappa0)
+    real          x ~ N(mu, v), v ~ InvGamma(a0, b0), mu | v ~ N(m0, v / kappa0); zeros=apart: P(x = s) = p likewise, s
+                  the one number that many cells of the column hold, and x is normal given that it is another
 
 The likelihood of a cluster is the product over its columns of the marginal likelihood of the cells that are there: a
 missing cell has no factor, and n below is the number of observed cells of the column in the cluster. With n_v of them
@@ -43,7 +44,7 @@ from splitmerge_cli.core.shared import Prepared, as_array, freeze, share
 from splitmerge_cli.kinds.tables.models.count_vectors import rising_of, tables_of
 from splitmerge_cli.kinds.tables.models.gaussian_independent import DiagonalGaussian
 from splitmerge_cli.kinds.tables.models.mixed_cells import (
-    APART, ZEROS, defaults_of, part_zeros, prepare, real_columns, types_of,
+    APART, ZEROS, defaults_of, part_zeros, prepare, real_columns, spikes_of, types_of,
 )
 from splitmerge_cli.kinds.tables.models.ordered_levels import tables_of_levels
 from splitmerge_cli.kinds.tables.models.normal import HIERARCHICAL, NOISE, POWER, RESOLUTION, SELECT, TAILS
@@ -179,17 +180,20 @@ cdef class Mixed(Scaled):
         self.zeros = given["zeros"]
         cells = values
         if self.zeros == APART:
-            if "count" not in kinds:
-                raise ValueError("model.zeros=apart: the table has no column of counts; expected model.zeros=poisson")
+            spikes = spikes_of(kinds, types)
+            if all(spike is None for spike in spikes):
+                raise ValueError(
+                    "model.zeros=apart: the table has no column of counts, and no real column with one number in a "
+                    "fifth of its cells; expected model.zeros=poisson")
             if columns is not None:
                 raise ValueError("model.zeros=apart: expected poisson of rows in shards")
-            parted = share(part_zeros, values, kinds, levels)
+            parted = share(part_zeros, values, kinds, levels, spikes)
             self._hold(parted)
             cells, kinds, levels = parted.values, parted.kinds, parted.levels
         prepared = cells, kinds, levels, given["shape"], given["rate"], self.zeta, given["cuts"]
         data = share(prepare, *prepared) if columns is None else Prepared(prepare(*prepared, columns))
         if "real" in kinds:
-            self._take_reals(x if columns is not None else values, kinds, known, is_full, given)
+            self._take_reals(x if columns is not None else cells, kinds, known, is_full, given)
         else:
             for key in ("b0", "kappa0"):
                 if isinstance(given[key], Gamma):

@@ -26,12 +26,15 @@ APART = "apart"
 ZEROS = Choice(
     "zeros",
     "poisson",
-    "count columns: apart: each cluster has a probability of 0, and counts above 0, less 1, are Poisson",
+    "apart: a cluster has a probability of 0 in a count column, whose counts above 0, less 1, are Poisson, and of "
+    "the one number that a fifth of the cells of a real column or more hold, whose other cells are normal",
     choices=("poisson", APART),
     later=True,
 )
-FORMS_OF_COUNTS: dict[str, dict[str, str]] = {"as counts, model.zeros=apart": {"zeros": APART}}
-"""Further models of a table that is read as counts: by the name of the reading, options of the model."""
+FORMS_OF_COUNTS: dict[str, dict[str, str]] = {
+    f"{reading}, model.zeros=apart": {"zeros": APART} for reading in ("as counts", "as real numbers")
+}
+"""Further models of a table with counts: by the name of the reading and what is added, options of the model."""
 
 
 def types_of(
@@ -64,17 +67,30 @@ def by_kind(kinds: Sequence[str]) -> tuple[list[int], list[int]]:
     return nominal + ordinal, counts
 
 
-def part_zeros(values: Numbers, kinds: tuple[str, ...], levels: tuple[int, ...]) -> dict[str, Any]:
-    """A table in which each column of counts is two, so that zeros have a probability of their own (``zeros=apart``):
-    in its place counts above 0 less 1, missing where the count is 0; behind all columns, in their order, whether it is
-    0, a binary column. With it the types and levels of its columns, as of ``types_of``."""
+def spikes_of(kinds: Sequence[str], types: Sequence[Any]) -> tuple[float | None, ...]:
+    """The number of each column that has a probability of its own with ``zeros=apart``: 0 of counts, of a real column
+    its spike (`ColumnType.spike`); None of all others."""
+    found: list[float | None] = []
+    for kind, column in zip(kinds, types, strict=True):
+        spike = getattr(column, "spike", None)
+        found.append(0.0 if kind == "count" else float(spike[0]) if kind == "real" and spike is not None else None)
+    return tuple(found)
+
+
+def part_zeros(
+    values: Numbers, kinds: tuple[str, ...], levels: tuple[int, ...], spikes: tuple[float | None, ...]
+) -> dict[str, Any]:
+    """A table in which each column with one of the `spikes` is two, so that this number has a probability of its own
+    (``zeros=apart``): in its place the other cells, counts less 1, missing where a cell is the spike; behind all
+    columns, in their order, whether it is, a binary column. With it the types and levels of its columns, as of
+    ``types_of``."""
     _check_cells(values, ~np.isnan(values), kinds, levels)
-    counts = [j for j, kind in enumerate(kinds) if kind == "count"]
-    cells = values[:, counts]
-    are_0 = np.where(np.isnan(cells), np.nan, cells == 0.0)
-    parted = np.column_stack([values, are_0])
-    parted[:, counts] = np.where(cells > 0.0, cells - 1.0, np.nan)
-    n = len(counts)
+    parts = [j for j, spike in enumerate(spikes) if spike is not None]
+    cells = values[:, parts]
+    are_spikes = np.where(np.isnan(cells), np.nan, cells == [spikes[j] for j in parts])
+    parted = np.column_stack([values, are_spikes])
+    parted[:, parts] = np.where(are_spikes == 0.0, cells - [kinds[j] == "count" for j in parts], np.nan)
+    n = len(parts)
     return {"values": parted, "kinds": (*kinds, *["binary"] * n), "levels": (*levels, *[2] * n)}
 
 
@@ -162,7 +178,11 @@ def defaults_of(model: Any, data: Any, params: dict[str, Any]) -> dict[str, Any]
     options = read_options("model", model.OPTIONS, params)
     kinds, levels = types_of(data.values, data.types)
     marked = outcome_kinds(kinds, options)
-    columns = [column[~np.isnan(column)] for column in data.values.T]
+    spikes = spikes_of(marked, data.types) if options["zeros"] == APART else (None,) * len(kinds)
+    columns = [
+        column[~np.isnan(column) & ((column != spike) | (kind != "real"))]
+        for column, spike, kind in zip(data.values.T, spikes, kinds, strict=True)
+    ]
     found = dict(params)
     if cuts := cuts_of(data.values, marked, levels, options["cuts"]):
         found["cuts"] = [cut for of_column in cuts for cut in of_column] or None

@@ -109,19 +109,24 @@ def settle_resolution(data: Any, params: dict[str, Any], by_cell: bool = False) 
     cells, in_units, scales, types = data.values.T, data.values_in_units.T, data.scales, data.kind.types_of(data)
     effects, names = params.get("effects") or (), data.column_names
     columns = [j for j, column in enumerate(types) if column.type == "real" and not {names[j], j + 1} & {*effects}]
-    return params | {"resolution": [_on_scale(cells[j], in_units[j], scales[j]) for j in columns]}
+    apart = params.get("zeros") == "apart"
+    steps = [_on_scale(cells[j], in_units[j], scales[j], types[j].spike, apart) for j in columns]
+    return params | {"resolution": steps}
 
 
-def _on_scale(cells: Numbers, in_units: Numbers, scale: Any) -> float:
+def _on_scale(cells: Numbers, in_units: Numbers, scale: Any, spike: tuple[float, float] | None, apart: bool) -> float:
     """The step of a column on a scale, one number for all cells.
 
     Each cell has its own step there, r_i. The likelihood subtracts r^2 / 24 v for each cell, so the root mean square of
-    the r_i makes the sum over all rows right (docs/derivations.md, "A resolution of real columns").
+    the r_i makes the sum over all rows right (docs/derivations.md, "A resolution of real columns"). Cells at a spike,
+    which is on any grid, do not show the step; set apart they are not in that likelihood either.
     """
-    step = find_resolution(in_units)
-    return (
-        step if scale is None or not step else step * float(np.sqrt(np.nanmean(np.exp(2 * scale.log_jacobian(cells)))))
-    )
+    other = np.ones(len(cells), dtype=bool) if spike is None else cells != spike[0]
+    step = find_resolution(in_units[other])
+    if scale is None or not step:
+        return step
+    seen = cells[other] if apart else cells
+    return step * float(np.sqrt(np.nanmean(np.exp(2 * scale.log_jacobian(seen)))))
 
 
 def resolutions_of(resolution: Any, D: int, columns: Iterable[ArrayLike] | None, items: str = "columns") -> Numbers:

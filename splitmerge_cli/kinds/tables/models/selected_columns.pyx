@@ -34,7 +34,7 @@ from splitmerge_cli.core.checks import as_numbers
 from splitmerge_cli.core.options import Gamma, read_options
 from splitmerge_cli.core.checks import Rows
 from splitmerge_cli.core.shared import as_array, share
-from splitmerge_cli.kinds.tables.models.mixed_cells import cuts_of, types_of
+from splitmerge_cli.kinds.tables.models.mixed_cells import cuts_of, spikes_of, types_of
 from splitmerge_cli.kinds.tables.models.real_columns import per_column
 
 OF_TYPE = {"rate": "count", "m0": "real", "b0": "real", "resolution": "real"}
@@ -49,13 +49,13 @@ def split_columns(values):
     return {"columns": columns}
 
 
-def options_by_column(values, kinds, levels, given):
+def options_by_column(values, kinds, levels, spikes, given):
     """Options by column, each for a model of its own."""
     common = {key: given[key] for key in ("beta1", "beta0", "alpha", "shape", "kappa0", "a0", "power")}
     found = [common | {"prior": "uniform"} for _ in kinds]
     cuts = iter(cuts_of(values, kinds, levels, given["cuts"]))
     for j in range(len(kinds)):
-        if kinds[j] == "count":
+        if spikes[j] is not None:
             found[j]["zeros"] = given["zeros"]
         if kinds[j] == "ordinal":
             found[j]["cuts"] = list(next(cuts)) or None
@@ -118,7 +118,7 @@ cdef class SelectedColumns(Scaled):
         if values.ndim != 2 or not values.size:
             raise ValueError(f"x: expected a table of shape (N, D), got {values.shape}")
         kinds, levels = types_of(values, types)
-        by_column = options_by_column(values, kinds, levels, given)
+        by_column = options_by_column(values, kinds, levels, spikes_of(kinds, types), given)
         apart = share(split_columns, values)
         self._hold(apart)
         if set(kinds) == {"real"} and not np.isnan(values).any():
