@@ -115,6 +115,26 @@ def test_rare_draws_keep_their_distribution(how: str) -> None:
     check(kernel)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("case_name", "name"),
+    [(c, s) for c in CASES for s in SAMPLERS if "moves=" not in s and coupling(c, s) and (s, c) not in TOO_LONG],
+)
+def test_every_joint_kernel(case_name: str, name: str) -> None:
+    case = case_of(case_name)
+    kernel = joint_kernel(case.build, partial(make_sampler, name), case.states, limit=20_000_000)
+    for lag in (1, 3):
+        check(kernel, lag)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["gibbs-scan=site", "dyadic", "dyadic-allocation=sams", "rgsm", "sdds", "ss"])
+@pytest.mark.parametrize("case_name", ["bernoulli", "gaussian-diag"])
+def test_five_items(case_name: str, name: str) -> None:
+    case = of_size(case_name, 5)
+    check(joint_kernel(case.build, partial(make_sampler, name), case.states, limit=20_000_000))
+
+
 @pytest.mark.parametrize("name", ["gibbs", "dyadic-allocation=sams", "sdds"])
 def test_simulated_meeting_times_have_the_exact_distribution(name: str) -> None:
     case, lag = of_size("bernoulli", 4), 2

@@ -515,6 +515,12 @@ def test_default_schedule_has_the_posterior(name: str, number: int) -> None:
     check_schedule(name, number, ITERATIONS, 0.05)
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(("name", "number"), list(cases()))
+def test_default_schedule_has_the_posterior_in_long_chains(name: str, number: int) -> None:
+    check_schedule(name, number, 40 * ITERATIONS, 0.007)
+
+
 def check_schedule(name: str, number: int, iterations: int, most: float) -> None:
     case, rng = case_of(name, number), Rng(3)
     schedule = build_schedule(compose([f"model={name}"]), case.model, rng)
