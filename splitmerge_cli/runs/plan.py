@@ -27,7 +27,6 @@ from splitmerge_cli.data.dataset import READ_AS, Dataset, Kind, get_kind
 from splitmerge_cli.overrides import shell_word, write
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs import grouping, identity, initial, recorders, starts
-from splitmerge_cli.runs.initial import build_schedule, most_iterations
 from splitmerge_cli.runs.store import files, read, schema
 
 
@@ -53,7 +52,7 @@ class Builder:
         spec = self.spec
         model = initial.build_model(spec.model, self.dataset)
         rng = Rng(spec.seed, number)
-        schedule = build_schedule(spec, model, rng)
+        schedule = initial.build_schedule(spec, model, rng)
         if starts:
             self._start(model, rng, np.random.Generator(rng.bit_generator), number)
         samplers = schedule.samplers
@@ -90,7 +89,7 @@ class Builder:
         rng = Rng(spec.seed, number)
         generator = np.random.Generator(rng.bit_generator)
         x, y = (initial.build_model(spec.model, self.dataset) for _ in range(2))
-        of_x, of_y = (build_schedule(spec, model, rng) for model in (x, y))
+        of_x, of_y = (initial.build_schedule(spec, model, rng) for model in (x, y))
         for model in (x, y):
             self._start(model, rng, generator, 0)
         steps_x, steps_y = list(of_x.samplers), list(of_y.samplers)
@@ -137,7 +136,7 @@ class Builder:
             replica = initial.build_model(replace(spec.model, options=replica_options), self.dataset)
             if replica_options is options:
                 replica.temper(power)  # type: ignore[attr-defined]
-            return replica, build_schedule(spec, replica, rng).samplers
+            return replica, initial.build_schedule(spec, replica, rng).samplers
 
         spread = spread_powers(spec.tempering.levels, spec.tempering.least).tolist()
         return Tempering(model, rng, make, powers or spread)
@@ -279,7 +278,7 @@ class Plan:
     def iterations(self) -> int:
         """Iterations after which a chain ends."""
         if self.spec.is_open:
-            return most_iterations(self.spec, self.dataset)
+            return initial.most_iterations(self.spec, self.dataset)
         return UNLIMITED if self.spec.iterations is None else self.spec.iterations
 
     @property

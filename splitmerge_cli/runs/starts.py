@@ -45,18 +45,8 @@ from splitmerge_cli.core.tempering import set_state, state_of
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.opening import limit_bytes
 from splitmerge_cli.received import DataError
-from splitmerge_cli.runs import interrupts
+from splitmerge_cli.runs import initial, interrupts
 from splitmerge_cli.runs.identity import file_digests, finished_run
-from splitmerge_cli.runs.initial import (
-    START_WORK,
-    build_model,
-    build_sampler,
-    build_starting_chain,
-    initial_labels,
-    load_dataset,
-    most_iterations,
-    set_labels,
-)
 
 STAGES = "stages"
 ROWS = 4_000
@@ -262,12 +252,14 @@ class Start:
         if reason := self.why_no_search:
             raise ConfigError(f"init={SEARCH}: {reason}")
         generator, (population, longest) = np.random.Generator(rng.bit_generator), self.population
-        iterations = max(LEAST, min(longest, most_iterations(self.spec, dataset) // (SHARE * population * ROUNDS)))
+        iterations = max(
+            LEAST, min(longest, initial.most_iterations(self.spec, dataset) // (SHARE * population * ROUNDS))
+        )
         chains = []
         for number in range(population):
-            own = build_model(self.model, dataset)
+            own = initial.build_model(self.model, dataset)
             self._begin(number, own, dataset, rng, generator)
-            chains.append(build_starting_chain(self.spec, own, rng, MOVES))
+            chains.append(initial.build_starting_chain(self.spec, own, rng, MOVES))
         height = np.zeros(population)
         for round_ in range(ROUNDS):
             if interrupts.is_interrupted():
@@ -290,10 +282,12 @@ class Start:
         chain's own. Raises a `ConfigError` for a model without such a form."""
         if (simpler := self.simpler) is None:
             raise ConfigError(f"init={SIMPLER}: model={self.model.name} has no simpler form with these options")
-        short = build_model(simpler, dataset)
-        set_labels(short, *initial_labels(short, dataset, "random", None, np.random.Generator(rng.bit_generator)))
+        short = initial.build_model(simpler, dataset)
+        initial.set_labels(
+            short, *initial.initial_labels(short, dataset, "random", None, np.random.Generator(rng.bit_generator))
+        )
         short.start_parameters(rng)
-        build_starting_chain(self.spec, short, rng, MOVES, thin=SIMPLER_SCANS).advance(SIMPLER_SCANS)
+        initial.build_starting_chain(self.spec, short, rng, MOVES, thin=SIMPLER_SCANS).advance(SIMPLER_SCANS)
         self._settle(model, dataset, rng, short.labels)
 
     def _settle(self, model: Model, dataset: Dataset, rng: Rng, labels: NDArray[np.int32]) -> None:
@@ -301,10 +295,10 @@ class Start:
         model.set_labels(labels)
         model.start_parameters(rng)
         if model.refreshes:
-            refresh = build_sampler(component("sampler", "refresh"), model, rng)
+            refresh = initial.build_sampler(component("sampler", "refresh"), model, rng)
             for _ in range(REFRESHES):
                 refresh.step()
-        build_starting_chain(self.spec, model, rng, 1).advance(self._shorten(SETTLING, dataset))
+        initial.build_starting_chain(self.spec, model, rng, 1).advance(self._shorten(SETTLING, dataset))
 
     def start_best(self, model: Model, dataset: Dataset, rng: Rng) -> None:
         """Put the model in the state of the best of several short chains, half of which are left after each round, the
@@ -317,12 +311,12 @@ class Start:
         iterations, chains = self._shorten(self.trials[1], dataset), list[Chain]()
         end = math.inf if self.spec.budget is None else time.monotonic() + self.spec.budget
         for number in range(self._count_trials(dataset)):
-            own = build_model(self.model, dataset)
+            own = initial.build_model(self.model, dataset)
             if self.simpler is None:
                 self._begin(number, own, dataset, rng, generator)
             else:
                 self.start_simpler(own, dataset, rng)
-            chains.append(build_starting_chain(self.spec, own, rng, MOVES))
+            chains.append(initial.build_starting_chain(self.spec, own, rng, MOVES))
             if time.monotonic() > end:
                 chains = [max(chains, key=lambda chain: chain.model.log_joint())]
                 break
@@ -339,7 +333,7 @@ class Start:
 
     def _shorten(self, iterations: int, dataset: Dataset) -> int:
         """So many iterations of a trial, fewer where all trials take too much of a chain's."""
-        trials, shared = self._count_trials(dataset), most_iterations(self.spec, dataset) // SHARE
+        trials, shared = self._count_trials(dataset), initial.most_iterations(self.spec, dataset) // SHARE
         if self.simpler is None:
             return max(LEAST, min(iterations, shared // (trials * (trials.bit_length() - 1))))
         # before the rounds the simpler form moves and each trial settles
@@ -347,7 +341,7 @@ class Start:
 
     def _count_trials(self, dataset: Dataset) -> int:
         """Half as many, four at least, as often as the fewest iterations of all take too much of a chain's."""
-        trials, shared = self.trials[0], most_iterations(self.spec, dataset) // SHARE
+        trials, shared = self.trials[0], initial.most_iterations(self.spec, dataset) // SHARE
         while self.simpler is not None and trials > 4 and FEWEST * trials * (trials.bit_length() + 1) > shared:
             trials //= 2
         return trials
@@ -358,7 +352,7 @@ class Start:
         if start == "sequential":
             model.start_sequentially(rng)
         else:
-            set_labels(model, *initial_labels(model, dataset, start, blocks, generator))
+            initial.set_labels(model, *initial.initial_labels(model, dataset, start, blocks, generator))
         model.start_parameters(rng)
 
     @property
@@ -375,7 +369,7 @@ class Start:
         """Read the data."""
         self.data.check()
         with limit_bytes(self.data.max_bytes):
-            return load_dataset(self.data, self.model.kind, file_digests(self.data))
+            return initial.load_dataset(self.data, self.model.kind, file_digests(self.data))
 
     def may_have(self, least: int) -> bool:
         """Whether the data may have so many items, by their configuration and the size of their file."""
@@ -458,9 +452,9 @@ class RowStart(Start):
         items = np.sort(items[: max(1, int(whole.sum()))])
         part = dataset.take(np.flatnonzero(np.isin(item_of_row, items)))
         options = component.target.with_defaults_of(dataset.with_repeats, **component.options)
-        sample = build_model(replace(component, options=options), part)
+        sample = initial.build_model(replace(component, options=options), part)
         iterations, moves = limit_stage(part.kind.count_values(part, component.options))
-        chain = build_starting_chain(self.spec, sample, rng, moves, thin=iterations)
+        chain = initial.build_starting_chain(self.spec, sample, rng, moves, thin=iterations)
         sample.start_sequentially(rng)
         chain.advance(iterations)
         model.start_from(rng, items, sample.labels)
@@ -488,7 +482,7 @@ def limit_stage(values: int) -> tuple[int, int]:
     >>> limit_stage(40_000), limit_stage(1_440_000)
     ((50, 500), (32, 20))
     """
-    scans = START_WORK / (values * STAGE_ITERATIONS)
+    scans = initial.START_WORK / (values * STAGE_ITERATIONS)
     moves = int(min(STAGE_MOVES, max(FEWEST_MOVES, PER_SCAN * (scans - 1))))
     return int(min(STAGE_ITERATIONS, max(FEWEST, scans * STAGE_ITERATIONS / (1 + moves / PER_SCAN)))), moves
 
