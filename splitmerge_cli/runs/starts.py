@@ -308,9 +308,10 @@ class Start:
         if reason := self.why_no_search:
             raise ConfigError(f"init={BEST}: {reason}")
         generator = np.random.Generator(rng.bit_generator)
-        iterations, chains = self._shorten(self.trials[1], dataset), list[Chain]()
+        trials, longest = self.trials
+        iterations, chains = self._shorten(longest, dataset), list[Chain]()
         end = math.inf if self.spec.budget is None else time.monotonic() + self.spec.budget
-        for number in range(self._count_trials(dataset)):
+        for number in range(trials):
             own = initial.build_model(self.model, dataset)
             if self.simpler is None:
                 self._begin(number, own, dataset, rng, generator)
@@ -333,18 +334,11 @@ class Start:
 
     def _shorten(self, iterations: int, dataset: Dataset) -> int:
         """So many iterations of a trial, fewer where all trials take too much of a chain's."""
-        trials, shared = self._count_trials(dataset), initial.most_iterations(self.spec, dataset) // SHARE
+        trials, shared = self.trials[0], initial.most_iterations(self.spec, dataset) // SHARE
         if self.simpler is None:
             return max(LEAST, min(iterations, shared // (trials * (trials.bit_length() - 1))))
         # before the rounds the simpler form moves and each trial settles
         return max(FEWEST, min(iterations, shared // (trials * (trials.bit_length() + 1))))
-
-    def _count_trials(self, dataset: Dataset) -> int:
-        """Half as many, four at least, as often as the fewest iterations of all take too much of a chain's."""
-        trials, shared = self.trials[0], initial.most_iterations(self.spec, dataset) // SHARE
-        while self.simpler is not None and trials > 4 and FEWEST * trials * (trials.bit_length() + 1) > shared:
-            trials //= 2
-        return trials
 
     def _begin(self, number: int, model: Model, dataset: Dataset, rng: Rng, generator: np.random.Generator) -> None:
         """Put the model of chain `number` of a population where it begins."""

@@ -184,7 +184,7 @@ def test_fits_of_covariances_share_one_search(smcmc: Any, monkeypatch: pytest.Mo
     assert len(searches) == 2 * CHAINS
 
 
-def test_costly_chains_and_a_budget_have_fewer_trials(smcmc: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_budget_ends_the_trials(smcmc: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     write_groups(1, rows=60)
     trials = list[int]()
     start_simpler = TableStart.start_simpler
@@ -196,15 +196,6 @@ def test_costly_chains_and_a_budget_have_fewer_trials(smcmc: Any, monkeypatch: p
     monkeypatch.setattr(TableStart, "start_simpler", count)
     prepare(compose([*WORDS, "init=best"]))
     assert len(trials) == TableStart.trials[0]
-    with monkeypatch.context() as few:
-        few.setattr(initial, "MOST", 4 * 400)  # the share of the trials: eight take 10 * 8 * 5, sixteen more
-        trials.clear()
-        prepare(compose([*WORDS, "init=best"]))
-        assert len(trials) == 8
-        few.setattr(initial, "MOST", 100)
-        trials.clear()
-        prepare(compose([*WORDS, "init=best"]))
-        assert len(trials) == 4
     trials.clear()
     prepare(compose([*WORDS, "init=best", "budget=1e-9"]))
     assert len(trials) == 1

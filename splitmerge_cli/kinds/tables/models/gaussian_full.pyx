@@ -6,7 +6,7 @@ Cells of a row may be missing: they are a part of the state, drawn by a Gibbs st
 row without what is above the diagonal.
 """
 cimport cython
-from libc.math cimport M_PI, fabs, lgamma, log, rint, sqrt
+from libc.math cimport M_PI, fabs, log, rint, sqrt
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy
 
