@@ -12,7 +12,6 @@ from rich.text import Text
 
 from splitmerge_cli import config, terminal
 from splitmerge_cli.cli.base import ConfigDir, app, complain, console, explain_errors, print_entries
-from splitmerge_cli.config.components import file_comments, option_rows, title
 
 _LISTED = {"samplers": "sampler", "models": "model", "data": "data", "schedules": "schedule"}
 _ALL = ("samplers", "models", "priors", "data", "schedules", "figures")
@@ -133,6 +132,8 @@ def _support(sampler: str, model: str) -> tuple[bool, str]:
 
 def _show_options(group: str, name: str) -> None:
     """Print the table of a choice's options."""
+    from splitmerge_cli.config.components import option_rows, title
+
     rows = option_rows(group, name)
     table = Table("option", "default", "expected", "help", title=f"{group}={name}: {title(group, name)}")
     table.title_justify = "left"
@@ -193,6 +194,7 @@ def _data_facts(name: str, config_dir: str | None) -> tuple[str, str, str]:
 @explain_errors
 def data_info(name: Named, config_dir: ConfigDir = None) -> None:
     """Describe a data set: its source if it was published, and its options with defaults."""
+    from splitmerge_cli.config import components
     from splitmerge_cli.data import downloads
 
     beside = config.places(config_dir)
@@ -207,7 +209,7 @@ def data_info(name: Named, config_dir: ConfigDir = None) -> None:
             typer.echo(terminal.hang(line[:9], line[9:]))
     typer.echo(f"\nOptions of data={name}\n" + "-" * len(f"Options of data={name}"))
     # a reader's docstring says what each option is
-    meanings = {} if "\nParameters\n" in described else file_comments("data", name)
+    meanings = {} if "\nParameters\n" in described else components.file_comments("data", name)
     for key, value in options.items():
         if key != "name":
             shown = f"data.{key}=FILE (needed)" if value == "???" else f"data.{key}={config.show(value)}"

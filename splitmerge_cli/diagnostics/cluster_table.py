@@ -1,6 +1,7 @@
 """Clusters in the data's own terms: sizes, certainties, what their kind of data says of them; and as lines of text."""
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -179,10 +180,18 @@ def _percent(text: Any) -> str:
     return f"{float(text):.0%}" if text not in ("", None) else ""
 
 
+_PARTS = re.compile(r"(?<=\),) ")
+"""Between the parts of a description, as of a spike and of all other numbers."""
+
+
 def _wrap(entries: Sequence[str], room: int) -> list[str]:
-    """Wrap entries into lines of `room` letters."""
+    """Wrap entries into lines of `room` letters; one that is longer is broken between its parts.
+
+    >>> _wrap(["x=0: 9% (others 1%), x other than 0 = 3"], 24)
+    ['x=0: 9% (others 1%),', 'x other than 0 = 3']
+    """
     lines: list[str] = []
-    for entry in entries:
+    for entry in (part for one in entries for part in ([one] if len(one) <= room else _PARTS.split(one))):
         if lines and len(lines[-1]) + 2 + len(entry) <= room:
             lines[-1] += f"; {entry}"
         else:

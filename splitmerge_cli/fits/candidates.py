@@ -316,7 +316,7 @@ def compare_readings(
         candidates[name] = (_jointly(options_given, dataset), dataset)
         for form, more in (forms or {}).items():
             if form.partition(",")[0] == name:
-                candidates[form] = (_jointly(options_given | more, dataset), dataset)
+                candidates[form] = (_jointly({**options_given, **more}, dataset), dataset)
     if vectors is not None:
         candidates |= {name: ({"name": name}, vectors) for name in of_given_totals()}
     problems: dict[str, str] = {}
@@ -340,7 +340,7 @@ def compare_zeros(options: Mapping[str, Any], table: Dataset, fits: Fits) -> "Ra
     """Leave-one-out log predictive density of rows of a table without counts, with numbers that many cells of a real
     column hold among the others, and with a probability of their own: as of `covariances`."""
     options_given = {"name": MIXED} | scales_for(table, options) | dict(options)
-    candidates = {name: (_jointly(options_given | more, table), table) for name, more in FORMS_OF_ZEROS.items()}
+    candidates = {name: (_jointly({**options_given, **more}, table), table) for name, more in FORMS_OF_ZEROS.items()}
     return rank("zeros", *compare("zeros", candidates, fits, {}, [*candidates]), [*candidates])
 
 

@@ -121,7 +121,7 @@ def sample_by(sampler: Any, seed: int) -> candidates.Sample:
             shares = False
             if (run := begun.get(known)) is None:
                 started = starts.start_of(base().with_(named | of_data)).choose_for_fit()
-                shares = started.init in (starts.BEST, starts.SIMPLER) and held.bundles is None
+                shares = started.init in (starts.BEST, starts.SIMPLER) and held.items is None
                 labels = searched[held.N].labels if shares and held.N in searched else None
                 run = drive.ShortRun(runs.prepare(started, records=False, labels=labels))
             states = run.sample_states(iterations or ITERATIONS)

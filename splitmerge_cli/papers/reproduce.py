@@ -30,8 +30,8 @@ TABLE = "table.csv"
 
 def command(names: Sequence[str], scale: str, out: Path, config_dir: str | Path | None = None, edition: int = 1) -> str:
     """The command that makes these figures from nothing."""
-    options = f"--scale {scale}{experiments.edition_option(edition)}{folders(out, config_dir)}"
-    return f"smcmc reproduce {' '.join(names)} {options}"
+    of_edition = experiments.edition_option(edition)
+    return f"smcmc reproduce {' '.join(names)} --scale {scale}{of_edition}{folders(out, config_dir)}"
 
 
 def folders(out: str | Path, config_dir: str | Path | None) -> str:

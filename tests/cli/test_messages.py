@@ -29,7 +29,7 @@ FILLED = {
     "clusters={}": "clusters=5",
     "{CORE}": "0.95",
     "{folders(out, config_dir)}": "",
-    "{edition_option(edition)}": "",
+    "{of_edition}": "",
     "{model}": "gaussian",
     "data info {name}": "data info pubmed",
     "data fetch {name}": "data fetch pubmed",

@@ -22,6 +22,7 @@ ALLOWED = {
     "analysis/coupled_pairs.py": "pairs that are begun (--seconds), the column `seconds`, when pairs are stored",
     "runs/sweeps/job.py": "patience: workers that do not come are an error",
     "runs/drive.py": "budget: when sampling ends; otherwise progress, when checkpoints are written, how a stop goes on",
+    "runs/starts.py": "budget: when the search for a start ends",
     "runs/identity.py": "whether the digest of a file is taken again, which finds the same",
     "runs/progress.py": "progress",
     "runs/sweeps/queued_jobs.py": "when the queue is asked; a job that left it without a result is continued",

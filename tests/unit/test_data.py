@@ -7,6 +7,7 @@ import pyarrow.feather
 import pytest
 
 from splitmerge_cli.data.tables import files
+from splitmerge_cli.data.values import token_names
 from splitmerge_cli.kinds import tokens as emm
 from splitmerge_cli.kinds.tables.generated import TABLE, jain_neal
 from splitmerge_cli.received import DataError
@@ -41,7 +42,7 @@ def test_dirichlet_dictionaries_share_tokens():
 
 
 def test_emm_vocabulary_goes_on_after_z():
-    assert emm.token_names(28)[24:] == ["Y", "Z", "AA", "AB"]
+    assert token_names(28)[24:] == ["Y", "Z", "AA", "AB"]
 
 
 @pytest.mark.parametrize(("example", "d"), [(1, 6), (2, 8), (3, 10)])

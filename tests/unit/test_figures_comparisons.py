@@ -12,7 +12,7 @@ from figure_runs import make_runs
 from splitmerge_cli.analysis.plots.style import use_style
 from splitmerge_cli.config import ConfigError, choice, choices, compose, resolution
 from splitmerge_cli.papers import declaration, experiments, report, reproduce
-from splitmerge_cli.papers.comparisons import figures as of_comparisons
+from splitmerge_cli.papers.comparisons import figures as comparison_figures
 from splitmerge_cli.papers.declaration import Comparison, Paper
 from splitmerge_cli.runs.store.read import Run
 
@@ -62,28 +62,28 @@ def test_the_matrix_has_every_sampler_that_supports_a_model(tmp_path: Path) -> N
 
 
 def test_chains_of_a_data_set_are_raced_with_each_other(matrix_runs: list[Run]) -> None:
-    table = of_comparisons.table(matrix_runs)
+    table = comparison_figures.table(matrix_runs)
     assert table["data"].unique().tolist() == ["separation=1.5", "separation=6.0"]
     assert set(table["schedule"]) == {"gibbs", "sams", "lshsm", "5 sams"}
     assert table.groupby(["data", "schedule"])["start"].apply(sorted).tolist() == [["many", "one"]] * 8
-    behind = of_comparisons.losses(table)
+    behind = comparison_figures.losses(table)
     assert (behind.min(axis=1) == 0).all() and (behind.to_numpy() >= 0).all()
-    assert np.allclose(of_comparisons.relative_times(table)["gaussian"], np.exp(behind.mean()))
+    assert np.allclose(comparison_figures.relative_times(table)["gaussian"], np.exp(behind.mean()))
 
 
 def test_the_matrix_is_drawn(matrix_runs: list[Run]) -> None:
     with use_style():
-        drawing = of_comparisons.matrix(matrix_runs)
+        drawing = comparison_figures.matrix(matrix_runs)
     assert len(drawing.plotted) == len(matrix_runs) and drawing.verdicts == ()
     assert "Gaussian 2 (" in drawing.notes
     texts = [text.get_text() for text in drawing.figure.axes[0].texts]
-    times = of_comparisons.relative_times(drawing.plotted)["gaussian"]
+    times = comparison_figures.relative_times(drawing.plotted)["gaussian"]
     assert sorted(map(float, texts)) == sorted(round(t, 1) for t in times)
 
 
 def test_the_choice_is_drawn(matrix_runs: list[Run]) -> None:
     with use_style():
-        drawing = of_comparisons.auto(matrix_runs)
+        drawing = comparison_figures.auto(matrix_runs)
     assert set(drawing.plotted["schedule"]) == {resolution.AUTO, "gibbs", "sams", "lshsm", "5 sams"}
     assert (drawing.plotted["worst"] >= drawing.plotted["median"]).all()
 
@@ -94,7 +94,7 @@ def test_scaling_is_drawn(tmp_path: Path) -> None:
     runs = [run for size in sizes for run in make_small_runs(jobs, **size)]
     runs += make_small_runs(jobs, **{**sizes[0], "N": 40})
     with use_style():
-        drawing = of_comparisons.scaling(runs)
+        drawing = comparison_figures.scaling(runs)
     assert drawing.plotted["items"].tolist() == [25, 25, 25, 40]
     assert (drawing.plotted["iteration"] > 0).all()
     drawn = {ax.get_xlabel(): len(ax.lines[0].get_xdata()) for ax in drawing.figure.axes[3:]}
@@ -103,9 +103,9 @@ def test_scaling_is_drawn(tmp_path: Path) -> None:
 
 def test_exactness_is_computed_and_drawn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Exact kernels keep the posterior to rounding; as printed they do not, and a table shows it without a model."""
-    monkeypatch.setattr(of_comparisons, "ALL", ("sdds", "gibbs"))
-    asked = of_comparisons.records
-    monkeypatch.setattr(of_comparisons, "records", lambda keys: asked({**keys, "model": "emm"}))
+    monkeypatch.setattr(comparison_figures, "ALL", ("sdds", "gibbs"))
+    asked = comparison_figures.records
+    monkeypatch.setattr(comparison_figures, "records", lambda keys: asked({**keys, "model": "emm"}))
     assert reproduce.reproduce(["exactness"], "quick", tmp_path) == 0
     table = pd.read_csv(tmp_path / "exactness" / "table.csv")
     exact, printed = (table[table["mode"] == mode] for mode in ("exact", "as_printed"))

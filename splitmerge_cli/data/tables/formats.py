@@ -111,9 +111,10 @@ def _rows_of(path: Path, whole: dict[str, Any]) -> tuple[list[Any], list[str]]:
     if len(of_objects) == 1:
         return whole[of_objects[0]], [f"{path}: rows are the objects of the list '{of_objects[0]}'"]
     names, data = whole.get("columns"), whole.get("data")
-    are_split = isinstance(names, list) and isinstance(data, list) and len(data) > 0
-    if are_split and all(isinstance(row, list) and len(row) == len(names) for row in data):
-        return [dict(zip(map(str, names), row, strict=True)) for row in data], []
+    if isinstance(names, list) and isinstance(data, list) and data:
+        fit = [row for row in data if isinstance(row, list) and len(row) == len(names)]
+        if len(fit) == len(data):
+            return [dict(zip(map(str, names), row, strict=True)) for row in fit], []
     columns = list(whole.values())
     if len(lists) == len(whole) > 0 and len(columns[0]) > 1 and len({len(column) for column in columns}) == 1:
         return [dict(zip(whole, cells, strict=True)) for cells in zip(*columns, strict=True)], []

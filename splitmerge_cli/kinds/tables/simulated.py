@@ -302,7 +302,7 @@ def simulate_table(rng: Rng, given: Given) -> Array:
             for j, k in zip(own, drawn[own], strict=True):
                 made[:, j] = _draw_answers(rng, given, given.data.values[:, k], cuts[k])
         elif kind == "real" and of.get("zeros") == APART:
-            spikes = spikes_of(kinds[all_of], [given.data.types[j] for j in all_of])
+            spikes = spikes_of(kinds[all_of].tolist(), [given.data.types[j] for j in all_of])
             made[:, own] = simulate_spiked(rng, part, np.array(spikes, dtype=np.float64))
         else:
             draw = {"binary": simulate_bits, "count": simulate_rates, "real": simulate_points}[kind]

@@ -1,17 +1,12 @@
-"""What is sealed in a run's folder: its manifest, the state of its chains, the choices made.
+"""What is sealed in a run's folder, so that damage to it is seen; and where a result comes from.
 
-Manifest of a finished run: its files, with size and SHA-256, and whether they are still what was written.
-
-A manifest, like ``status.json``, is sealed: it holds the SHA-256 of its own content, so that damage to it is seen too.
-
-Nested dicts of plain values and numpy arrays, stored exactly: the checkpoint of a chain.
-
-The file is an ``.npz`` with eight bytes behind it: the CRC-32 of all that stands before them.
-
-Choices that ``auto`` made, kept in OUT/choices: a run that was interrupted, or that is made longer, does not choose
-again.
-
-Where a result comes from: versions, commit, machine.
+* The manifest of a finished run: its files, with size and SHA-256, and whether they are still what was written. Like
+  ``status.json`` it holds the SHA-256 of its own content.
+* The checkpoint of a chain: nested dicts of plain values and numpy arrays, stored exactly. The file is an ``.npz`` with
+  eight bytes behind it: the CRC-32 of all that stands before them.
+* Choices that ``auto`` made, kept in OUT/choices: a run that was interrupted, or that is made longer, does not choose
+  again.
+* Provenance: versions, commit, machine.
 """
 
 import hashlib
@@ -270,8 +265,7 @@ def commit() -> str | None:
 def machine() -> dict[str, Any]:
     """Name, system and processors of this machine."""
     names: list[str] = []
-    with suppress(OSError):
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    with suppress(OSError), open("/proc/cpuinfo", encoding="utf-8") as lines:
         names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
     return {
         "node": platform.node(),

@@ -375,7 +375,8 @@ def test_long_readings_are_reported(
 ) -> None:
     published.read_pubmed()
     assert capsys.readouterr().err == ""
-    monkeypatch.setattr(bag_of_words, "LINE_EVERY", 1)
+    monkeypatch.setattr(bag_of_words, "LARGE", 1)
+    monkeypatch.setattr(downloads, "LINE_EVERY", 1)
     path = write(place, TEXT.replace("2 3 3", "2 3 4"))
     published.read_pubmed()
     assert f"{path.name} (converted once): {path.stat().st_size} of" in capsys.readouterr().err

@@ -206,7 +206,7 @@ def test_a_budget_ends_the_trials(smcmc: Any, monkeypatch: pytest.MonkeyPatch) -
 )
 def test_wide_covariances_are_left_out_with_the_reason(rows: int, columns: int, said: str) -> None:
     """Where the rows cannot carry them, and where no fit would end soon; other candidates are compared."""
-    reason = candidates._find_width(Dataset("t", "points", np.zeros((rows, columns))))
+    reason = candidates._find_width(Dataset("t", "points", np.zeros((rows, columns))), {})
     assert said in reason and bool(reason) == bool(said)
 
 

@@ -22,7 +22,6 @@ import pyarrow as pa
 import pyarrow.csv
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.downloads import LINE_EVERY, show_progress
 from splitmerge_cli.data.opening import Limit, check_rows, open_file, sha256_of, unpack
 from splitmerge_cli.data.tables.separators import read_text
 from splitmerge_cli.data.tables.table import quote
@@ -35,6 +34,8 @@ from splitmerge_cli.received import DataError, reject_machine_error
 
 CHUNK = 1 << 24
 """Bytes of text that are read at the same time."""
+LARGE = 10_000_000
+"""Bytes of a file from which its reading shows how far it is."""
 DOCUMENT_BYTES = 32
 """Memory that a document takes, whatever it holds."""
 HEADER = ("documents", "words", "entries")
@@ -257,7 +258,11 @@ class _Text:
         """The text below its header, in blocks of whole lines."""
         size = self.path.stat().st_size
         with ExitStack() as stack:
-            report = stack.enter_context(show_progress()) if size >= LINE_EVERY else None
+            report = None
+            if size >= LARGE:
+                from splitmerge_cli.data import downloads
+
+                report = stack.enter_context(downloads.show_progress())
             rest = b""
             while chunk := self._read(CHUNK):
                 if report is not None:
