@@ -132,10 +132,8 @@ def _support(sampler: str, model: str) -> tuple[bool, str]:
 
 def _show_options(group: str, name: str) -> None:
     """Print the table of a choice's options."""
-    from splitmerge_cli.config.components import option_rows, title
-
-    rows = option_rows(group, name)
-    table = Table("option", "default", "expected", "help", title=f"{group}={name}: {title(group, name)}")
+    rows = config.option_rows(group, name)
+    table = Table("option", "default", "expected", "help", title=f"{group}={name}: {config.title(group, name)}")
     table.title_justify = "left"
     for row in rows:
         table.add_row(*(Text(cell) for cell in (row.key, row.default, row.expected, row.help)))
@@ -194,7 +192,6 @@ def _data_facts(name: str, config_dir: str | None) -> tuple[str, str, str]:
 @explain_errors
 def data_info(name: Named, config_dir: ConfigDir = None) -> None:
     """Describe a data set: its source if it was published, and its options with defaults."""
-    from splitmerge_cli.config import components
     from splitmerge_cli.data import downloads
 
     beside = config.places(config_dir)
@@ -209,7 +206,7 @@ def data_info(name: Named, config_dir: ConfigDir = None) -> None:
             typer.echo(terminal.hang(line[:9], line[9:]))
     typer.echo(f"\nOptions of data={name}\n" + "-" * len(f"Options of data={name}"))
     # a reader's docstring says what each option is
-    meanings = {} if "\nParameters\n" in described else components.file_comments("data", name)
+    meanings = {} if "\nParameters\n" in described else config.file_comments("data", name)
     for key, value in options.items():
         if key != "name":
             shown = f"data.{key}=FILE (needed)" if value == "???" else f"data.{key}={config.show(value)}"

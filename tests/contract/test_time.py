@@ -15,6 +15,7 @@ CLOCKS = {"monotonic", "time", "perf_counter", "thread_time", "process_time", "s
 ALLOWED = {
     "api/certifying.py": "progress",
     "fits/candidates.py": "the column `seconds` of the table of covariances, which decides nothing",
+    "fits/short_fits.py": "progress",
     "data/downloads.py": "a download is given up, with a message",
     "papers/report.py": "the date of a page",
     "runs/store/files.py": "a lock that another process holds for so long is an error: nothing is written",

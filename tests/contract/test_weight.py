@@ -26,7 +26,7 @@ LINES = {
     "config": 2_800,
     "core": 9_040,
     "data": 8_140,
-    "diagnostics": 4_080,
+    "diagnostics": 4_100,
     "fits": 1_100,
     "kinds": 60,
     "kinds/documents": 7_320,
