@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from splitmerge_cli.config.specification import RunSpecification, specify_keys
 
 _NAMES = {
-    "components": "Component DataSource class_of classes component file_comments gibbs_update option_rows read_component "
-    "title",
+    "components": "Component DataSource class_of classes component file_comments gibbs_update option_rows "
+    "read_component title",
     "composition": "compose specify specify_stored",
     "errors": "ConfigError show",
     "groups": "choice choices complete describe figure_styles import_beside load locate places plain shared_options "
