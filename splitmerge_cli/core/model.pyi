@@ -23,6 +23,7 @@ class Model(Partition):
     QUANTITIES: ClassVar[str]
     READS_MISSING: ClassVar[bool]
     HAS_GIVEN_TOTALS: ClassVar[bool]
+    TAKES_EXPOSURE: ClassVar[bool]
     OPTIONS: ClassVar[tuple[Option, ...]]
     @classmethod
     def accepts(cls, data: Any) -> tuple[bool, str]: ...
@@ -31,6 +32,12 @@ class Model(Partition):
     CAPABILITIES: ClassVar[tuple[type[Any] | str, ...]]
     @classmethod
     def find_capability(cls, kind: type[_C]) -> type[_C] | None: ...
+    @classmethod
+    def with_more(cls, data: Any, whole: Any, **params: Any) -> Self: ...
+    @classmethod
+    def most_parameters(cls, data: Any) -> int: ...
+    @property
+    def recorded_parameters(self) -> NDArray[np.float64] | None: ...
     @property
     def why_not_added(self) -> str: ...
     @property

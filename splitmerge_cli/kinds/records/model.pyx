@@ -181,7 +181,7 @@ cdef class Records(Model):
     cdef double *far                    # [F] P(x | y) / (theta phi(x)) of y far from x
     cdef double *most                   # [U] log of the largest factor of a record with this value, or of 1 / `far`
     # -- clusters
-    cdef Py_ssize_t W                   # lists of a cluster: F of values, and of its records where it may have an original
+    cdef Py_ssize_t W                   # lists of a cluster: F of values, and of its records if it may have an original
     cdef int32_t *head                  # [cap, W] first cell; -1 none
     cdef double *of_field               # [cap, W] log likelihood of a field, of the entity last, where is_valid[k]
     cdef int32_t *records_of            # [cap, S] records of each source
@@ -573,8 +573,8 @@ cdef class Records(Model):
 
     # -- entities with an original
     cdef Py_ssize_t gather_records(self, Py_ssize_t a, Py_ssize_t b, Py_ssize_t i) noexcept nogil:
-        """member: the records in columns a and b, and record i; -1: none. Returns how many if they may have an original,
-        else 0."""
+        """member: the records in columns a and b, and record i; -1: none. Returns how many if they may have an
+        original, else 0."""
         cdef Py_ssize_t n = 0, t
         cdef int32_t c
         if self.W == self.F:
@@ -766,8 +766,8 @@ cdef class Records(Model):
 
     cdef bint draw_copies(self, Rng rng, Py_ssize_t k, double *counts) noexcept nogil:
         """Draw whether cluster k has an original, which record it is, and the errors of the others. Adds to `counts`
-        behind the first 3 F: for each field cells that theta does not speak of, and errors of copies; then copies, those
-        with an error, entities that may have an original, and those that have one. Returns whether it has."""
+        behind the first 3 F: for each field cells that theta does not speak of, and errors of copies; then copies,
+        those with an error, entities that may have an original, and those that have one. Returns whether it has."""
         cdef double *spared = counts + 3 * self.F
         cdef double *of_copies = counts + 5 * self.F
         cdef Py_ssize_t n = self.gather_records(k, -1, -1), f, t, origin, field
@@ -840,14 +840,14 @@ cdef class Records(Model):
                 continue
             self.theta[f], self.lam[f], before = theta, lam, after
 
-    cdef double log_lik_of_lone(self, Py_ssize_t f, bint slips, double share) noexcept nogil:
-        """Log likelihood of the lone cells of field f, over that of share 0, where this share of them are slips."""
+    cdef double log_lik_of_lone(self, Py_ssize_t f, bint slips, double slipping) noexcept nogil:
+        """Log likelihood of the lone cells of field f, over that of share 0, where a share `slipping` are slips."""
         cdef double total = 0.0
         cdef Py_ssize_t u
         if slips:
             for u in range(self.begin[f], self.begin[f + 1]):
                 if self.lone[u]:
-                    total += self.lone[u] * log1p(share * self.ratio[u])
+                    total += self.lone[u] * log1p(slipping * self.ratio[u])
         return total
 
     cdef int32_t draw_other(self, Rng rng, Py_ssize_t f, Py_ssize_t count) noexcept nogil:
@@ -993,7 +993,8 @@ cdef class Records(Model):
         size = P if np.size(values) == P else held.size
         given = as_numbers("parameters", values, size).reshape(-1)
         # a field of one value has that value
-        if not ((given > 0.0) & (given <= 1.0)).all() or not (np.append(given[:2 * self.F], given[P - 2:P]) < 1.0).all():
+        below = np.append(given[:2 * self.F], given[P - 2:P])
+        if not ((given > 0.0) & (given <= 1.0)).all() or not (below < 1.0).all():
             raise ValueError(f"parameters: expected numbers between 0 and 1, got {given}")
         for f in range(self.F):
             self.theta[f], self.lam[f] = given[f], given[self.F + f]
@@ -1029,17 +1030,18 @@ cdef class Records(Model):
         cdef int32_t[:, ::1] values = np.full((self.K, self.F), -1, dtype=np.int32)
         cdef double[:, ::1] probability = np.full((self.K, self.F), np.nan)
         cdef Py_ssize_t k, f, m, t, best, count, n, s
-        cdef double total, scale, left, share = 0.0
+        cdef double total, scale, left, of_original = 0.0
         cdef int32_t y
         for k in range(self.K):
             self.lik(k)
             n = self.gather_records(k, -1, -1)
             if n:
-                total, share = self.log_lik_of_copies(n), 0.0
+                total, of_original = self.log_lik_of_copies(n), 0.0
                 n = n if total > -INFINITY else 0
                 for s in range(n):
-                    share += self.as_original[s]
-                share = self.original * exp(total - self.of_field[k * self.W + self.F]) / share if n else 0.0
+                    of_original += self.as_original[s]
+                scale = exp(total - self.of_field[k * self.W + self.F])
+                of_original = self.original * scale / of_original if n else 0.0
             for f in range(self.F):
                 m = self.gather(f, k, -1, -1)
                 if not m:
@@ -1052,12 +1054,12 @@ cdef class Records(Model):
                 for s in range(n):
                     y = self.value[self.member[s] * self.F + f]
                     if y >= 0:
-                        left -= share * self.as_original[s]
+                        left -= of_original * self.as_original[s]
                 for t in range(count):
                     self.weight[t] *= left / total
                     for s in range(n):
                         if self.value[self.member[s] * self.F + f] == self.truth[t] >= 0:
-                            self.weight[t] += share * self.as_original[s]
+                            self.weight[t] += of_original * self.as_original[s]
                     if self.truth[t] >= 0 and self.weight[t] > self.weight[best]:
                         best = t
                 values[k, f] = self.truth[best] - self.begin[f]

@@ -32,8 +32,8 @@ cdef double[:, ::1] parameters_of(Items items, Py_ssize_t n):
 
 
 cdef class ShardItems(Items):
-    """Items of a chain that one shard holds: `model` is theirs, as ``Shards.build_shard`` makes it; `offset` items are in
-    the shards before, `total` in all; a pass may use so many `threads`."""
+    """Items of a chain that one shard holds: `model` is theirs, as ``Shards.build_shard`` makes it; `offset` items are
+    in the shards before, `total` in all; a pass may use so many `threads`."""
 
     cdef Shards statistics              # statistics of its clusters, packed
 
@@ -268,8 +268,8 @@ cdef class ShardItems(Items):
 
 
 cdef class RemoteItems(Items):
-    """Items that are in shards: `model` is of their clusters, as ``Shards.build_whole`` makes it; `shards` sends messages
-    to them; `sizes` are the items of each shard, in their order."""
+    """Items that are in shards: `model` is of their clusters, as ``Shards.build_whole`` makes it; `shards` sends
+    messages to them; `sizes` are the items of each shard, in their order."""
 
     cdef Shards statistics              # statistics of its clusters, packed
     cdef readonly object shards

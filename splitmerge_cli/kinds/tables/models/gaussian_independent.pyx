@@ -26,7 +26,7 @@ from splitmerge_cli.core.rng cimport Rng
 from splitmerge_cli.kinds.tables.models.dense_gaussian cimport (
     DenseGaussian, count_weighted, moments_weighted, numbers_at, whole, whole_double,
 )
-from splitmerge_cli.kinds.tables.models.normal cimport DIAG, LOG_FRACTION, Normal
+from splitmerge_cli.kinds.tables.models.normal cimport DIAG, LOG_FRACTION
 
 from splitmerge_cli.core.shared import share
 
@@ -501,16 +501,16 @@ cdef class DiagonalGaussian(DenseGaussian):
         cdef Py_ssize_t n = self.cells(column)
         cdef int64_t sum = <int64_t> column[SUM]
         cdef double[2] work
-        cdef double weight = n, off, kappa, share
+        cdef double weight = n, off, kappa, pull
         if self.weights is None:
             moments_diag(&sum, column, 1, n, self.inverse[n], mean, scatter)
         else:
             weight = moments_weighted(column, 1, 1, False, work, mean, scatter)
         d += self.D
         off, kappa = mean[0] - self.m0[d], self.kappa0 + weight
-        share = weight / kappa
-        scatter[0] = self.b0[d] + 0.5 * (scatter[0] + weight * self.grain[d] + self.kappa0 * share * off * off)
-        mean[0] = self.m0[d] + share * off
+        pull = weight / kappa
+        scatter[0] = self.b0[d] + 0.5 * (scatter[0] + weight * self.grain[d] + self.kappa0 * pull * off * off)
+        mean[0] = self.m0[d] + pull * off
         return kappa
 
     cdef void moments(self, const int64_t *sum, const whole *square, Py_ssize_t n, double *mean,
@@ -617,7 +617,6 @@ cdef class DiagonalGaussian(DenseGaussian):
 
     cdef object log_q_of(self, off, double shrink):
         return np.log1p(0.5 * shrink / numbers_at(self.scatter, self.D) * off ** 2).sum(axis=1)
-
 
     cdef void score(self, Py_ssize_t i, Py_ssize_t block, Py_ssize_t own) noexcept nogil:
         """As of any product of factors, without asking a class for its parts; then the columns cell by cell."""

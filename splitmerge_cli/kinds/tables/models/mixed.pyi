@@ -1,7 +1,7 @@
 """Types of the mixture for tables with several column types (see ``mixed.pyx``)."""
 
-from collections.abc import Sequence
-from typing import Any, final
+from collections.abc import Mapping, Sequence
+from typing import Any, Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,7 +33,13 @@ class Mixed(Scaled):
     @property
     def covariance(self) -> str: ...
     @property
+    def zeros(self) -> str: ...
+    @property
     def zeta(self) -> float: ...
+    @classmethod
+    def build(cls, values: ArrayLike, types: Sequence[Any], known: int | None, params: Mapping[str, Any]) -> Self: ...
+    @classmethod
+    def with_more(cls, data: Any, whole: Any, **params: Any) -> Self: ...
     @property
     def regression(self) -> Regression | None: ...
     @property
