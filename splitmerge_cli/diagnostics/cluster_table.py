@@ -78,7 +78,7 @@ def cluster_lines(
     yield "  ".join([*titles, named] if any(entries) else titles).rstrip()
     for k, texts in enumerate(entries):
         cells = [c[k].rjust(w) if right else c[k].ljust(w) for (_, c, right), w in zip(columns, widths, strict=True)]
-        lines = _wrap(texts, width - indent)[:most_entries]
+        lines = _wrap(texts, width - indent, most_entries)
         if fits and lines:
             cells.append(lines.pop(0))
         yield "  ".join(cells).rstrip()
@@ -184,18 +184,24 @@ _PARTS = re.compile(r"(?<=\),) ")
 """Between the parts of a description, as of a spike and of all other numbers."""
 
 
-def _wrap(entries: Sequence[str], room: int) -> list[str]:
-    """Wrap entries into lines of `room` letters; one that is longer is broken between its parts.
+def _wrap(entries: Sequence[str], room: int, most: int | None) -> list[str]:
+    """Wrap entries into `most` lines of `room` letters, all of them for None; one that is longer is broken between its
+    parts, and takes a line more for each.
 
-    >>> _wrap(["x=0: 9% (others 1%), x other than 0 = 3"], 24)
+    >>> _wrap(["x=0: 9% (others 1%), x other than 0 = 3", "y = 4 (others 8)"], 24, 1)
     ['x=0: 9% (others 1%),', 'x other than 0 = 3']
     """
     lines: list[str] = []
-    for entry in (part for one in entries for part in ([one] if len(one) <= room else _PARTS.split(one))):
-        if lines and len(lines[-1]) + 2 + len(entry) <= room:
+    taken = 0
+    for entry in entries:
+        parts = [entry] if len(entry) <= room else _PARTS.split(entry)
+        if lines and len(parts) == 1 and len(lines[-1]) + 2 + len(entry) <= room:
             lines[-1] += f"; {entry}"
+        elif most is None or taken < most:
+            taken += 1
+            lines += [shorten(part, room) for part in parts]
         else:
-            lines.append(shorten(entry, room))
+            break
     return lines
 
 

@@ -281,3 +281,11 @@ def test_columns_that_hardly_differ_are_not_named_first() -> None:
     x = np.random.default_rng(1).normal(size=(200, 2))
     told = clusters(from_object(x, "points"), np.arange(200) % 2)["telling"]
     assert all(line.startswith("no column alone; column ") for line in told)
+
+
+def test_a_range_beyond_the_end_of_a_scale_is_open() -> None:
+    """On the scale 1 - 1 / (1 + x) a mean and its deviation may lie above 1, which no number has."""
+    rng = np.random.default_rng(0)
+    wide = pd.DataFrame({"a": np.r_[rng.uniform(5, 7, 60), np.exp(rng.normal(1.5, 5, 60))], "b": rng.normal(size=120)})
+    found = cluster_table.describe_clusters(from_object(wide, "points", scale={"a": -1.0}), np.repeat([0, 1], 60))
+    assert "(others from 0.2592 up)" in found["telling"][0] and "inf" not in " ".join(found["telling"])

@@ -270,7 +270,7 @@ def _describe_real(known: Statistics, k: int, j: int) -> str:
         ends = [[float(scale.undo(m + side * s)) for side in (-1, 1)] for m, s in ((mean, deviation), (others, spread))]
         width = min(high - low for low, high in ends) / 2
         if by_spread:
-            own_range, rest = (" to ".join(format_two(low, high, width)) for low, high in ends)
+            own_range, rest = (_range_text(low, high, width) for low, high in ends)
             return f"{name} from {own_range} (others from {rest})"
         own_range, rest = format_two(float(scale.undo(mean)), float(scale.undo(others)), width)
         return f"{name} = {own_range} (others {rest}, medians)"
@@ -280,6 +280,13 @@ def _describe_real(known: Statistics, k: int, j: int) -> str:
         return "{} = {} ± {} (others {} ± {})".format(name, *texts)
     own_range, rest = format_two(mean, others, digits)
     return f"{name} = {own_range} (others {rest})"
+
+
+def _range_text(low: float, high: float, width: float) -> str:
+    """A range in words, ``0 to 12``; ``0 up`` where the scale that it is undone from ends."""
+    if math.isinf(high):
+        return f"{number(low)} up"
+    return " to ".join(format_two(low, high, width))
 
 
 def _describe_level(known: Statistics, k: int, j: int) -> str:
