@@ -309,3 +309,24 @@ def test_a_state_of_more_than_the_partition_is_not_coupled(tmp_path: Path, words
     (tmp_path / "t.csv").write_text(f"a,b,c\n1,2,4\n3,0,1\n0,4,2\n2,2,5\n5,1,{last}\n")
     with pytest.raises(ConfigError, match=f"{message}.* cannot be coupled"):
         coupled_pairs.check_coupling(specify(["data=csv", f"data.path={tmp_path / 't.csv'}", *words, "iterations=50"]))
+
+
+def test_co_clustering_that_was_changed_is_not_believed(tmp_path: Path) -> None:
+    asked = [*SMALL, f"out={tmp_path}", "--pairs", "5", "--lag", "3"]
+    path = Path(ran(*asked).strip().splitlines()[-1])
+    whole = pd.read_parquet(path / "co_clustering.parquet")
+    assert len(whole) == 66 and (whole["low"] <= whole["probability"]).all()
+    np.save(path / "co_clustering" / "3.npy", np.ones(66, dtype=np.float32))
+    assert "3.npy: damaged" in ran(*asked, status=1)
+    ran(*asked, "resume=false")
+    pd.testing.assert_frame_equal(pd.read_parquet(path / "co_clustering.parquet"), whole)
+    (path / "co_clustering" / "0.npy").unlink()
+    assert "0.npy: missing" in ran(*asked, status=1)
+
+
+def test_another_certificate_in_its_place_is_not_believed(tmp_path: Path) -> None:
+    asked = [*SMALL, f"out={tmp_path}", "--pairs", "3", "--lag", "4"]
+    path, other = (Path(ran(*asked, *more).strip().splitlines()[-1]) for more in ([], ["init=singletons"]))
+    shutil.copy(other / "pairs.json", path)
+    assert "pairs.json: damaged; resume=false starts the certificate again" in ran(*asked, status=1)
+    ran(*asked, "resume=false")

@@ -436,3 +436,37 @@ def test_a_run_that_has_stored_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.warns(sm.NotConverged), expected:
         found.similarity()
     assert json.loads((found.path / "status.json").read_text())["state"] == "interrupted"
+
+
+def test_also_when_it_is_broken_off_in_between(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("FIRST_BATCH", "BATCH"):
+        monkeypatch.setattr(f"splitmerge_cli.runs.drive.{name}", 0.005)
+    args = [*RECORDS, "thin=50"]
+    make(*args, "iterations=10000", "out=parts")
+    for batches in (2, 3):
+        with pytest.raises(RuntimeError, match="stopped by the test"):
+            make(*args, "iterations=40000", "out=parts", lines=Lines(batches))
+    path = runs.run_dir(compose([*args, "iterations=40000", "out=parts"]))
+    assert Run(path).trace()["iteration"].max() > 10_000
+    lines = Lines()
+    longer = make(*args, "iterations=40000", "out=parts", lines=lines)
+    assert not lines.said  # what it has itself is more
+    assert read_content(longer) == read_content(make(*args, "iterations=40000", "out=whole"))
+
+
+def test_of_several_runs_the_longest_goes_on() -> None:
+    for iterations in (40, 80, 400):
+        make(*RECORDS, "trace.partitions=8", f"iterations={iterations}")
+    longer = make(*RECORDS, "trace.partitions=8", "iterations=200", lines=(lines := Lines()))
+    assert "continues after the 80 iterations" in lines.said[0]
+    assert read_content(longer) == read_content(make(*RECORDS, "trace.partitions=8", "iterations=200", "out=whole"))
+
+
+def test_a_run_that_stops_when_it_is_long_enough_goes_on() -> None:
+    asked = [*RECORDS, "until.rhat=1.05"]
+    short = make(*asked, "until.ess=200")
+    longer = make(*asked, "until.ess=800", lines=(lines := Lines()))
+    assert any("continues after the" in line for line in lines.said)
+    iterations = [Run(path).summary["iterations"][0] for path in (short, longer)]
+    assert iterations[0] < iterations[1]
+    assert read_content(longer) == read_content(make(*asked, "until.ess=800", "out=whole"))

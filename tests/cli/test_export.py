@@ -179,3 +179,27 @@ def test_version_and_command_are_in_every_file_of_a_posterior(folder):
     for file in (folder / "posteriors").iterdir():
         made = json.loads(file.read_text())["provenance"]
         assert made["command"] == "smcmc posteriors export" and made["version"] == export.__version__
+
+
+def test_no_flip_and_no_cut_of_any_file_is_believed_or_ends_in_another_error(folder, reader):
+    """Whatever the reader reads of a damaged folder, it is what was exported, or the file is named."""
+    id, rng = "mixed-n5-missing-crp-gamma", np.random.default_rng(0)
+    expected = repr((reader.read_index(), reader.read_posterior(id)))
+    for name in ("index.json", "manifest.json", f"posteriors/{id}.json", f"data/{id}.json", f"reference/{id}.csv"):
+        file = folder / name
+        whole = file.read_bytes()
+        damaged = [whole[:cut] for cut in (0, 1, len(whole) // 2, len(whole) - 1)] + [whole + b"\n", b"\xff" * 9, None]
+        for bit in rng.integers(8 * len(whole), size=40).tolist():
+            flipped = bytearray(whole)
+            flipped[bit // 8] ^= 1 << bit % 8
+            damaged.append(bytes(flipped))
+        try:
+            for content in damaged:
+                file.unlink(missing_ok=True)
+                if content is not None:
+                    file.write_bytes(content)
+                with pytest.raises(ValueError, match=rf"^{name}: not what was exported"):
+                    reader.read_index(), reader.read_posterior(id)
+        finally:
+            file.write_bytes(whole)
+    assert repr((reader.read_index(), reader.read_posterior(id))) == expected

@@ -4,9 +4,11 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 from command_line import wait_for
@@ -242,3 +244,50 @@ def test_a_signal_is_heeded_that_comes_when_the_chains_have_ended(
         with pytest.raises(KeyboardInterrupt):
             drive.ShortRun(runs.prepare(spec)).sample_states(20)
     assert Run(runs.run(spec)).summary["iterations"] == [20, 20]
+
+
+@pytest.mark.parametrize(("signals", "spacing"), [(1, 100), (2, 100), (1, 1_000_000)])
+def test_an_interrupted_run_prints_the_clusters_so_far(spawn, signals: int, spacing: int) -> None:
+    """A second signal ends it at once; the last line says in both cases what goes on."""
+    rng = np.random.default_rng(0)
+    rows = np.concatenate([rng.normal(place, 1, (30, 2)) for place in (0, 9)])
+    pd.DataFrame(rows, columns=["x", "y"]).to_csv("t.csv", index=False)
+    keys = ["iterations=3000000", f"trace.partitions={spacing}", "chains=2", "workers=1", "progress=none"]
+    process = spawn("run", "t.csv", "model=gaussian", *keys)
+    wait_for(lambda: list(Path("results").glob("*/*/work/chain*.npz")), process, 20.0)
+    for _ in range(signals):
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.1)  # of two that wait the second is none
+    _, stderr = process.communicate(timeout=20)
+    *lines, last = stderr.splitlines()
+    run = find_runs("results")[0]
+    assert process.returncode == interrupts.STATUS and max(map(len, lines), default=0) <= 80
+    assert last == f"smcmc: interrupted; the same command continues it: {run.path}"
+    if signals == 1:
+        made = run.trace().groupby("chain")["iteration"].max().min()
+        source = "an estimate from the draws so far" if spacing == 100 else "the best state so far"
+        assert any(line.endswith(f" of 60 rows, {source}") for line in lines)
+        assert lines[-1] == f"interrupted after {made:,} iterations of 1 of 2 chains; not judged as converged"
+
+
+@pytest.mark.parametrize("signals", [1, 2])
+def test_a_choice_that_is_interrupted_leaves_nothing(spawn, signals: int) -> None:
+    """The last line is the command as it was typed."""
+    rng = np.random.default_rng(0)
+    rows = np.concatenate([rng.normal(place, 1, (2000, 8)) for place in (0, 4)])
+    pd.DataFrame(rows, columns=list("abcdefgh")).to_csv("t.csv", index=False)
+    typed = ["run", "model=auto", "data=csv", "data.path=t.csv"]
+    process = spawn(*typed)
+    for line in process.stderr:
+        if line.startswith("model=auto: "):
+            break
+    for _ in range(signals):
+        process.send_signal(signal.SIGINT)
+    _, stderr = process.communicate(timeout=20)
+    assert process.returncode == interrupts.STATUS
+    said, advice = stderr.splitlines()[-2:]
+    assert said == (
+        "smcmc: interrupted before the run began; the same command goes on from the fits of half a second or more"
+    )
+    assert advice.startswith("next: ") and advice.endswith(f" {' '.join(typed)}")
+    assert not Path("results").exists()

@@ -131,3 +131,28 @@ def test_chains_start_in_each_of_two_modes_that_are_alike(smcmc: Any) -> None:
         start_of(plan.spec).search(model, plan.dataset, Rng(seed, 0))
         kinds.add("rows" if np.array_equal(by_appearance(model.labels), rows) else "others")
     assert kinds == {"rows", "others"}
+
+
+def test_a_search_finds_the_mode_of_nested_clusters(smcmc: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every chain that searches ends at the partition that generated the data, its own draws alone deciding."""
+    monkeypatch.setattr(starts.Start, "population", (6, 60))
+    monkeypatch.setattr(starts, "ROUNDS", 4)
+    rng = np.random.default_rng(3)
+    scale = np.array([0.3, 3.0, 0.3, 3.0])[np.arange(120) % 4]
+    x = rng.normal(size=(120, 2)) * scale[:, None] + np.array([[0, 0], [0, 0], [30, 0], [30, 0]])[np.arange(120) % 4]
+    pd.DataFrame(x, columns=["u", "v"]).to_csv("nested.csv", index=False)
+    words = ["data=csv", "data.path=nested.csv", "model=gaussian", "init=search", "iterations=20", "chains=2"]
+    ended = smcmc("run", *words, "progress=none", "workers=1")
+    assert ended.exit_code == 0, ended.stderr
+    run = Run(ended.stdout.strip().splitlines()[-1])
+    again = smcmc("run", *words, "progress=none", "workers=2", "out=two")
+    one, two = (pd.read_parquet(path / "trace.parquet") for path in (run.path, Run(again.stdout.split()[-1]).path))
+    assert one["log_joint"].equals(two["log_joint"])  # whatever the workers
+    plan = prepare(compose(words))
+    model = build_model(plan.spec.model, plan.dataset)
+    start_of(plan.spec).search(model, plan.dataset, Rng(0, 0))
+    started = model.log_joint()
+    model.set_labels(np.arange(120) % 4)
+    assert started > model.log_joint() - 10.0
+    first = one[one["iteration"] == one["iteration"].min()]
+    assert (first["log_joint"] > model.log_joint() - 25.0).all()

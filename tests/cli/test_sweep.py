@@ -417,3 +417,27 @@ def test_marks_are_held_and_removed(tmp_path: Path) -> None:
         with pytest.raises(RuntimeError), lock_file(mark, patience=0.0):
             pass
     assert not mark.exists()
+
+
+def test_interrupted_sweep_is_continued(smcmc, spawn) -> None:
+    args = [*LONG[:3], "iterations=40000", *LONG[4:]]
+    assert smcmc("run", *args, "seed=0").exit_code == 0
+    args.append("seed=range(4)")
+    process = spawn("sweep", *args, "hydra/launcher=joblib", "hydra.launcher.n_jobs=2")
+    # with the first job just begun, three are left to interrupt
+    wait_for(lambda: "running" in states(), process)
+    os.killpg(process.pid, signal.SIGINT)
+    stdout, stderr = process.communicate(timeout=30)
+    assert process.returncode == 130, (stdout, stderr, states())
+    finished = states().count("done")
+    assert 1 <= finished < 4
+    done = f"{finished - 1} done, " * (finished > 1)
+    left = f"{4 - finished} to do; the same command continues the sweep"
+    assert stderr == f"smcmc: interrupted: {done}1 skipped, {left}\n"
+    # the table lists what began
+    assert stdout.count("sampler=sdds N=200") == len(states()) < 4
+    assert "1 skipped" in stdout
+    assert f"{4 - finished} interrupted" in stdout
+    result = smcmc("sweep", *args, "hydra/launcher=basic")
+    assert f"4 jobs: {4 - finished} done, {finished} skipped" in result.stdout
+    assert states() == ["done"] * 4

@@ -1,6 +1,7 @@
 """``until``: chains end when they have run long enough, at the same iteration whatever happens on the way."""
 
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -100,6 +101,22 @@ def test_where_no_length_is_named_chains_run_until_it_is_enough(tmp_path: Path) 
     assert "stopped" not in text and "targets" not in text
     # already finished: the length that the data set is no part of the identity
     assert "already finished" in ran(*args, f"out={tmp_path}")
+
+
+def test_a_limit_that_was_too_low_is_lifted_by_the_command_that_is_advised(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(initial, "LEAST", 300)
+    monkeypatch.setattr(initial, "MOST", 300)
+    args = [*(key for key in ARGS if not key.startswith("progress")), "progress=lines", f"out={tmp_path}"]
+    text = ran(*args)
+    assert Run(Path(text.splitlines()[-1])).summary["iterations"] == [300] * 4 and "not long enough" in text
+    step = next(line for line in text.splitlines() if line.startswith("next: "))
+    again = ran(*shlex.split(step)[3:], "progress=lines")
+    assert "continues after the 300 iterations" in again
+    longer, alone = (Run(Path(ran(*shlex.split(step)[3:], *more).splitlines()[-1])) for more in ([], ["out=alone"]))
+    for name in TABLES:
+        assert (longer.path / f"{name}.parquet").read_bytes() == (alone.path / f"{name}.parquet").read_bytes()
 
 
 def test_runs_of_a_named_length_are_those_that_they_were() -> None:

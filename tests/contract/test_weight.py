@@ -44,7 +44,7 @@ LINES = {
 }
 """Lines of .py, .pyx, .pxd and .h by room, and by slice of `kinds`."""
 ALL_LINES = 98_100
-TEST_LINES = 56_000
+TEST_LINES = 56_300
 """Lines of .py and .pyx, and of the tables of cases, .yaml."""
 FILES, IMPORT_SHARE = 251, 5.25
 """Python files, and the share of their lines that are imports, in per cent."""

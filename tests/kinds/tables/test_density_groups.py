@@ -1,5 +1,6 @@
 """Clusters are not components: what a run says of clusters without a gap of density between them, and `gap`."""
 
+import shlex
 from types import SimpleNamespace
 
 import numpy as np
@@ -7,12 +8,16 @@ import pandas as pd
 import pytest
 from command_line import run_path
 
+import smcmc as smcmc_library
 from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.diagnostics.cluster_table import span
+from splitmerge_cli.diagnostics.point_estimate import count_larger, counts_larger, interval_of_counts
 from splitmerge_cli.runs import judgement, summaries
 from splitmerge_cli.runs.answers import Late
-from splitmerge_cli.runs.grouping import WIDE_GAP, are_sure, choose_gap, describe_groups, find_groups
+from splitmerge_cli.runs.grouping import GAP, WIDE_GAP, are_sure, choose_gap, describe_groups, find_groups
 from splitmerge_cli.runs.store import schema
 from splitmerge_cli.runs.store.read import Run
+from splitmerge_cli.runs.store.summary import Summary
 
 pytestmark = pytest.mark.usefixtures("commands")
 
@@ -127,3 +132,56 @@ def test_a_last_cluster_without_complete_rows_stays_apart() -> None:
     labels = np.repeat([0, 1, 2], [20, 20, 4]).astype(np.int32)
     found = find_groups(Dataset("t", "points", x), labels, {0: Late(np.arange(4), np.tile(labels, (4, 1)))})
     assert found is not None and found["labels"] == labels.tolist()
+
+
+def test_the_last_lines_name_the_groups_and_the_next_command_lists_them(smcmc, table, tmp_path) -> None:
+    file = tmp_path / "two.csv"
+    table.to_csv(file, index=False)
+    result = smcmc("run", "data=csv", f"data.path={file}", *OPTIONS, *SHORT, "iterations=1500")
+    run, lines = Run(run_path(result)), result.stderr.splitlines()
+    found = run.summary["density_groups"]
+    assert found["n_clusters"] > found["n_groups"] == 2 and found["gap"] == GAP
+    (line,) = [line for line in lines if " clusters form 2 groups (95 %: " in line]
+    assert lines[lines.index(line) + 1] == "join each group into one cluster:"
+    assert line in smcmc("diagnose", str(run.path)).output and line.removesuffix("overlap") in describe_groups(
+        run.summary
+    )
+    posterior = smcmc_library.Posterior(run)
+    assert line in dict(posterior._facts())["groups"]
+    rows = np.repeat([0, 1], [150, 60])
+    assert (posterior.groups[rows == 1] == posterior.groups[-1]).all() and posterior.groups[0] != posterior.groups[-1]
+    with pytest.raises(ValueError, match="labels of another number of items"):
+        Summary.model_validate(run.summary | {"density_groups": found | {"labels": found["labels"][1:]}})
+
+    following = next(line for line in lines if line.startswith("next: "))
+    assert following.endswith(f" gap={GAP}")
+    again = smcmc(*shlex.split(following)[2:])
+    joined = Run(run_path(again))
+    assert count_larger(joined.summary["point_estimate"]["labels"]) == 2 and again.stderr.count("next:") == 0
+    # the chains are the same: none of them is made again, and the components are those of the first run
+    assert f"continues after the 1,500 iterations of {run.path}" in again.stderr
+    assert run.trace(["n_clusters"]).equals(joined.trace(["n_clusters"]))
+    low, high = run.summary["n_clusters_95"]
+    components = (
+        f"a cluster joins components of the model ({span(low, high)} of them, 95 %) between which the density falls "
+    )
+    assert any(line.startswith(components) for line in again.stderr.splitlines())
+    # levels, certainties and predictions are those of the joined clusters
+    found = smcmc_library.Posterior(joined)
+    assert found.partitions.max() < found.run.partitions()["K"].max() and len(found.partitions) <= 100
+    assert found.at(1).max() == 0 and found.membership()["certainty"].between(0, 1).all()
+    assert found.n_clusters_interval == interval_of_counts(counts_larger(found.partitions))
+    of_new = found.predict(table.iloc[[0, -1]])
+    assert of_new.tolist() == found.labels[[0, -1]].tolist()
+    assert np.array_equal(found.groups, found.labels)
+    # null: where the draws agree
+    automatic = smcmc("run", "data=csv", f"data.path={file}", *OPTIONS, *SHORT, "iterations=1500", "gap=null")
+    summary = Run(run_path(automatic)).summary
+    share, error = run.summary["density_groups"]["share"]
+    sure = share - 2 * error > 0.95
+    assert ("gap=0 lists the components" in automatic.stderr) == sure
+    assert summary.get("joined") == (joined.summary["joined"] if sure else None)
+    assert summary.get("density_groups") == (None if sure else run.summary["density_groups"])
+    # both numbers stand in the first line, whichever clusters are listed
+    for result in (automatic, again):
+        assert " by density; " in result.stderr and " components, 95 %)" in " ".join(result.stderr.split())

@@ -1,11 +1,13 @@
 """Rows that repeat others: the run says that no model describes them, and the command that it prints gets there."""
 
+import shlex
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from splitmerge_cli.api.posterior import Posterior
 from splitmerge_cli.config import specify, specify_stored
 from splitmerge_cli.runs.store.read import Run
 
@@ -49,3 +51,21 @@ def test_runs_that_were_made_before_keep_their_identity(path: Path) -> None:
     values = {key: dict(value) if key == "data" else value for key, value in spec.values.items()}
     del values["data"]["repeated"]
     assert specify_stored(values, path).identity == spec.identity
+
+
+def test_the_command_that_is_printed_finds_the_groups(smcmc, path: Path) -> None:
+    result = smcmc("run", "data=csv", f"data.path={path}", "model=gaussian", "iterations=1000", "seed=1")
+    said = result.stderr
+    assert "400 of 500 rows repeat another row, more than by chance: no density describes copies" in said
+    assert "the model does not describe these data: 400 of 500 rows repeat another row" in said
+    assert "each different row once:\n" in said
+    judged = smcmc("diagnose", result.stdout.splitlines()[-1]).stdout
+    for text in (said, judged, repr(Posterior.load(Path(result.stdout.splitlines()[-1])))):
+        words = " ".join(text.split())
+        assert 0 <= words.rindex("the model does not describe these data: 400 of 500 ") < words.index("no sign of non-")
+    command = next(line for line in said.splitlines() if line.startswith("next: smcmc run"))
+    assert "data.repeated=once" in command
+    result = smcmc(*shlex.split(command.removeprefix("next: smcmc ")))
+    assert result.exit_code == 0 and clusters(result) == 2
+    assert "each of the 100 different rows is one item" in result.stderr
+    assert "does not describe" not in result.stderr and "data.repeated=once" not in result.stderr
