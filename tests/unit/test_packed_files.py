@@ -192,6 +192,8 @@ def test_json_lines_are_documents_and_edges(tmp_path: Path) -> None:
         ('{"x": 1}\n[1]\n', "row 2: no object of JSON; expected one in each row"),
         ('{"x": 1}\n{"x": }\n', "row 2: .*; expected an object of JSON in each row"),
         ('{"x": 1, "x": 2}\n', "row 1: expected every key once"),
+        ('{"a": {"b": 1}, "a.b": 2}\n', "row 1: two keys become one column"),
+        ('{"x": [' + "1," * 20_000 + '1], "y": [2]}', "of cells"),
         ('{"x": NaN}\n', "row 1: NaN: expected a finite number"),
         ("[" * 100_000, "expected at most 64 levels; expected a list of objects"),
         ('{"x":' * 100_000, "row 1: expected at most 64 levels"),

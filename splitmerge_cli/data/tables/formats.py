@@ -55,7 +55,10 @@ def read_json(path: Path) -> Table:
             raise DataError(f"{path}: row {i + 1}: {problem}") from error
         if not isinstance(cells, dict):
             raise DataError(f"{path}: row {i + 1}: no object of JSON; expected one in each row, or {_LIST}")
-        for key, value in _flat(cells):
+        row_cells = list(_flat(cells))
+        if len(dict(row_cells)) < len(row_cells):
+            raise DataError(f"{path}: row {i + 1}: two keys become one column, such as 'a.b' and 'b' within 'a'")
+        for key, value in row_cells:
             if isinstance(value, list):
                 nested[key] = None
                 continue
@@ -88,12 +91,12 @@ def _flat(cells: dict[str, Any], within: str = "") -> Iterator[tuple[str, Any]]:
 def _read_objects(path: Path, text: bytes, limit: Limit) -> tuple[list[Any], list[str]]:
     """The lines of a text, an object each; or the rows of the one object that the whole text is, and a note on them."""
     lines = text.split(b"\n")
+    if len(lines) > 1:
+        with suppress(ValueError):
+            parse_json(lines[0])
+            return lines, []
+    limit.check(path, text.count(b",") * CELL_BYTES, " of cells")
     try:
-        if len(lines) > 1:
-            with suppress(ValueError):
-                parse_json(lines[0])
-                return lines, []
-            limit.check(path, (text.count(b":") + text.count(b",")) * CELL_BYTES, " of cells")
         whole = parse_json(text)
     except ValueError:
         return lines, []
