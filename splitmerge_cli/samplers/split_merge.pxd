@@ -62,6 +62,7 @@ cdef class Sequential(Allocation):
 
 cdef class RestrictedGibbs(Allocation):
     cdef readonly int t                 # scans of the launch state
+    cdef bint sequential                # the first of them adds the items to the anchors alone
 
     cdef void launch(self, Sides s) noexcept nogil
 

@@ -7,7 +7,8 @@ which partitions of the chain history differ (hashed pairs stand in ``lshsm.pyx`
     Coins             fair coins                                                                     q = 2^-n
     Sequential        one after the other, each with probability proportional to the side's predictive of it
                       (times the prior's weight)                                        q = product of the steps
-    RestrictedGibbs   t restricted Gibbs scans from a launch state of coins, and a last one       q of the last scan
+    RestrictedGibbs   t restricted Gibbs scans from a launch state of coins, or, the first scan being sequential, from
+                      the anchors alone; and a last one                                           q of the last scan
 
 Sources: Wang & Russell 2015, Algorithms 2 and 3 (coins; sequential, in item order, from two empty sides); Dahl 2003 and
 van Rossum et al. 2018, section 2.2 (sequential, in a uniform order, next to the anchors); Jain and Neal 2004
@@ -38,7 +39,9 @@ items in the selected clusters: `random` O(n), `sams` n pairs of predictives, `g
 
 RGSM(t, r, g) (Jain and Neal 2004), the competitor ("SM") in Wang and Russell 2015, Luo and Shrivastava 2018 and Herlau
 et al. 2014: any two items, restricted Gibbs scans. r tries are made in a step; g is the number of full Gibbs scans that
-the schedule `full_scan` adds. Exact ratio of a split K -> K+1:
+the schedule `full_scan` adds. With `launch=anchors` no item is placed at random first: the first of the t scans puts
+them one after the other next to i and j (a variation of Dahl 2003, as Herlau et al. 2014, section 1.3, tell it). Nothing
+of the launch state depends on the present sides, so the ratio is the same. Exact ratio of a split K -> K+1:
 
     Delta (K+1) / q(A, B given launch)    EMM, predictive alone
     Delta       / q(A, B given launch)    no empty clusters, predictive times size
@@ -268,10 +271,11 @@ cdef class Sequential(Allocation):
 
 
 cdef class RestrictedGibbs(Allocation):
-    """Restricted Gibbs scans. `t`: scans of the launch state."""
+    """Restricted Gibbs scans. `t`: scans of the launch state; `sequential`: the first of them puts the items next to
+    the anchors, one after the other."""
 
-    def __init__(self, int t):
-        self.t = t
+    def __init__(self, int t, bint sequential=False):
+        self.t, self.sequential = t, sequential
 
     cdef double draw(self, Sides s) noexcept nogil:
         self.prepare(s)
@@ -281,10 +285,13 @@ cdef class RestrictedGibbs(Allocation):
         cdef Py_ssize_t t
         s.gather()
         s.stage()
-        self.launch(s)
-        for t in range(s.n):
-            s.model.join(s.items[t], s.a if s.in_a[t] else s.a + 1)
-        for _scan in range(self.t):
+        if self.sequential:
+            sequential_allocation(s.model, s.rng, s.items, s.n, s.a, s.a + 1, s.in_a, False, True)
+        else:
+            self.launch(s)
+            for t in range(s.n):
+                s.model.join(s.items[t], s.a if s.in_a[t] else s.a + 1)
+        for _scan in range(self.t - self.sequential):
             restricted_scan(s.model, s.rng, s.items, s.n, s.a, s.a + 1, s.in_a, NULL, False)
 
     cdef void launch(self, Sides s) noexcept nogil:
@@ -459,10 +466,14 @@ cdef class RGSM(SplitMerge):
         SCANS,
         Count("r", 1, "number of split-merge tries in a step", least=1),
         Count("g", 1, "full Gibbs scans after a step, with schedule=full_scan"),
+        Choice("launch", "coins", "where the launch state begins: coins (all items by fair coins), or anchors (the two "
+               "items alone; the first of the t scans adds the others one by one)", choices=("coins", "anchors"),
+               later=True),
         *SplitMerge.OPTIONS,
     )
     DIVIDES_WEIGHTS = True
     SMALL = {"t": 1}
+    FORMS = {"exact": ({}, {"launch": "anchors"})}
 
     cdef readonly int t, r, g
 
@@ -470,7 +481,11 @@ cdef class RGSM(SplitMerge):
         super().__init__(model, rng, **options)
         self.t, self.r, self.g = (self.options[name] for name in "trg")
         self.scans = self.g
-        self.allocation = RestrictedGibbs(self.t)
+        sequential = self.options["launch"] == "anchors"
+        if sequential and self.t == 0:
+            raise ValueError("sampler.t=0: expected at least 1 with sampler.launch=anchors, whose first scan adds the "
+                             "items")
+        self.allocation = RestrictedGibbs(self.t, sequential)
 
     cdef int make_step(self) except -1 nogil:
         cdef int _try

@@ -36,6 +36,7 @@ MOVES = {
     "coin": (SMAG, {"choice": "coin"}),
     "pair, after": (SMAG, {"choice": "pair", "weights": "after"}),
     "coin, after": (SMAG, {"choice": "coin", "weights": "after"}),
+    "coin, few splits": (SMAG, {"choice": "coin", "split": 0.2}),
     "coin, p = 5": (SMAG, {"choice": "coin", "p": 5.0}),
     "sams": (Dyadic, {}),
     "rgsm": (RGSM, {"t": 1}),
@@ -99,6 +100,7 @@ TERMS = [
     ("pair", "target"),
     ("coin", "anchors"),
     ("pair", "allocation"),
+    ("coin, few splits", "anchors"),
     ("coin, p = 5", "shares"),
     ("pair, after", "shares"),
 ]

@@ -15,8 +15,8 @@ inverse, with the u that would undo it (docs/derivations-topics.md):
     allocation   1/q_alloc
     anchors      that topics and tokens are chosen for the merge, over the same for the split:
                  pair    two tokens of the corpus: 1
-                 coin    half and half; a topic and two of its tokens, or two topics and a token of each:
-                         n (n-1)/((K+1) n_1 n_2)
+                 coin    a split with probability s; a topic and two of its tokens, or two topics and a token of each:
+                         (1-s)/s . n (n-1)/((K+1) n_1 n_2)
 
 `weights`: before: u ~ Beta(p, p), then the tokens; after: the tokens with half of beta_k each, then u ~ Beta of the
 tables that the sides would have. Either is exact. beta_u stays, so that alone it reaches only the states with this
@@ -31,7 +31,7 @@ the token that opens a topic twice; the choices of topics and tokens are not cou
 
 Cost of a move: the tokens of its topics, n (O(V + documents) for their likelihoods).
 """
-from libc.math cimport NAN, lgamma, log
+from libc.math cimport NAN, lgamma, log, log1p
 from libc.stdint cimport int32_t
 from libc.string cimport memcpy
 
@@ -102,6 +102,8 @@ cdef class SMAG(SplitMerge):
                "pair of tokens", choices=("coin", "pair")),
         Choice("weights", "before", "the share u of a split's first side: before (u ~ Beta(p,p), then tokens) or after "
                "(tokens, then u)", choices=("before", "after")),
+        Number("split", 0.5, "choice=coin: probability that a step proposes a split, not a merge (section 4)", least=0.01,
+               most=0.99, later=True),
         Number("p", 1.0, "weights=before: u ~ Beta(p,p)", least=1e-3, most=1e3),
         Count("tries", 1, "number of proposals in a step", least=1),
         Choice("form", "text", "mode=as_printed: text (section 3.3) or box (Algorithm 1's dummy split)",
@@ -116,6 +118,7 @@ cdef class SMAG(SplitMerge):
             {"choice": "pair", "weights": "after"},
             {"choice": "coin", "weights": "before"},
             {"choice": "coin", "weights": "after"},
+            {"choice": "coin", "weights": "before", "split": 0.3},
         ),
         "as_printed": ({"form": "text"}, {"form": "box"}),
     }
@@ -123,6 +126,7 @@ cdef class SMAG(SplitMerge):
     cdef WeightedSequential weights
     cdef int tries
     cdef bint by_pair
+    cdef double share                   # of splits among proposals, choice == 'coin'
     # -- as printed
     cdef bint box                       # form == 'box'
     cdef int32_t *kept                  # [N] topics of the tokens, to go back to
@@ -133,6 +137,7 @@ cdef class SMAG(SplitMerge):
         super().__init__(model, rng, **options)
         options = self.options
         self.tries, self.by_pair, self.box = options["tries"], options["choice"] == "pair", options["form"] == "box"
+        self.share = options["split"]
         if self.as_printed:
             self.kept = self.memory.ints(self.model.N)
         self.allocation = self.weights = WeightedSequential(options["weights"] == "before", options["p"])
@@ -156,9 +161,11 @@ cdef class SMAG(SplitMerge):
         return 0
 
     cdef int move_by_coin(self) except -1 nogil:
-        """Algorithm 1: t ~ Bern(0.5); a random topic, or two; section 4: two words of one topic, or one of each."""
+        """Algorithm 1: t ~ Bern(0.5), by a user's probability in section 4; a random topic, or two; section 4: two words
+        of one topic, or one of each."""
         cdef Py_ssize_t c, d, i, j, K = self.model.K
-        if self.rng.draw_index(2) == 0:
+        # stored chains drew a fair coin so
+        if self.rng.draw_index(2) == 0 if self.share == 0.5 else self.rng.draw_coin(self.share):
             self.propose(SPLIT)
             c = self.rng.draw_index(K)
             if self.model.size[c] == 1:
@@ -190,7 +197,8 @@ cdef class SMAG(SplitMerge):
         n_1 = self.model.size[self.sides.ci if merging else self.sides.a]
         n_2 = self.model.size[self.sides.cj if merging else self.sides.a + 1]
         n = n_1 + n_2
-        return log(n) + log(n - 1.0) - log(self.model.K - merging + 1.0) - log(n_1) - log(n_2)
+        return (log1p(-self.share) - log(self.share)
+                + log(n) + log(n - 1.0) - log(self.model.K - merging + 1.0) - log(n_1) - log(n_2))
 
     cdef double log_own(self, bint merging) noexcept nogil:
         """Less the log density of the share u of side A, of a split; a merge has it."""
