@@ -58,7 +58,7 @@ def recognise(path: str | Path) -> Recognised:
         return Recognised(NETWORK, f"the ending {suffix}")
     if suffix in COUNTED or suffix in separators.TEXT_CONVERTERS:
         return Recognised(DOCUMENTS, f"the ending {suffix}")
-    if suffix in ARRAYS:
+    if suffix in ARRAYS or suffix in separators.CONVERTERS:
         return Recognised(TABLE)
     try:
         return (_of_lines(file) if suffix not in files.TABLES or suffix == ".txt" else None) or _of_cells(file)
@@ -71,7 +71,10 @@ def _of_lines(file: Path) -> Recognised | None:
     """By the first lines of a text; None if they may be rows of a table."""
     with readable(file) as stream:
         # the last line may be cut
-        lines = unpack(file, stream).read(files.HEAD).decode(UTF_8, "replace").splitlines()[: LOOKED_AT + 1]
+        top = unpack(file, stream).read(files.HEAD)
+    if separators.SVMLIGHT.match(top) and files.format_of_lines(file, UTF_8) != "ldac":
+        return Recognised(TABLE)
+    lines = top.decode(UTF_8, "replace").splitlines()[: LOOKED_AT + 1]
     lines = lines[:LOOKED_AT] if len(lines) > 1 else lines
     rows = [line.replace(",", " ").split() for line in lines if line.strip() and line[0] not in "#%"]
     # numpy.savetxt writes a table below a comment

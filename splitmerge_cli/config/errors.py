@@ -202,7 +202,7 @@ def one_line(error: object) -> str:
 
 
 _FILES = re.compile(
-    r".*\.(csv|tsv|txt|dat|data|parquet|feather|xlsx|npy|npz|graphml|gml|mtx|edgelist|edges|xls|h5ad|sav|dta"
+    r".*\.(csv|tsv|tab|txt|dat|data|parquet|feather|xlsx|npy|npz|graphml|gml|mtx|edgelist|edges|xls|h5ad|sav|dta"
     r"|rds|json|jsonl|ndjson|zip|pdf|docx)(\.(gz|bz2|xz|zst|zip))?",
     re.IGNORECASE,
 )

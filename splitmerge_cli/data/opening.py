@@ -282,7 +282,9 @@ def _only_member(path: Path, file: BinaryIO) -> tuple[ZipFile, ZipInfo]:
         problem = f"a zip of {len(members)} files"
     elif members[0].flag_bits & 1:
         problem = "a zip with a password"
-    elif (name := Path(members[0].filename)).suffix.lower() in ARCHIVES:
+    elif (name := Path(members[0].filename)).suffix.lower() in ARCHIVES and not _is_text_by_name(
+        path, file, members[0]
+    ):
         problem = f"a zip of a packed file, {name.name!r}"
     elif name.is_absolute() or ".." in name.parts or "\\" in members[0].filename:
         problem = f"a zip of {members[0].filename!r}, which leads out of its folder"
@@ -291,12 +293,22 @@ def _only_member(path: Path, file: BinaryIO) -> tuple[ZipFile, ZipInfo]:
     return ZipFile(file), members[0]
 
 
+def _is_text_by_name(path: Path, file: BinaryIO, member: ZipInfo) -> bool:
+    """Whether a file in a zip is named as the zip is, and is no archive: pandas' ``to_csv("t.zip")`` writes it."""
+    if Path(member.filename).name != path.name:
+        return False
+    with ZipFile(file).open(member) as inner:
+        head = inner.read(8)
+    return not (suffix_of(head, packed=True) or suffix_of(head))
+
+
 def unpacked_name(path: Path) -> Path:
     """Name of the unpacked file, which gives its format."""
     if path.suffix.lower() != ".zip":
         return path.with_suffix("") if path.suffix.lower() in PACKED else path
     with readable(path) as file:
-        return Path(_only_member(path, file)[1].filename)
+        name = Path(_only_member(path, file)[1].filename)
+    return name.with_suffix("") if name.suffix.lower() == ".zip" else name
 
 
 def size_of(file: BinaryIO) -> int:

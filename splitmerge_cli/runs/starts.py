@@ -93,7 +93,7 @@ _NAMED = {"init", "K0", "experiment"}
 """Keys that name a start."""
 ROW_BYTES = 2
 """Least bytes that a row takes in a file: a cell and the end of the line."""
-PLAIN = (".csv", ".tsv", ".txt", ".dat")
+PLAIN = (".csv", ".tsv", ".tab", ".txt", ".dat")
 """Suffixes that say a file is not compressed."""
 
 

@@ -228,7 +228,7 @@ def convert_file(path: Path, read: Callable[[Path], object]) -> Path:
     return Path(f"{path}.csv")
 
 
-@pytest.mark.parametrize("name", ["t.dta", "it's one.dta", "t.arff", "t.sav", "t.rds"])
+@pytest.mark.parametrize("name", ["t.dta", "it's one.dta", "t.arff", "t.sav", "t.rds", "t.svmlight"])
 @pytest.mark.filterwarnings("ignore")
 def test_the_command_that_converts_a_file(tmp_path: Path, name: str) -> None:
     frame = pd.DataFrame({"x": [1.5, 2.5, 4.0], "y": [0.0, 1.0, 0.5]})
@@ -238,12 +238,33 @@ def test_the_command_that_converts_a_file(tmp_path: Path, name: str) -> None:
     elif path.suffix == ".arff":
         cells = "\n".join(f"{x},{y}" for x, y in frame.to_numpy())
         path.write_text(f"@relation t\n@attribute x numeric\n@attribute y numeric\n@data\n{cells}\n")
+    elif path.suffix == ".svmlight":
+        path.write_text("".join(f"{y} 1:{x}\n" for x, y in frame.to_numpy()))
+        assert recognise(path).data == "csv"
     elif path.suffix == ".sav":
         pytest.importorskip("pyreadstat").write_sav(frame, path)
     else:
         pytest.importorskip("pyreadr").write_rds(path, frame)
     written = convert_file(path, lambda path: csv(path, "points"))
     assert csv(written, "points").values.tolist() == frame.to_numpy().tolist()
+
+
+def test_the_command_that_converts_a_sparse_matrix(tmp_path: Path) -> None:
+    path = tmp_path / "t.mm"
+    path.write_text("%%MatrixMarket matrix coordinate real general\n3 4 5\n1 1 2\n1 2 1\n2 2 3\n3 1 1\n3 4 2\n")
+    assert recognise(path).data == "csv"
+    convert_file(path, lambda path: csv(path, "points"))
+    assert csv(tmp_path / "t.mm.npz", "points").values.shape == (3, 4)
+
+
+def test_a_zip_whose_file_is_named_as_the_zip_is(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"x": [1.5, 2.5], "y": [0.25, 1.0]})
+    for name in ("t.zip", "t.csv.zip"):
+        (tmp_path / name).write_bytes(make_zip((name, frame.to_csv(index=False).encode())))
+        assert csv(tmp_path / name, "points").values.tolist() == frame.to_numpy().tolist()
+    (tmp_path / "n.zip").write_bytes(make_zip(("n.zip", make_zip(("t.csv", TABLE.encode())))))
+    with pytest.raises(DataError, match=r"a zip of a packed file, .n\.zip."):
+        csv(tmp_path / "n.zip", "points")
 
 
 @pytest.mark.parametrize(

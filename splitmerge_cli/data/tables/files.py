@@ -28,7 +28,7 @@ from splitmerge_cli.overrides import path_word, write
 from splitmerge_cli.received import DataError
 
 FORMATS = (
-    ".csv, .tsv, .txt, .data, .dat, .json, .jsonl, .parquet, .feather, .xlsx (also .gz, .bz2, .xz, .zst, .zip), "
+    ".csv, .tsv, .tab, .txt, .data, .dat, .json, .jsonl, .parquet, .feather, .xlsx (also .gz, .bz2, .xz, .zst, .zip), "
     ".npy, .npz"
 )
 _ARROW = {".parquet": formats.read_parquet, ".feather": formats.read_feather, ".npy": formats.read_npy}
@@ -196,6 +196,8 @@ def read_written(path: Path, wanted: Wanted, header: str | bool, suffix: str, fo
     data = separators.read_text(path, encoding)
     if other := magic_suffix(data):
         raise DataError(f"{path}: by its first bytes a {other} file; expected text, or a file name with that ending")
+    if not wanted.kind.one_column and separators.SVMLIGHT.match(data):
+        raise separators.unknown_format(path, ".svmlight", f"one of {FORMATS}")
     notes: list[str] = []
     before, data = skip[0], without_rows(path, data, *skip)
     if not wanted.kind.one_column:
@@ -278,7 +280,11 @@ def parse_table(table: Text, wanted: Wanted, header: str | bool) -> Text:
     while header == "auto" and not wanted.kind.one_column and table.has_title():
         table.leave_out_title()
     if _has_header(table, wanted) if header == "auto" else header:
-        table.take_header(2 if header == "2" or (header == "auto" and table.has_two_headers()) else 1)
+        with_roles = table.has_roles_below()
+        two = header == "2" or (header == "auto" and not with_roles and table.has_two_headers())
+        table.take_header(2 if two else 1)
+        if with_roles:
+            table.leave_out_roles()
         table.tell_names_apart()
         if len(table.top) == 1:
             raise DataError(f"{table.path}: the file has a header but no row of data; expected at least one row")

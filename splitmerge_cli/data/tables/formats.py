@@ -7,6 +7,7 @@ import csv as csv_module
 import json
 import os
 import re
+import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from datetime import date, datetime, time
@@ -344,9 +345,12 @@ def read_sheet(path: Path, sheet: str | int | None = None, ask: str = "", skip: 
             Limit.current(TIMES).check(path, sum(member.file_size for member in members), " unpacked")
             sheets = [member for member in members if member.filename.endswith(".xml")]
             lack_values = any(_NOT_STORED.search(archive.read(member)) for member in sheets)
-        book = openpyxl.load_workbook(BytesIO(data), read_only=True, data_only=True)
-        sheet_chosen = _choose_sheet(path, book.worksheets, sheet, ask)
-        before, text, longest = _as_text(path, sheet_chosen, skip)
+        with warnings.catch_warnings():
+            # of styles and extensions, which hold no cells
+            warnings.filterwarnings("ignore", module="openpyxl")
+            book = openpyxl.load_workbook(BytesIO(data), read_only=True, data_only=True)
+            sheet_chosen = _choose_sheet(path, book.worksheets, sheet, ask)
+            before, text, longest = _as_text(path, sheet_chosen, skip)
     except DataError:
         raise
     except Exception as error:  # a damaged file raises all kinds

@@ -39,6 +39,12 @@ CONVERTERS = {
         "",
     ),
     ".dta": _with_pandas("read_stata"),
+    ".mm": ("import scipy.io, scipy.sparse as s; s.save_npz({npz!r}, s.csr_array(scipy.io.mmread({file!r})))", ""),
+    ".svmlight": (
+        "import numpy, pandas; from sklearn.datasets import load_svmlight_file as f; x, y = f({file!r}); "
+        "pandas.DataFrame(numpy.c_[x.toarray(), y]).to_csv({csv!r}, index=False, header=False)",
+        "scikit-learn",
+    ),
     ".sas7bdat": _with_pandas("read_sas"),
     ".sav": _with_pandas("read_spss", "pyreadstat"),
     ".xls": _with_pandas("read_excel", "xlrd"),
@@ -46,6 +52,9 @@ CONVERTERS = {
     ".rds": ("import pyreadr; pyreadr.read_r({file!r})[None].to_csv({csv!r}, index=False)", "pyreadr"),
 }
 """Formats of other programs: what Python runs to write a table, and the package that it needs."""
+CONVERTERS |= dict.fromkeys((".libsvm", ".svm"), CONVERTERS[".svmlight"])
+SVMLIGHT = re.compile(rb"([-+]?[\d.]+(,[-+]?[\d.]+)*( qid:\d+)?( \d+:[-+.\deE]+)+[ \t\r]*(#.*)?(\n|$)){2}")
+"""Rows of a label and of pairs INDEX:VALUE, as LIBSVM and SVMlight write tables."""
 TEXT_CONVERTERS = {".pdf": "pdftotext {file} {text}"}
 TEXT_CONVERTERS |= dict.fromkeys((".docx", ".odt", ".epub", ".rtf"), "pandoc --to=plain --output={text} {file}")
 """Formats of texts that other programs turn into plain ones."""
@@ -61,7 +70,7 @@ def conversion(path: Path, suffix: str) -> str:
     if suffix in CONVERTERS:
         code, package = CONVERTERS[suffix]
         needs = f" (needs pip install {package})" if package else ""
-        command = code.format(file=str(path), csv=f"{path}.csv")
+        command = code.format(file=str(path), csv=f"{path}.csv", npz=f"{path}.npz")
         return f". To convert it{needs}: python -c {shlex.quote(command)}"
     if suffix in TEXT_CONVERTERS:
         names = {"file": overrides.shell_word(str(path)), "text": overrides.shell_word(f"{path}.txt")}
@@ -126,7 +135,7 @@ def _check_utf8(data: bytes) -> None:
 
 SEPARATORS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|", "space": " "}
 DECIMALS = {"point": ".", "comma": ","}
-BY_SUFFIX = {".csv": "comma", ".tsv": "tab", ".txt": "tab", ".data": "comma", ".dat": "comma", "": "comma"}
+BY_SUFFIX = dict.fromkeys((".csv", ".data", ".dat", ""), "comma") | dict.fromkeys((".tsv", ".tab", ".txt"), "tab")
 """The separator of a table whose rows do not tell, by the ending of its name."""
 WORDS = {
     "comma": "a comma",
@@ -137,6 +146,8 @@ WORDS = {
 }
 LOOKED_AT = 100
 """Rows that are looked at."""
+ALIKE = 0.9
+"""Share of these that must have as many cells as the first for a separator that does not suit all of them."""
 _BYTES = 1 << 20
 _SEP_LINE = re.compile(rb'"?sep=([,;\t])"?\r?\n')
 """The first line by which spreadsheet programs say what separates cells."""
@@ -203,10 +214,15 @@ def _rows(lines: str, separator: str) -> list[list[str]]:
 
 
 def _separator(lines: str, default: str) -> str:
-    regular = []
+    regular, nearly = [], []
     for candidate in dict.fromkeys([default, "semicolon", "tab", "pipe", "comma"]):
         rows = _rows(lines, candidate)
-        if not rows or len(rows[0]) < 2 or any(len(row) != len(rows[0]) for row in rows):
+        if not rows or len(rows[0]) < 2:
+            continue
+        like_first = sum(len(row) == len(rows[0]) for row in rows)
+        if like_first < len(rows):
+            if like_first >= ALIKE * len(rows):
+                nearly.append(candidate)
             continue
         others = [end for name, end in SEPARATORS.items() if name not in (candidate, "space") and end in lines]
         if not others or all(_is_whole(cell, others) for row in rows for cell in row):
@@ -218,7 +234,10 @@ def _separator(lines: str, default: str) -> str:
         return regular[0]
     rows = _rows(lines, "space")
     single = all(len(row) == 1 for row in _rows(lines, default))
-    return "space" if len(rows) > 1 and single and _are_spaced(rows[0], rows[1:]) else default
+    if len(rows) > 1 and single and _are_spaced(rows[0], rows[1:]):
+        return "space"
+    # the reader names the row that has a cell too few or too many
+    return nearly[0] if nearly else default
 
 
 def _are_spaced(top: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
@@ -312,7 +331,7 @@ def read_list(path: Path, separator: str, comments: bool, empty: bool = False, t
             separator = "tab"
         else:
             separator = "comma" if "," in top else "semicolon" if ";" in top else "space"
-        usual = {".csv": "comma", ".tsv": "tab"}.get(suffix_of(path))
+        usual = {".csv": "comma", ".tsv": "tab", ".tab": "tab"}.get(suffix_of(path))
         if usual and (separator == "space" or SEPARATORS[usual] in top):
             separator = usual
     if separator == "space":

@@ -38,6 +38,9 @@ NAME = re.compile(r"0|[1-9]\d{0,17}", re.ASCII)
 """A whole number that may be the name of a column."""
 MOST_TOP, LOOKED_AT_LEAST = 3, 10
 """Rows that are needed to tell a second row of names, and to tell that a row of numbers may be names."""
+TYPES = {"c", "d", "s", "t", "continuous", "discrete", "string", "time"}
+ROLES = {"", "class", "meta", "ignore", "weight", "c", "m", "i", "w"}
+"""What Orange writes below the names of columns."""
 LOOKED_AT = 1000
 LOOKED_AT_CELLS = 100_000
 """Rows below the first, and their cells, that are looked at to tell whether it names the columns."""
@@ -194,6 +197,24 @@ class Text(Table):
             j for j, _ in second if all(NUMBER.fullmatch(self.number(row[j])) or row[j] in WRITTEN for row in rows)
         ]
         return 2 * len(above_numbers) > len(second) and any(self.top[0][j].strip() for j in above_numbers)
+
+    def has_roles_below(self) -> bool:
+        """Whether the two rows below the names hold types and roles of the columns, as Orange writes them.
+
+        A type is one of `TYPES`, nothing, or a list of values; a role is one of `ROLES`, nothing, or KEY=VALUE.
+        """
+        below = self.rows_below()
+        if len(below) < MOST_TOP:
+            return False
+        types, roles = below[0], below[1]
+        typed = sum(cell in TYPES for cell in types)
+        listed = all(cell in TYPES or not cell or " " in cell for cell in types)
+        return 0 < typed >= len(types) / 2 and listed and all(cell in ROLES or "=" in cell for cell in roles)
+
+    def leave_out_roles(self) -> None:
+        """Leave out the rows of types and roles, and note that."""
+        self.note(f"rows {self.first} and {1 + self.first} hold types and roles of the columns: they are left out")
+        self.first += 2
 
     def has_title(self) -> bool:
         """Whether the first row holds a word in its first cell alone, or nothing, and a row soon below holds more."""

@@ -25,7 +25,7 @@ from splitmerge_cli.kinds.documents.readers.formats import LONGEST_TERM, Read, n
 from splitmerge_cli.received import DataError
 
 FORMATS = ("auto", "tokens", "npz", "ldac", "uci", "text")
-ENDINGS = dict.fromkeys((".csv", ".tsv", ".parquet", ".feather", ".xlsx", *JSON), "tokens")
+ENDINGS = dict.fromkeys((".csv", ".tsv", ".tab", ".parquet", ".feather", ".xlsx", *JSON), "tokens")
 ENDINGS |= {".npz": "npz", ".ldac": "ldac", ".lda-c": "ldac"}
 """Format by the ending of the name; the first lines decide for all other files."""
 FOREIGN = {".npy", ".mat", ".mtx", ".mm", ".pkl", *separators.TEXT_CONVERTERS, *ARCHIVES}
