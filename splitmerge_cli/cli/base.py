@@ -348,7 +348,7 @@ def settle_run(
         with choosing():
             spec, chosen = settle(spec, lambda line: typer.echo(terminal.fold(line), err=True), tell=tell)
     if spec.undecided:
-        from splitmerge_cli.runs.plan import say_models
+        from splitmerge_cli.data.dataset import say_models
 
         say_models(spec.data, spec.words)
     return start_of(spec).choose(note), chosen

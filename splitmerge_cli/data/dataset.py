@@ -94,6 +94,9 @@ class Kind:
     """Whether rows may have exposures (``data.exposure``)."""
     takes_sources: ClassVar[bool] = False
     """Whether rows may come from several files (``data.other``, ``data.files``)."""
+    undecided: ClassVar[str] = ""
+    """The function that says, of a table without a model, what it holds and which commands cluster it, as module:name,
+    where tables of any columns are first read as this kind; empty: they are not."""
     column_types: ClassVar[tuple[str, ...]] = ()
     """Types of columns in a mixed table that can be read as this kind; the first: the type of every column."""
 
@@ -370,6 +373,16 @@ def get_kind(kind: Kind | str) -> Kind:
         return kind
     chosen: Kind = import_module(KINDS).get_kind(kind)
     return chosen
+
+
+def kind_of_any_table() -> Kind:
+    """Return the kind as which a table of any columns is first read."""
+    return next(kind for kind in kinds().values() if kind.undecided)
+
+
+def say_models(data: Any, words: Sequence[str]) -> None:
+    """Raise what a table without a model holds and which commands cluster it, by the `words` that were typed."""
+    resolve_name(kind_of_any_table().undecided)(data, words)
 
 
 class _KindField:

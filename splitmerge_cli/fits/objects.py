@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.config import ConfigError, choices, class_of
-from splitmerge_cli.data.dataset import ColumnType, Dataset, get_kind
+from splitmerge_cli.data.dataset import ColumnType, Dataset, get_kind, kind_of_any_table
 from splitmerge_cli.data.objects import as_pandas, from_object
 from splitmerge_cli.data.reading import hold
 from splitmerge_cli.data.tables.notes import ROUTINE
@@ -193,7 +193,7 @@ def choice_keys(group: str, value: str | Mapping[str, Any]) -> dict[str, Any]:
 
 def held_keys(data: Any, model: str, truth: Any, of_table: Mapping[str, Any]) -> tuple[Dataset | None, dict[str, Any]]:
     """The data set of an object, where it is held, and the keys that name it."""
-    kind = get_kind("mixed" if model == "auto" else class_of("model", model).kind)
+    kind = kind_of_any_table() if model == "auto" else get_kind(class_of("model", model).kind)
     if isinstance(data, str | Path):
         if truth is not None:
             raise ConfigError("truth: expected None if data is a name; for a file use options={'data.truth': COLUMN}")

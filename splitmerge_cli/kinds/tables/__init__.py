@@ -227,6 +227,7 @@ class Mixed(Columns):
     reading = "splitmerge_cli.data.tables.mixed:MixedReading"
     text_types = ("string",)
     any_columns = True
+    undecided = "splitmerge_cli.kinds.tables.undecided:say_models"
     own_keys = ("model.outcome",)
 
     def example_options(self, N: int) -> dict[str, Any]:

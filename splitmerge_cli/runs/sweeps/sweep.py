@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from splitmerge_cli.config import ConfigError, RunSpecification, composition, hydra_adapter, specify
+from splitmerge_cli.data.dataset import say_models
 from splitmerge_cli.data.opening import SIGN
 from splitmerge_cli.overrides import quote, shell_word, split_values
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs import identity, interrupts
-from splitmerge_cli.runs.plan import Plan, prepare, say_models
+from splitmerge_cli.runs.plan import Plan, prepare
 from splitmerge_cli.runs.progress import SweepProgress, SweepState
 from splitmerge_cli.runs.store.files import STATUS, DamagedRun
 from splitmerge_cli.runs.store.read import Run
