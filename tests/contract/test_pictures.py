@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from editions.counted import LEFT, RIGHT, in_cells, in_points, mark_of, scale_of, settle, share_of, shown, strip
+from editions.counted import LEFT, RIGHT, in_cells, in_points, mark_of, scale_of, settle, share_of, strip, strip_row
 from editions.kept import picture_of
 from editions.overview import latest_figures
 from editions.pictures import counted_claims as last_claims
@@ -219,7 +219,7 @@ def test_each_counted_number_is_among_those_drawn(draw, name):
 def test_a_line_on_the_strip_lies_within_the_band_where_it_is_reproduced(name):
     claims, _ = last_claims(latest_figures(KEPT.parent)[name].folder, name)
     for claim in claims[claims["ours"].notna()].itertuples():
-        ours, below, above, _, ends = shown(claim)
+        ours, below, above, _, ends = strip_row(claim)
         if not np.isfinite([below, above]).all() or np.isnan(ends).any() or "sets of four" in claim.reason:
             continue
         place = scale_of(claim)
