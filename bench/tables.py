@@ -1,4 +1,4 @@
-"""What the default command makes of tables with known classes: a row for each table of a folder.
+"""Results of the default command on tables with known classes: a row for each table of a folder.
 
     python -m bench.tables FOLDER [--seeds 0,1] [--out RUNS] [--csv FILE] [KEY=VALUE ...]
     python -m bench.tables --compare BEFORE.csv AFTER.csv
@@ -77,7 +77,7 @@ def measure(file: Path, seed: int, out: Path, overrides: list[str]) -> dict[str,
 
 
 def read_run(path: Path, truth: pd.Series | None) -> dict[str, Any]:
-    """What a finished run found."""
+    """Read the clusters, their agreement with the classes, the density and the verdict of a finished run."""
     import smcmc
 
     with warnings.catch_warnings():

@@ -95,15 +95,15 @@ def correct_share(kept: Verdict, corrections: Mapping[str, Any]) -> Verdict:
     if needed is not None and needed > FINITE.get(kept.unit, np.inf):
         needed = np.inf
     samples = [replace(s, values=tuple(scores)) if s is shows else s for s in kept.samples]
-    return _told(replace(kept, verdict=verdict, needed=needed, samples=tuple(samples)), told, why)
+    return _add_reason(replace(kept, verdict=verdict, needed=needed, samples=tuple(samples)), told, why)
 
 
-def _told(verdict: Verdict, reason: str, why: list[str]) -> Verdict:
-    """A verdict with its reason, and why it was corrected."""
+def _add_reason(verdict: Verdict, reason: str, why: list[str]) -> Verdict:
+    """Return a verdict with its reason, and why it was corrected."""
     return replace(verdict, reason=f"{reason}; corrected: {'; '.join(why)}")
 
 
-def corrected(name: str, folder: Path, corrections: Mapping[str, Any]) -> Iterator[tuple[Verdict, Verdict]]:
+def find_changes(name: str, folder: Path, corrections: Mapping[str, Any]) -> Iterator[tuple[Verdict, Verdict]]:
     """Yield every verdict of a figure that changes, as it was kept and as it is now."""
     for before in kept_verdicts(name, folder):
         if (now := correct(before, corrections)) is not before:
@@ -117,7 +117,7 @@ def main() -> int:
     check = parser.parse_args().check
     listed = yaml.safe_load(FILE.read_text(encoding="utf-8"))
     for name, folder in sources().items():
-        pairs = list(corrected(name, folder, listed["corrections"]))
+        pairs = list(find_changes(name, folder, listed["corrections"]))
         for before, now in pairs:
             if now.is_counted:
                 claim = now.claim

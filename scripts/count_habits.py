@@ -33,18 +33,24 @@ HABITS = {
 FENCE = re.compile(r"^ *(```+)[^\n]*\n.*?^ *\1 *$", re.MULTILINE | re.DOTALL)
 
 
+def find_place(path: str) -> str:
+    """Return where a file is counted, one of `PLACES`; empty if nowhere, such as the sealed YAML of docs."""
+    if path.endswith(".md"):
+        return "" if path == "docs/style.md" else "docs"
+    is_code = path.startswith("splitmerge_cli") and path.endswith((".py", ".pyx", ".pxd", ".pyi", ".yaml"))
+    return "package" if is_code else ""
+
+
 def read_texts() -> Iterator[tuple[str, str, str]]:
     """Read every file that is counted: its place, path and text, with blocks of code in pages left empty."""
     command = ["git", "ls-files", "--", "README.md", "docs", "splitmerge_cli"]
     paths = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.split("\n")
     for path in paths:
-        is_page = path.endswith(".md")
-        is_code = path.startswith("splitmerge_cli") and path.endswith((".py", ".pyx", ".pxd", ".pyi", ".yaml"))
-        if (is_page or is_code) and (ROOT / path).is_file() and not path.endswith("docs/style.md"):
+        if (place := find_place(path)) and (ROOT / path).is_file():
             text = (ROOT / path).read_text("utf-8")
-            if is_page:
+            if place == "docs":
                 text = FENCE.sub(lambda block: "\n" * block[0].count("\n"), text)
-            yield ("package" if is_code else "docs"), path, text
+            yield place, path, text
 
 
 def count() -> Counter[tuple[str, str]]:
@@ -56,8 +62,8 @@ def count() -> Counter[tuple[str, str]]:
     return counts
 
 
-def added_lines(name: str) -> Iterator[str]:
-    """Lines with a habit that are newer than the counts, as ``file:line: text``."""
+def added_lines(name: str, place: str) -> Iterator[str]:
+    """Lines of a place with a habit that are newer than the counts, as ``file:line: text``."""
     command = ["git", "log", "-1", "--format=%H", "--", str(KEPT)]
     since = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip() or "HEAD"
     command = ["git", "diff", "-U0", since, "--", "README.md", "docs", "splitmerge_cli"]
@@ -68,7 +74,7 @@ def added_lines(name: str) -> Iterator[str]:
         elif hunk := re.match(r"@@ -\S+ \+(\d+)", line):
             number = int(hunk[1])
         elif line.startswith("+"):
-            if path.endswith((".md", ".py", ".pyx", ".pxd", ".pyi", ".yaml")) and HABITS[name].search(line[1:]):
+            if find_place(path) == place and HABITS[name].search(line[1:]):
                 yield f"{path}:{number}: {line[1:].strip()[:100]}"
             number += 1
 
@@ -81,7 +87,7 @@ def compare() -> Iterator[str]:
     for (name, place), number in counts.items():
         if number > stored[name, place]:
             yield f'{place}: "{name}" {number} times, {stored[name, place]} before (docs/style.md)'
-            yield from added_lines(name)
+            yield from added_lines(name, place)
 
 
 def main() -> int:

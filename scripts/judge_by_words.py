@@ -79,8 +79,8 @@ def place(ends: tuple[float, float], least: float, most: float) -> str:
     return NO if ends[1] < least or ends[0] > most else OPEN
 
 
-def tolerated(rule: str, published: float, tolerance: float) -> tuple[float, float]:
-    """What a rule tolerates."""
+def tolerated_range(rule: str, published: float, tolerance: float) -> tuple[float, float]:
+    """Return the ends of what a rule tolerates."""
     if rule == "mixing":
         return (-math.inf, 1.2) if published <= 1.2 else (max(1.2, published / tolerance), published * tolerance)
     return {
@@ -120,7 +120,7 @@ def judge(claim: Any, units: pd.DataFrame) -> str:
         verdicts = [place(interval(part), 0.0, math.inf) for part in parts.values()]
         return NO if NO in verdicts else OPEN if OPEN in verdicts else YES
     (part,) = parts.values()
-    least, most = tolerated(claim.rule, published, tolerance)
+    least, most = tolerated_range(claim.rule, published, tolerance)
     if part["interval"].iloc[0] == "sets of four":
         return YES if ((least <= part["value"]) & (part["value"] <= most)).mean() >= 0.05 else NO
     return place(interval(part), least, most)

@@ -87,7 +87,7 @@ def judge(
 
 
 def _row(verdict: Verdict) -> dict[str, str]:
-    """What the patterns of an entry look at."""
+    """The columns that the patterns of an entry are compared with."""
     return {"data": verdict.claim.data, "sampler": verdict.claim.sampler, "metric": verdict.claim.metric}
 
 

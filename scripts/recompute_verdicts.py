@@ -31,7 +31,7 @@ LEAST = {0.975: 6, 0.995: 8}
 MANY = 1_000
 """Units that do not decide what is at the edge."""
 FOURS = 0.05
-"""Share of the sets of four restarts that must give an R-hat as printed."""
+"""Least share, among all sets of four restarts, with an R-hat as printed."""
 FINITE = {"published data sets": 100, "published networks": 4}
 OPEN = ("undecided", "at the edge", "not testable")
 SCALES = {
@@ -71,7 +71,7 @@ def upper_end(kind: str) -> tuple[str, float]:
 
 
 def find_interval(kind: str, units: list[str], x: np.ndarray, m: float = 0) -> tuple[float, float, float]:
-    """Centre, low and high end of the numbers of units; the ends as of `m` units of the same centre and spread."""
+    """Centre, low and high end for numbers of units; the ends as for `m` units of this centre and spread."""
     nan = float("nan")
     kind, T = upper_end(kind)
     if kind.startswith("jackknife, "):
@@ -115,7 +115,7 @@ def place(low: float, high: float, least: float, largest: float) -> str:
 
 
 def judge(rule: str, value: float, tolerance: float, units: pd.DataFrame, m: float = 0) -> str:
-    """The verdict on a claim from the rows of its units; as of `m` units of the same spread, if that is given."""
+    """The verdict on a claim from the rows of its units; as with `m` units of the same spread, if that is given."""
     if rule in ("none", "clock"):
         return "not testable"
     judge_by_rule = {

@@ -109,7 +109,7 @@ def updated_text(page: Path) -> str:
 
 
 def _read(page: Path) -> str:
-    """The text of a page, empty where there is none."""
+    """The text of a page; empty if the page does not exist."""
     return page.read_text("utf-8") if page.is_file() else ""
 
 

@@ -57,9 +57,9 @@ class Accepts:
     path: bool = False
     """Whether its text may name a file: ``~/`` begins in the home of the user."""
     items: "Accepts | None" = None
-    """Types of the items of a list; None: it takes no list."""
+    """Types of a list's items; None: it takes no list."""
     entries: "tuple[Accepts, Accepts] | None" = None
-    """Types of the keys and of the values of a mapping; None: it takes none."""
+    """Types of a mapping's keys and values; None: it takes no mapping."""
 
 
 PATH = Accepts(text=True, path=True)

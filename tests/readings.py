@@ -2,7 +2,7 @@
 is compared.
 
 Cases stand in ``tests/unit/reading/*.yaml``, one in a line, in groups with a name; those whose content is computed are
-`read(...)` and `refused(...)`. A case has
+`read(...)` and `refuse(...)`. A case has
 
 - a content: ``text`` (``<NAME>`` in it is a text of the file's ``texts``), with an ``encoding`` if that is not UTF-8;
   ``frame``, columns by their names; ``array``; or ``cells`` of a column, ``called`` c, beside one of numbers, x;
@@ -68,12 +68,12 @@ def read(
     return Case(content, kind, name, options, {"note": note} | more | dict(expect or {}))
 
 
-def refused(content: Any, message: str, *, kind: str = "points", name: str = "t.csv", **options: Any) -> Case:
+def refuse(content: Any, message: str, *, kind: str = "points", name: str = "t.csv", **options: Any) -> Case:
     """A content that is refused with a message of one line that has these words."""
     return Case(content, kind, name, options, {}, message)
 
 
-def _said(data: Dataset) -> str:
+def _join_notes(data: Dataset) -> str:
     return " | ".join(data.notes)
 
 
@@ -121,7 +121,7 @@ FOUND: dict[str, Callable[[Dataset], Any]] = {
     "documents": lambda data: data.values.documents,
     "lengths": lambda data: data.values.tokens.lengths.tolist(),
 }
-"""What is compared of a data set, by name; ``note`` are words that its notes have, ``no_note`` words that none has."""
+"""Parts of a data set to compare, by name; ``note`` are words that its notes have, ``no_note`` words that none has."""
 
 
 def pattern(text: str) -> str:
@@ -148,7 +148,7 @@ def put(content: Any, name: str) -> str:
     return name
 
 
-def _filled(text: str, texts: Mapping[str, str]) -> str:
+def _fill(text: str, texts: Mapping[str, str]) -> str:
     return re.sub(r"<(\w+)>", lambda found: texts.get(found[1], found[0]), text)
 
 
@@ -156,7 +156,7 @@ def case_of(row: Mapping[str, Any], texts: Mapping[str, str]) -> Case:
     """The case that a line of a table says."""
     row = dict(row)
     if (text := row.pop("text", None)) is not None:
-        content: Any = _filled(text, texts)
+        content: Any = _fill(text, texts)
         content = content.encode(row.pop("encoding")) if "encoding" in row else content
     elif "frame" in row:
         content = pd.DataFrame(row.pop("frame"))
@@ -176,7 +176,7 @@ def load(file: Path) -> dict[str, list[Case]]:
     groups = yaml.safe_load(file.read_text(encoding="utf-8"))
     texts, table = dict[str, str](), dict[str, list[Case]]()
     for name, text in groups.pop("texts", {}).items():
-        texts[name] = _filled(text, texts)
+        texts[name] = _fill(text, texts)
     for group, rows in groups.items():
         common = rows[0].get("all", {})
         table[group] = [case_of(common | row, texts) for row in rows if "all" not in row]
@@ -206,8 +206,8 @@ def check(case: Case) -> None:
             for what, expected in case.expected.items():
                 if what in ("note", "no_note"):
                     for words in [expected] if isinstance(expected, str) else expected:
-                        found = re.search(pattern(words), _said(data))
-                        assert bool(found) is (what == "note"), f"{kind}, {name}: {words}: {_said(data)}"
+                        found = re.search(pattern(words), _join_notes(data))
+                        assert bool(found) is (what == "note"), f"{kind}, {name}: {words}: {_join_notes(data)}"
                 elif what in ("values", "column"):
                     np.testing.assert_array_equal(FOUND[what](data), expected, err_msg=f"{kind}, {name}")
                 else:

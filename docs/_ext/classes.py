@@ -34,7 +34,7 @@ GROUNDS = {
     UNKNOWN: "another setting or reading would, or the paper's samplers were given something else",
     OUR_RULE: "with twice the tolerance, which is ours, the claim would not be *not reproduced*",
 }
-"""What a verdict *not reproduced* rests on, and when."""
+"""Grounds of a verdict *not reproduced*, and when each holds."""
 MORE_UNITS = "more units"
 NEEDS_RUNS = "needs runs"
 NEVER = "not testable by this design"
@@ -84,7 +84,7 @@ def classify(kept: Iterable[pd.DataFrame], source: Path) -> pd.DataFrame:
 
 
 def _ground(row: Mapping[str, Any]) -> str:
-    """What a verdict *not reproduced* rests on: one of `GROUNDS`."""
+    """Return the ground of a verdict *not reproduced*: one of `GROUNDS`."""
     if row["class"] in (NOT_OURS, INPUT):
         return UNKNOWN
     value, tolerance, rule = row["published"], row["tolerance"], row["rule"]
@@ -174,7 +174,7 @@ def page(kept: Mapping[str, pd.DataFrame], source: Path) -> str:
 
 
 def _why_no_run(reason: str) -> str:
-    """What run a claim needs."""
+    """Return the run that a claim needs, as its reason names it."""
     return reason.partition("needs runs: ")[2].partition("; added")[0]
 
 

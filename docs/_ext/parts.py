@@ -182,7 +182,7 @@ def claims_table(frame: pd.DataFrame, link: bool = False) -> str:
 
 
 def _interval(r: Any) -> str:
-    """The interval of a claim; one that is not at 95 % says so."""
+    """The interval of a claim, with its level if that is not 95 %."""
     text = cell(interval(r.low, r.high)).replace("-", MINUS).replace(", ", ",&nbsp;")
     return f"{text} (99&nbsp;%)" if text and AT_99 in r.reason else text
 

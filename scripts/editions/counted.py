@@ -41,9 +41,9 @@ POINTS_DRAWN = {
     "arm-fig6a": "ARM's points are theirs, without spreads, which were not kept; SM's line is of edition 2",
     "sdds-fig4": "the filled shares of the bottom row are theirs; lines are of edition 2, since later ones kept none",
 }
-"""What is drawn from later editions of a figure with `POINTS`."""
+"""The parts of a figure with `POINTS` that are drawn from later editions."""
 AT_99 = "99 % interval"
-"""What the reason of a verdict says whose interval is at 99 %; all others are at 95 %."""
+"""Words in the reason of a verdict whose interval is at 99 %; all others are at 95 %."""
 CLAIM = ["data", "sampler", "metric", "reading"]
 """Columns that name a verdict of a figure."""
 LOWER_IS_BETTER = ("final_perplexity_minus_gibbs", "perplexity_minus_gibbs_by_iteration")
@@ -51,17 +51,17 @@ LOWER_IS_BETTER = ("final_perplexity_minus_gibbs", "perplexity_minus_gibbs_by_it
 COLOURS = {REPRODUCED: "#1b7837", NOT_REPRODUCED: "#b2182b"}
 """Colours of verdicts; of all others grey."""
 ROW, HEAD, FOOT = 0.13, 0.3, 0.12
-"""Heights of a row of the strip, of its head and of a line of its foot, in inches."""
+"""Heights of a row and the head of the strip, and of a line below it, in inches."""
 LEFT, RIGHT = 0.41, 0.53
 """Where the scales of a strip begin and end, as shares of its width."""
 COLUMNS = (0, LEFT, RIGHT + 0.01, 0.835, 0.885)
 """Where the columns of a strip begin."""
 LETTERS = 148
-"""Letters of a line of the foot."""
+"""Most letters in a line of the foot."""
 SHARE = re.compile(r"\bin (?P<k>[\d.]+) of (?P<n>\d+) [^()\d]*\(share in \[")
-"""What the reason of rule `most` says of the units that show it."""
+"""The number of units that show a claim, in a reason of rule `most`."""
 BY_CHAINS = re.compile(r"(\d+): ([\d.]+)[,;]")
-"""What the reason of arm-fig6a says of R-hat by number of chains."""
+"""R-hat by number of chains, in a reason of arm-fig6a."""
 
 
 def in_cells(name: str, claims: pd.DataFrame) -> pd.Series:
@@ -127,14 +127,14 @@ def settle(name: str, numbers: pd.DataFrame, claims: pd.DataFrame, units: pd.Dat
 
 
 def _of_start(numbers: pd.DataFrame, claim: Any) -> pd.Series:
-    """Whether the rows of a table of the networks have the network, sampler and start of a claim."""
+    """Whether rows of a table for networks agree with a claim in network, sampler and start."""
     start = next(key for key, words in STARTS.items() if words in claim.reading)
     wanted = {"level": claim.data, "sampler": claim.sampler, "start": start}
     return (numbers[list(wanted)] == pd.Series(wanted)).all(axis=1)
 
 
-def tolerated(claim: Any) -> tuple[float, float]:
-    """What the rule of a claim tolerates: the ends; NaN where a rule is not one of an interval."""
+def tolerated_range(claim: Any) -> tuple[float, float]:
+    """Return the ends of what a claim's rule tolerates; NaN if the rule is not one of an interval."""
     value, tolerance = claim.published, claim.tolerance
     if claim.rule == "mixing":
         return (-np.inf, MIXED) if value <= MIXED else (max(MIXED, value / tolerance), value * tolerance)
@@ -148,8 +148,8 @@ def tolerated(claim: Any) -> tuple[float, float]:
     return ends.get(claim.rule, (np.nan, np.nan))
 
 
-class Shown(NamedTuple):
-    """What a row of the strip has on its scale: number, interval, published number, ends of what the rule tolerates."""
+class StripRow(NamedTuple):
+    """A row of the strip on its scale: number, interval, published number, ends of what the rule tolerates."""
 
     ours: float
     low: float
@@ -164,16 +164,16 @@ def share_of(claim: Any) -> tuple[float, int] | None:
     return None if found is None else (float(found["k"]), int(found["n"]))
 
 
-def shown(claim: Any) -> Shown:
-    """What the strip has of a claim on its scale: its number, or under rule `most` the share of units that show it."""
+def strip_row(claim: Any) -> StripRow:
+    """Return a claim's row on its scale: its number, or under rule `most` the share of units that show it."""
     share = share_of(claim)
     if share is None:
-        return Shown(claim.ours, claim.low, claim.high, claim.published, tolerated(claim))
+        return StripRow(claim.ours, claim.low, claim.high, claim.published, tolerated_range(claim))
     k, n = share
     tail = 0.005 if AT_99 in claim.reason else 0.025
     low = float(beta.ppf(tail, k + 0.5, n - k + 0.5)) if k else 0.0
     high = float(beta.ppf(1 - tail, k + 0.5, n - k + 0.5)) if k < n else 1.0
-    return Shown(k / n, low, high, np.nan, (0.5, 1.0))
+    return StripRow(k / n, low, high, np.nan, (0.5, 1.0))
 
 
 def strip(name: str, claims: pd.DataFrame, difference: str = "") -> Figure | None:
@@ -197,7 +197,7 @@ def strip(name: str, claims: pd.DataFrame, difference: str = "") -> Figure | Non
         ax.text(x, -0.7, words, va="center", fontsize=6.5, fontweight="bold")
     for y, claim in enumerate(rows):
         colour = COLOURS.get(claim.verdict, "#666666")
-        place, on_scale = scale_of(claim), shown(claim)
+        place, on_scale = scale_of(claim), strip_row(claim)
         low, high = (np.clip(place(end), LEFT, RIGHT) for end in on_scale.ends)
         if np.isfinite(low):
             ax.fill_between([low, high], y + 0.1, y + 0.9, color="#dddddd", linewidth=0)
@@ -220,10 +220,10 @@ def strip(name: str, claims: pd.DataFrame, difference: str = "") -> Figure | Non
 
 
 def _describe_marks(rows: list[Any]) -> str:
-    """What the marks are that the rows of a strip have."""
+    """Explain the marks on the rows of a strip."""
     marks = {
-        "Grey band: what the rule tolerates.": any(np.isfinite(shown(row).ends).any() for row in rows),
-        "Diamond: the paper.": any(np.isfinite(shown(row).published) for row in rows),
+        "Grey band: what the rule tolerates.": any(np.isfinite(strip_row(row).ends).any() for row in rows),
+        "Diamond: the paper.": any(np.isfinite(strip_row(row).published) for row in rows),
         "k of n: so many show it; the line is their share.": any(share_of(row) is not None for row in rows),
         "†: from other runs than those drawn.": any(mark_of(row) == " †" for row in rows),
         "‡: from other runs, interval at 99 %.": any(mark_of(row) == " ‡" for row in rows),
@@ -255,7 +255,7 @@ def scale_of(claim: Any) -> Any:
     """The place on the strip of a value on the scale of its claim, which shows all of its numbers and edges; a ratio's
     scale is logarithmic, and a share's goes from 0 to 1."""
     logs = claim.rule in ("factor", "mixing") and min(claim.ours, claim.published) > 0
-    values = [*shown(claim)[:-1], *shown(claim).ends] if share_of(claim) is None else [0.0, 1.0]
+    values = [*strip_row(claim)[:-1], *strip_row(claim).ends] if share_of(claim) is None else [0.0, 1.0]
     change = (lambda x: np.log(np.maximum(x, 1e-300))) if logs else (lambda x: x)
     finite = [change(value) for value in values if np.isfinite(value) and (value > 0 or not logs)]
     least, most = min(finite), max(finite)

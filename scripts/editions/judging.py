@@ -1,4 +1,4 @@
-"""What the scripts that judge kept claims share: runs of grids, and the kept verdicts with their units."""
+"""Parts shared by the scripts that judge kept claims: runs of grids, and the kept verdicts with their units."""
 
 from collections.abc import Mapping, Sequence
 from fnmatch import fnmatchcase

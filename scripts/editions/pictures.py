@@ -24,7 +24,7 @@ from splitmerge_cli.papers.declaration import figures
 CLAIM = ["data", "sampler", "metric"]
 """Columns that name a claim of a figure."""
 OTHER_RUNS = r"(?:seeds|restarts|from runs) of edition \d"
-"""What the reason of a verdict says that rests on other runs than those of the whole figure."""
+"""Words in the reason of a verdict that rests on other runs than the whole figure."""
 
 
 def find_elsewhere(root: Path, name: str) -> set[tuple[str, ...]]:

@@ -245,7 +245,7 @@ class LeaveOneOut:
     """float64 ``[N]``: shape k of the Pareto distribution of the largest weights; -inf where all weights are equal.
     Above `UNRELIABLE` the density rests on a few draws."""
     n_clusters: float = math.nan
-    """Median over the draws of the number of clusters that are no outliers; NaN where it is not known."""
+    """Median number of clusters over the draws, outliers left out; NaN if it is not known."""
 
 
 def leave_one_out(model: Component, dataset: Dataset, states: Sequence[State]) -> LeaveOneOut:

@@ -100,7 +100,7 @@ def predict(
     labels: NDArray[np.int32],
     wanted: Literal["density", "probability"] | None = None,
 ) -> Prediction:
-    """Predict n new items of the kind of the data, each alone, from states of chains; ``graph``: an ``[n, N]`` matrix
+    """Predict n items of the same kind as the data, each alone, from states of chains; ``graph``: an ``[n, N]`` matrix
     of the ties to the nodes of the run, as its `values`. The items are taken in blocks, so that memory does not grow
     with their number, but for the result; each ends when the errors of its own items are small. `labels`, int32 ``[N]``
     from 0: the partition whose clusters are predicted. `wanted`: what is needed, the other being NaN; by default both.
@@ -181,8 +181,7 @@ def shares_in(
 
 
 class Following:
-    """Log predictive densities of new items, each alone, in the present state of a chain of this model, as of
-    `predict`."""
+    """Log predictive densities of new items, each alone, in the present state of a chain, as of `predict`."""
 
     def __init__(self, model: Component, dataset: Dataset, new: Dataset, chain: Model) -> None:
         def present() -> State:

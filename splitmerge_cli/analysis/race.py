@@ -344,7 +344,7 @@ def _mean_time(part: pd.DataFrame, column: str) -> float:
 
 
 def race_of(runs: Sequence[read.Run]) -> Race:
-    """The race of finished runs of one posterior, with times and partitions."""
+    """The race of finished runs that share a posterior, with times and partitions."""
     runs = list(runs)
     if not runs:
         raise ConfigError("a race needs finished runs")

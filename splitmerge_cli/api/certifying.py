@@ -156,8 +156,8 @@ FIGURE_OF_RACE = "race"
 
 
 def efficiencies(jobs: Sequence[RunSpecification], pairs: int, workers: int | None = None) -> Iterator[str]:
-    """Certify every sampler of the `jobs` of a race by so many `pairs` of coupled chains, and say what its estimates
-    cost: the variance of the estimate of one pair times the processor seconds of a pair."""
+    """Certify every sampler of a race, in `jobs`, by so many `pairs` of coupled chains, and say what its estimates
+    cost: the variance of one pair's estimate times the processor seconds of a pair."""
     changed = {key: groups.main_values()[key] for key in ("seed", "chains", "budget")} | {"init": coupled_pairs.MIXTURE}
     changed |= {} if workers is None else {"workers": workers}
     jobs_to_certify: list[RunSpecification] = []

@@ -101,8 +101,8 @@ class _Sampled(BaseEstimator):
         return self.posterior_.predict(new)
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Probability that each new item joins each cluster, float64 ``[n, n_clusters_ + 1]``; in the last column that
-        of a new one.
+        """Probability that each new item joins each cluster, float64 ``[n, n_clusters_ + 1]``; the last column is
+        for a new one.
 
         For documents the expected proportions of the topics; the last column: topics that no fitted token has.
         """

@@ -38,7 +38,7 @@ class Recognised(NamedTuple):
 
 
 def recognise(path: str | Path) -> Recognised:
-    """Tell what a file or folder is; ``-``, standard input, is a table. A `DataError` if there is none.
+    """Recognise a file or folder; ``-``, standard input, is a table. Raises a `DataError` if it does not exist.
 
     >>> from pathlib import Path
     >>> _ = Path("friends.csv").write_text("source,target\\nann,bob\\nbob,cid\\n")

@@ -241,8 +241,8 @@ def _settle_readings(
 ) -> tuple[RunSpecification, dict[str, Any]]:
     """A run with what predicts rows best: of the `readings`, the second of which reads counts as real numbers, then of
     columns as they are and, where this is asked, on scales of their own, and of the covariances where these are
-    ``auto``, if a power is to be chosen of those that have one; and how that was chosen. Who `names_tails` is told if
-    none but normal ones are possible."""
+    ``auto``, if a power is to be chosen of those that have one; and how that was chosen. With
+    `names_tails` a line says why, if none but normal ones are possible."""
     names_scale = OF_SCALE in readings[0].to_choose
     readings = [reading.with_({OF_SCALE: None}) for reading in readings] if names_scale else readings
     found, spec = dict[str, Any](), readings[0]

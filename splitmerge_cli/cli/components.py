@@ -1,4 +1,4 @@
-"""What there is: ``smcmc list`` and ``sys-info``; ``data``, ``model`` and ``sampler``, and what goes together."""
+"""Commands on components: ``smcmc list``, ``sys-info``, ``data``, ``model`` and ``sampler``, and what goes together."""
 
 import inspect
 import json

@@ -74,7 +74,7 @@ class DataSource:
     search_path: Sequence[str] = ()
     group: ClassVar[str] = "data"
     prefix: ClassVar[str] = "data"
-    """Of the options in messages."""
+    """Prefix of the options in messages."""
 
     def __hash__(self) -> int:
         return _hash(self.values)

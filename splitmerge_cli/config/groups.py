@@ -310,7 +310,7 @@ def _lay(overridden: dict[str, Any], search_path: Sequence[str]) -> Layers:
 
 
 def _over_classes(values: dict[str, Any], chosen: dict[str, Any], search_path: Sequence[str]) -> Layers:
-    """The layers of all files, those of the model and the sampler laid over the defaults of their classes."""
+    """Return the layers of all files, with model and sampler laid over the defaults of their classes."""
     params = ((values.get("hydra") or {}).get("sweeper") or {}).get("params") or {}
     values = {key: value for key, value in values.items() if key not in LEFT_OUT}
     for group in ("model", "sampler"):

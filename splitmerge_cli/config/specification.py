@@ -39,7 +39,7 @@ class RunSpecification(schema.Schema):
     values: Mapping[str, Any]
     """The resolved configuration as plain values: of these the identity is made, and ``config.yaml``."""
     given: resolution.Given | None = field(default=None, compare=False)
-    """What was named of it; None if nobody knows: `given_keys` finds out."""
+    """The part of it that was named; None if nobody knows: `given_keys` finds out."""
     search_path: tuple[str, ...] = field(default=(), compare=False)
     """Hydra's additional search path."""
     words: tuple[str, ...] = field(default=(), compare=False)
@@ -49,7 +49,7 @@ class RunSpecification(schema.Schema):
     undecided: bool = False
     """Whether a table of the user's own is to be read and neither its kind nor a model is chosen."""
     automatic: str | None = None
-    """What to say of the sampler where ``sampler=auto`` chose it."""
+    """Words about the sampler if ``sampler=auto`` chose it."""
 
     # in `Schema` it is None if nothing is named; here it is resolved
     init: str

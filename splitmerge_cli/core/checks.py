@@ -67,7 +67,7 @@ class Rows:
     total: int
     """Rows for which the model keeps tables by the size of a cluster."""
     summary: Any = None
-    """What the model's class needs to know of all rows; None: nothing."""
+    """Facts about all rows that the model's class needs; None: it needs none."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ class Columns:
     whole: NDArray[np.bool_]
     """Whether all values are whole numbers."""
     sums: NDArray[np.int64]
-    """Sum of the values of a column of whole numbers from 0 to 2^31; 0 of others."""
+    """Sum of each column that holds whole numbers from 0 to 2^31; 0 for other columns."""
     types: tuple[str, ...] = ()
     """For a table with columns of several types, the type of each."""
     mean: NDArray[np.float64] | None = None

@@ -24,7 +24,7 @@ class Gamma:
     shape: float
     rate: float
     unit: tuple[float, ...] | None = None
-    """Of scales: what each is measured in; None: the variance of its column."""
+    """Units of scales, one for each; None: the variance of its column."""
 
     @property
     def mean(self) -> float:
@@ -212,7 +212,7 @@ class PositiveOrGamma(Option):
     least: float = LEAST
     most: float = MOST
     hierarchical: Gamma | None = None
-    """What the word ``hierarchical`` stands for; None: it is no value."""
+    """Prior that the word ``hierarchical`` stands for; None: the word is no value."""
 
     type: ClassVar[str] = "number or gamma(shape,rate)"
 

@@ -43,7 +43,7 @@ class Given:
     options: Mapping[str, Any]
     """Options of the model, none left to the data."""
     parameters: Array | None = None
-    """What a state holds in addition to the partition, as a model's ``parameters``: resampled scales, missing cells."""
+    """Values of a state in addition to the partition, as a model's ``parameters``: resampled scales, missing cells."""
     known: int | None = None
     """So many items, the first, are known, from whose posterior parameters are drawn; 0: their prior; None: all."""
     rows: Labels | None = None

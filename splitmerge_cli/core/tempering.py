@@ -115,11 +115,11 @@ class Tempering(PythonSampler):
         """Choose the powers between 1 and the least one such that swaps are about equally probable; then they stay.
         `samplers`: of the chain itself, which also moves."""
         for t in range(1, rounds + 1):
-            before = self._accepted()
+            before = self._count_accepted()
             for _ in range(iterations):
                 for sampler in (*samplers, self):
                     sampler.step()
-            rates = (self._accepted() - before) / iterations
+            rates = (self._count_accepted() - before) / iterations
             spacing = -np.diff(np.log([1.0, *self.powers])) * np.exp(GAIN / math.sqrt(t) * (rates - rates.mean()))
             powers = np.exp(math.log(self.powers[-1]) * np.cumsum(spacing) / spacing.sum())
             powers[-1] = self.powers[-1]
@@ -129,7 +129,7 @@ class Tempering(PythonSampler):
                 [row | {"proposed": 0, "accepted": 0, "null": 0, "last_accepted": 0} for row in sampler.counts()]
             )
 
-    def _accepted(self) -> NDArray[np.int64]:
+    def _count_accepted(self) -> NDArray[np.int64]:
         return np.array([row["accepted"] for row in self.counts()[: len(self.replicas)]])
 
     def report(self) -> dict[str, Any]:

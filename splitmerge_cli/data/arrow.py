@@ -1,4 +1,4 @@
-"""Arrays of Arrow from those of NumPy, and back. `pyarrow.array`, `pyarrow.scalar` and ``to_numpy`` do that, too, and
+"""Arrays of Arrow from arrays of NumPy, and back. `pyarrow.array`, `pyarrow.scalar` and ``to_numpy`` do that, too, and
 import pandas, for longer than a short run takes.
 """
 

@@ -30,7 +30,7 @@ class Bundles:
     weights: NDArray[np.int64] | None = None
     """int64 ``[rows]``, positive: how often each row counts; None: once."""
     unit: float = 1.0
-    """What one count is worth as a power of a row's likelihood: 1 for whole weights; fractional weights are whole
+    """Power of a row's likelihood that one count stands for: 1 for whole weights; fractional weights are whole
     multiples of it."""
     prior_counts: str = ROWS
     """One of `COUNTS`."""

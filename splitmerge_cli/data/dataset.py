@@ -83,7 +83,8 @@ class Kind:
     """The function that says why this kind may suit a column of words better, as module:name: of a table, the number of
     a column, its different words, the number of its cells, and whether its name has to show it."""
     say_columns: ClassVar[str] = ""
-    """The same of columns that are left out for their many different words: of a table, and these words by column."""
+    """Like `say_words`, for columns that are left out for their many different words: of a table, and these words by
+    column."""
     advice: ClassVar[str] = ""
     """Advice on what else may read the cells of a text."""
     reads_matrices: ClassVar[bool] = False
@@ -109,7 +110,7 @@ class Kind:
     init: ClassVar[str] = "random"
     """Initial state of chains where none is named."""
     sampler: ClassVar[str] = ""
-    """What ``sampler=auto`` takes in place of the sampler that races chose; empty: that one."""
+    """Sampler that ``sampler=auto`` takes in place of the one that races chose; empty: that one."""
     why_sampler: ClassVar[str] = ""
     """Why, behind its name."""
     sampler_crosses: ClassVar[bool] = False
@@ -145,12 +146,12 @@ class Kind:
     object_init: ClassVar[str] = ""
     """Initial state of chains on an object of a program; empty: as of a file."""
     growing: ClassVar[str] = ""
-    """What is wrong with a prior whose clusters grow with the data; empty: nothing."""
+    """Warning about a prior whose clusters grow with the data; empty: none."""
     summary_keys: ClassVar[Mapping[str, tuple[float, str, str]]] = {}
     """Keys of ``smcmc summary``: an example of the value, what it shows, and the function of a run and a value that
     gives the lines, as module:name."""
     cases: ClassVar[str] = ""
-    """The table of small cases of its models that ``smcmc verify`` checks, by name of the class, as module:name: a
+    """Table of the small cases that ``smcmc verify`` checks, by name of a model's class, as module:name: a
     `splitmerge_cli.verify.cases.OwnCase` each; empty: a model has the case of its ``reference_log_lik``."""
     answers: ClassVar[str] = ""
     """The class that estimates and judges, and writes and describes further tables at the end of a run (a
@@ -245,7 +246,8 @@ class Kind:
 
     # -- new items
     def options_of_object(self, summary: Mapping[str, Any]) -> dict[str, Any]:
-        """Options with which the object of a run was read, by the run's summary; that of an unfinished run is empty."""
+        """Options with which the object of a run was read, by the run's summary, which is empty for an unfinished
+        run."""
         return {}
 
     def new_items(self, dataset: Dataset, new: Any) -> Dataset:
@@ -298,11 +300,11 @@ class Kind:
     def columns_to_try(self, mixed: Dataset | None) -> list[list[str] | None]:
         """Which columns of a table models of this kind may read, in the order in which they are tried; None: all.
         `mixed` is the table read as a mixed one, if it can be."""
-        suited = self._suited(mixed)
+        suited = self._find_columns(mixed)
         return [None, suited] if suited else [None]
 
-    def _suited(self, mixed: Dataset | None) -> list[str]:
-        """The columns of a mixed table that are of types of this kind."""
+    def _find_columns(self, mixed: Dataset | None) -> list[str]:
+        """Find the columns of a mixed table whose types this kind reads."""
         if mixed is None or mixed.types is None or not mixed.meta.get("typed"):
             return []
         columns = zip(mixed.meta["typed"], mixed.types, mixed.values.T, strict=True)
@@ -344,12 +346,14 @@ class Kind:
         return []
 
     def log_steps(self, dataset: Dataset, options: Mapping[str, Any]) -> NDArray[np.float64]:
-        """What makes the probability of a number that a model with these options has in a real column one of a step of
-        it, which compares with densities, ``[N]``: minus the logs of the steps, on the scales of their columns."""
+        """Terms that make probabilities of numbers in real columns comparable with densities, ``[N]``: minus the logs
+        of the numbers' steps, on the scales of their columns, where a model with these options has such
+        probabilities."""
         return np.zeros(dataset.N)
 
     def resamples_scales(self, dataset: Dataset, options: Mapping[str, Any]) -> bool:
-        """Whether ``model=auto`` resamples the scales of real columns, with these options: those of dense cells."""
+        """Whether ``model=auto`` resamples the scales of real columns with these options: it does if cells are
+        dense."""
         return isinstance(dataset.values, np.ndarray)
 
     def conversion(self, dataset: Dataset) -> str:
@@ -531,7 +535,7 @@ class Dataset:
 
     @property
     def times(self) -> float:
-        """How often a row counts on average; 0 if weights are no whole numbers, or there are none."""
+        """How often a row counts on average; 0 without weights, or if these are no whole numbers."""
         return 0.0 if self.bundles is None or self.bundles.unit != 1.0 else float(self.bundles.mass.mean())
 
     @property

@@ -1,4 +1,4 @@
-"""What a point estimate leaves out: its credible ball, the items that are together as drawn (the core), coarser levels
+"""Supplements to a point estimate: its credible ball, the items that are together as drawn (the core), coarser levels
 of its clusters (the dendrogram), and further partitions that represent the posterior with it.
 
 The credible ball

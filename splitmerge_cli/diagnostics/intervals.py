@@ -106,7 +106,7 @@ def overlapping_interval(share: float) -> TInterval:
     overlap.
 
     Source: Nadeau and Bengio 2003, "Inference for the generalization error", Machine Learning 52: the variance of the
-    mean of n splits is that of one times 1/n + share / (1 - share).
+    mean of n splits is the variance of one times 1/n + share / (1 - share).
     """
     return TInterval(f"overlapping {share:g}", floor=share / (1 - share))
 

@@ -199,8 +199,8 @@ def _measure_separation(
 def _sum_members(
     rows: NDArray[np.int32], own_labels: NDArray[np.int64], K: int, weights: NDArray[np.float64] | None = None
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
-    """Members of each of K clusters that an item is together with, summed over the partitions, which count by `weights`
-    ``[N, M]``: some items at a time, their numbers ``[n]`` and the sums ``[n, K]``."""
+    """Sum over the partitions how many members of K clusters an item is together with; partitions count by `weights`
+    ``[N, M]``. Yields some items at a time, their numbers ``[n]`` and the sums ``[n, K]``."""
     N = len(own_labels)
     if K <= _FEW_CLUSTERS:
         members = [np.bincount(row * K + own_labels, minlength=(int(row.max()) + 1) * K).reshape(-1, K) for row in rows]
@@ -272,7 +272,7 @@ def _one_hot(rows: NDArray[np.int32]) -> "sparse.csr_array":
 
 
 def _columns_of(rows: NDArray[np.int32]) -> NDArray[np.int64]:
-    """The clusters that hold each item, those of all partitions numbered through: ``[N, M]``."""
+    """The clusters that hold each item, numbered through all partitions: ``[N, M]``."""
     widths = rows.max(axis=1) + 1
     return np.asarray((rows + (np.cumsum(widths) - widths)[:, None]).T)
 

@@ -54,8 +54,8 @@ DOUBTED = 1.5
 FOLDS = 5
 MOST_ROWS = 1_000
 MOST_JOINT = 20_000_000_000
-"""Operations in `FEWEST` iterations beyond which no full covariance is tried: of 1,000 rows, those of 99 columns. With
-256 they are sixteen times as many, and a fit had not ended after 280 s."""
+"""Operations in `FEWEST` iterations beyond which no full covariance is tried: as many as 1,000 rows with 99
+columns take. With 256 columns they are sixteen times as many, and a fit had not ended after 280 s."""
 COVARIANCES = ("iso", "diag", "full")
 """The simplest first."""
 SCALES = {"b0": "hierarchical", "kappa0": "hierarchical"}
@@ -337,8 +337,8 @@ def compare_readings(
 
 
 def compare_zeros(options: Mapping[str, Any], table: Dataset, fits: Fits) -> "Ranking":
-    """Leave-one-out log predictive density of rows of a table without counts, with numbers that many cells of a real
-    column hold among the others, and with a probability of their own: as of `covariances`."""
+    """Compare forms of a number that many cells of a real column hold, among the others or with a probability of its
+    own, in a table without counts, by leave-one-out log predictive densities of rows: as of `covariances`."""
     options_given = {"name": MIXED} | scales_for(table, options) | dict(options)
     candidates = {name: (_jointly({**options_given, **more}, table), table) for name, more in FORMS_OF_ZEROS.items()}
     return rank("zeros", *compare("zeros", candidates, fits, {}, [*candidates]), [*candidates])

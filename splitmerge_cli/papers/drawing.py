@@ -1,4 +1,4 @@
-"""What the figures of all papers share: the result of drawing, its parts, lines and files; chains that climb."""
+"""Parts that the figures of all papers share: the result of drawing, its parts, lines and files; chains that climb."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -104,7 +104,7 @@ class Climb:
 
 
 def climbs_of(run: Run) -> list[Climb]:
-    """The ascents of the chains of a run."""
+    """The ascents of a run's chains."""
     columns = ["iteration", "seconds", "log_lik", "log_joint"]
     chains = run.trace(["chain", *columns]).groupby("chain", sort=True)
     seed = int(run.config["data"].get("seed") or 0)

@@ -19,8 +19,8 @@ from splitmerge_cli.runs.store.files import report_damage
 
 
 def frame(verdicts: Sequence[vd.Verdict], claims: Sequence[Claim], scale: str) -> pd.DataFrame:
-    """The table of ``ID-claims.csv``: of all that a paper claims with a figure the counted verdict, and below it those
-    of other readings. A claim without a counted verdict is undecided: there is no run of it."""
+    """The table of ``ID-claims.csv``: the counted verdict on each claim of a figure, and below it the verdicts of other
+    readings. A claim without a counted verdict is undecided: there is no run of it."""
     rows: list[vd.Verdict] = []
     for claim in claims:
         judged = [v for v in verdicts if v.claim == claim]

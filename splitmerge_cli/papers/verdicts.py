@@ -5,7 +5,7 @@ where it lies outside, and *undecided* where it does neither: the number of data
 decide it is then said. *Not testable* is what no run of ours can decide, such as the seconds of another machine; *at
 the edge*, as an edition may call it, what no number of units up to `intervals.MOST_UNITS` decides.
 
-A claim has one verdict: that of the reading which the paper's ``readings.csv`` fixes. Other readings are judged by the
+A claim has one verdict, by the reading that the paper's ``readings.csv`` fixes. Other readings are judged by the
 same rules and shown below it; they are not counted.
 """
 

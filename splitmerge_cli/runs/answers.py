@@ -39,7 +39,7 @@ class Answers:
     within: ClassVar[str] = f", with its number of clusters inside the {point_estimate.LEVEL:.0%} interval".replace(
         "%", " %"
     )
-    """What the criterion of an estimate says of its number of clusters."""
+    """Words in the criterion of an estimate, on its number of clusters."""
 
     @staticmethod
     def estimate(
@@ -55,8 +55,8 @@ class Answers:
         return point_estimate.minimise_expected_loss(partitions, apart=apart)
 
     @staticmethod
-    def averaged(partitions: NDArray[np.int32]) -> NDArray[np.int32]:
-        """The partitions over which the distance from an estimate is averaged, of draws ``[M, N]``."""
+    def thin_draws(partitions: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Thin draws ``[M, N]`` to the partitions over which the distance from an estimate is averaged."""
         return point_estimate.thin_partitions(partitions)
 
     describes_clusters: ClassVar[bool] = True
@@ -102,12 +102,12 @@ class Answers:
 
     @staticmethod
     def comparable(run: read.Run) -> Any:
-        """What of a finished run `compare` takes; None: nothing."""
+        """Return the part of a finished run that `compare` takes; None: nothing."""
         return None
 
     @staticmethod
     def compare(found: Sequence[Any]) -> Any:
-        """What several runs have in common (`comparable`), for the terminal."""
+        """Describe what several runs have in common (`comparable`), for the terminal."""
 
     @staticmethod
     def so_far(plan: Plan, run: read.Run, late: Callable[[], Mapping[int, "Late"]]) -> Iterator[str] | None:

@@ -182,7 +182,7 @@ class Fit:
     unchecked: list[str]
     draws: int = 0
     quantities: Quantities | None = None
-    """What was measured."""
+    """The measured quantities."""
 
 
 def explain_unchecked(model: Component, dataset: Dataset) -> str | None:

@@ -66,10 +66,11 @@ def make(
     before is left as it is, unless ``resume=false``.
 
     `progress` receives how the chains get on; by default what the key `progress` says. `on_begin` is called if nothing
-    of the run is stored, as soon as it can be written: it is told whether a line will say how long the chains run, and
-    returns what stands before that. Raises `ConfigError` or `DataError` (bad input; nothing was written), `Interrupted`
-    (Ctrl-C or SIGTERM, after the batches at hand were stored), `WrittenElsewhere` (by another process), `RunError` (the
-    disk is full; what was stored is intact) or `DamagedRun` (a file of the unfinished run is not what was written).
+    of the run is stored, as soon as it can be written: its argument is whether a line will say how long the chains run;
+    it returns what stands before that. Raises `ConfigError` or `DataError` (bad input; nothing was written),
+    `Interrupted` (Ctrl-C or SIGTERM, after the batches at hand were stored), `WrittenElsewhere` (by another process),
+    `RunError` (the disk is full; what was stored is intact) or `DamagedRun` (a file of the unfinished run is not what
+    was written).
     """
     plan = job if isinstance(job, Plan) else prepare(job)
     spec, path = plan.spec, plan.path
@@ -352,7 +353,7 @@ def _progress(plan: Plan, outcome: dict[str, Any]) -> ChainProgress:
     share = max(outcome["iterations"] / plan.iterations, outcome["seconds"] / plan.budget)
     # chains that end when they have run long enough end before the most that they may take, nobody knows when
     to_end = (plan.iterations - outcome["iterations"]) / max(outcome["rate"], 1e-9)
-    seconds_left = min(math.inf if plan.until.is_given else to_end, plan.budget - outcome["seconds"])
+    seconds_left = min(math.inf if plan.spec.until.is_given else to_end, plan.budget - outcome["seconds"])
     where = outcome["rate"], outcome["K"], outcome["log_joint"]
     return ChainProgress(outcome["iterations"], min(1.0, share), *where, max(0.0, seconds_left))
 

@@ -111,8 +111,8 @@ def assemble(
     summary[schema.FIT] = checks.find_misfit(plan, late)
     if ends is not None:
         summary["both_ends"] = ends.summary
-    if plan.until.is_given:
-        found = judgement.look_of(judged, plan.until, max(iterations))
+    if plan.spec.until.is_given:
+        found = judgement.look_of(judged, plan.spec.until, max(iterations))
         is_early = found.iterations < plan.iterations and judgement.are_apart(plan, found)
         summary["until"] = asdict(found) | {"ended_apart": is_early}
     if judged.converged is False and plan.recorder.is_listed and (modes := _modes(trace, partitions, outcomes)):
@@ -280,7 +280,7 @@ def _describe_estimates(pooled: answers.Pooled, plan: Plan) -> tuple[dict[str, A
             point_estimate.first_rows(sampled, dataset.items),
         )
     kind_answers = answers.answers_of(dataset.kind)
-    expected = float(distances(labels, kind_answers.averaged(sampled)).mean())
+    expected = float(distances(labels, kind_answers.thin_draws(sampled)).mean())
     return {
         "criterion": f"least expected variation of information {over}{kind_answers.within}",
         "expected_vi": expected,

@@ -31,7 +31,7 @@ PIECES = 3
 
 def rows_apart(partitions: ArrayLike, summary: Mapping[str, Any]) -> NDArray[np.bool_] | None:
     """Which rows are of no cluster in partitions ``[N]`` or ``[M, N]`` of a run's rows, its estimate, draws or levels:
-    those of a cluster whose rows are of none in most draws, on average. None: no row of the run is."""
+    the rows of a cluster whose rows are of none in most draws, on average. None: no row of the run is."""
     if (apart := summary.get(schema.APART)) is None:
         return None
     labels = np.asarray(partitions)
@@ -53,7 +53,7 @@ def row_sizes(summary: Mapping[str, Any], labels: ArrayLike | None = None, whole
 
 
 def name_clusters(labels: ArrayLike, summary: Mapping[str, Any], first: int) -> list[str]:
-    """What people call each cluster of a partition of a run's rows: its number, or the word for rows of no cluster."""
+    """Name each cluster in a partition of a run's rows: by its number, or by the word for rows of no cluster."""
     found = np.asarray(labels)
     names = [str(number_clusters(k, first)) for k in range(int(found.max()) + 1)]
     if (is_apart := rows_apart(found, summary)) is not None:
@@ -120,8 +120,8 @@ def nouns(summary: Mapping[str, Any]) -> tuple[str, str]:
 
 
 def count_listed(labels: ArrayLike, summary: Mapping[str, Any] | None = None, noun: str = "cluster") -> str:
-    """The numbers of clusters, outliers and rows of no cluster of a partition in words, as the first line of a result
-    has them. `summary`: ``summary.json`` of the run whose rows it is of.
+    """Count a partition's clusters, outliers and rows of no cluster in words, as the first line of a result has them.
+    `summary`: ``summary.json`` of the run whose rows it is of.
 
     Examples
     --------

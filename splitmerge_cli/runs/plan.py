@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splitmerge_cli.config import Component, ConfigError, DataSource, RunSpecification, classes, gibbs_update
-from splitmerge_cli.config.schema import INITIAL, Until
+from splitmerge_cli.config.schema import INITIAL
 from splitmerge_cli.core.chain import Chain, Rows
 from splitmerge_cli.core.coupled import CoupledChains
 from splitmerge_cli.core.model import Model
@@ -27,7 +27,7 @@ from splitmerge_cli.runs.store import files, read, schema
 
 @dataclass(frozen=True)
 class Builder:
-    """Builds chains of a `spec` on a data set. `labels` are those of the file that `init` names, or in the place of a
+    """Builds chains of a `spec` on a data set. `labels` come from the file that `init` names, or replace a
     search, ``[N]`` or ``[chains, N]``; the chains record the `sizes` of all clusters, and a partition after every
     `partitions` iterations (0: none).
     """
@@ -57,7 +57,7 @@ class Builder:
                 tempering.adapt(samplers)
             samplers = [*samplers, tempering]
         warmup = None
-        if spec.warmup:  # full Gibbs scans: those of the schedule, where it has some
+        if spec.warmup:  # full Gibbs scans, by the schedule's own sampler if it has one
             scan = gibbs_update(model.conjugate)
             full = (one for one in schedule.samplers if type(one) is scan.target and getattr(one, "full", False))
             warmup = next(full, None) or initial.build_sampler(scan, model, rng), spec.warmup
@@ -78,7 +78,7 @@ class Builder:
     def coupled_chains(self, number: int, lag: int, coupling: str, powers: Sequence[float] = ()) -> CoupledChains:
         """Build two coupled chains at their initial states, drawn independently from the same distribution by generator
         `number`; the first is ahead by `lag` iterations. `coupling` of the draws of a cluster is as in `CoupledChains`;
-        `powers` are those of the replicas of either chain, which start in its state: as many as ``tempering.levels``.
+        `powers` belong to the replicas of either chain, which start in its state: as many as ``tempering.levels``.
         Raises as `chain`."""
         spec = self.spec
         rng = Rng(spec.seed, number)
@@ -200,11 +200,6 @@ class Plan:
     def n_chains(self) -> int:
         """Number of chains."""
         return self.spec.chains
-
-    @property
-    def until(self) -> Until:
-        """When the chains have run long enough."""
-        return self.spec.until
 
     @property
     def is_open(self) -> bool:

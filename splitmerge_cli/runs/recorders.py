@@ -1,5 +1,5 @@
-"""What a run records of one kind of data: the interface of a recorder, which partitions it keeps, and whether the disk
-holds them.
+"""Recorders of a run, for one kind of data: their interface, which partitions they keep, and whether the disk holds
+them.
 
 ``trace.partitions=n`` records every n-th. Where nothing is asked for as many are recorded as an estimate can use,
 spread over the whole run, at less than 2 % of its time:
@@ -126,7 +126,7 @@ class Late:
     parameters: NDArray[np.float64] | None = None
     """``[M, P]``: `schema.PARAMETERS`, where they are recorded."""
     apart: NDArray[np.bool_] | None = None
-    """``[M, N]``: rows of no cluster, all of which have one label; None: there are none."""
+    """``[M, N]``: rows of no cluster, all of which have one label; None: all rows have clusters."""
 
     def take(self, draws: Any) -> "Late":
         """Some of the draws, without parameters."""
@@ -202,7 +202,7 @@ class Recorder:
         """Evaluate the present state of a chain and record it, where it is one to evaluate."""
 
     def evaluations(self, chain: ChainStore) -> dict[str, Any] | None:
-        """What was evaluated while a chain ran, to go on from; None if nothing was."""
+        """Return what was evaluated while a chain ran, to go on from; None if nothing was."""
         return None
 
     def take_up(self, chain: ChainStore, evaluated: Mapping[str, Any]) -> None:

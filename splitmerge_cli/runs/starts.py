@@ -63,7 +63,7 @@ LARGE = 5_000
 CATEGORIES = "categories"
 SIMPLER = "simpler"
 SIMPLER_SCANS = 20
-"""Iterations of the chain of the simpler model."""
+"""Iterations of the simpler model's chain."""
 REFRESHES = 30
 """Times that all but the partition is drawn given the clusters of the simpler model."""
 SETTLING = 50
@@ -76,15 +76,15 @@ SEARCHES = ("sequential", STAGES, CATEGORIES, SIMPLER, BEST, SEARCH)
 ROUNDS = 12
 """Largest number of rounds. Before each round except the first, the worse half is crossed again."""
 SHARE = 4
-"""A search, or the choice of the best of several trials, takes one in so many of the iterations that a chain makes at
-most if the user names no length."""
+"""A search, or the choice of the best trial, takes one in so many of the iterations that a chain makes at most if the
+user names no length."""
 HEAVY = 5.0
 """Times that rows count on average from which chains start so, unless the user names an initial state."""
 LEAST = 20
 """Fewest iterations of a round."""
 CLOSE = 5.0
-"""The search ends where the mean log joint densities of all chains in a round are so close, and trials where those of
-the better half are: they have found one mode, or modes between which the chain that follows has to move."""
+"""The search ends if the mean log joint densities of all chains in a round are so close, and trials if the better
+half is: they have found one mode, or modes between which the chain that follows has to move."""
 MOVES = 5
 """Moves of the sampler before each scan."""
 STARTS = ("random", "one_cluster", "sequential")
@@ -301,10 +301,10 @@ class Start:
         initial.build_starting_chain(self.spec, model, rng, 1).advance(self._shorten(SETTLING, dataset))
 
     def start_best(self, model: Model, dataset: Dataset, rng: Rng) -> None:
-        """Put the model in the state of the best of several short chains, half of which are left after each round, the
-        next of which is twice as long; after as many seconds as the budget of a run has they end. `rng` is the chain's
-        own. They begin at clusters of the simpler model, or, of a model without, as chains of a search do. Raises a
-        `ConfigError` for a model that cannot start so."""
+        """Put the model in the state of the best short chain: several begin, the better half goes on after each round,
+        twice as long; they end after as many seconds as the budget of a run has. `rng` is the chain's own. They begin
+        at clusters of the simpler model, or, of a model without, as chains of a search do. Raises a `ConfigError` for a
+        model that cannot start so."""
         if reason := self.why_no_search:
             raise ConfigError(f"init={BEST}: {reason}")
         generator = np.random.Generator(rng.bit_generator)
@@ -341,7 +341,7 @@ class Start:
         return max(FEWEST, min(iterations, shared // (trials * (trials.bit_length() + 1))))
 
     def _begin(self, number: int, model: Model, dataset: Dataset, rng: Rng, generator: np.random.Generator) -> None:
-        """Put the model of chain `number` of a population where it begins."""
+        """Put the model of a population's chain `number` where it begins."""
         start, blocks = self.begin(number, model)
         if start == "sequential":
             model.start_sequentially(rng)
@@ -350,14 +350,14 @@ class Start:
         model.start_parameters(rng)
 
     @property
-    def named(self) -> set[str]:
+    def named_keys(self) -> set[str]:
         """Keys that somebody named."""
         return self.spec.given_keys.keys
 
     @property
     def is_named(self) -> bool:
         """Whether the initial state is named, or is an experiment's."""
-        return self.init != "random" or bool(_NAMED & self.named)
+        return self.init != "random" or bool(_NAMED & self.named_keys)
 
     def load(self) -> Dataset:
         """Read the data."""

@@ -1,4 +1,4 @@
-"""What ``smcmc verify`` checks: small cases with a known posterior (a model on a few items, all its states, and their
+"""Small cases for ``smcmc verify``, with a known posterior (a model on a few items, all its states, and their
 exact probabilities), forms of a sampler, and its options, read once: names become code here.
 """
 
@@ -242,8 +242,8 @@ def format_points(points: NDArray[Any]) -> str:
 
 
 OwnCase = tuple[Callable[[Any, int, int, Mapping[str, Any]], Case], list[dict[str, Any]]]
-"""What makes the small case of a model (of its class, the number of items, a seed and options), and the options that
-``smcmc verify`` goes through when none are given."""
+"""Function that makes the small case of a model (of its class, the number of items, a seed and options), and the
+options that ``smcmc verify`` goes through when none are given."""
 CASES: dict[str, OwnCase] = {
     "EMM": (emm_case, [{}]),
     "Lines": (
@@ -261,11 +261,11 @@ CASES: dict[str, OwnCase] = {
     "IRM": (irm_case, [{}, {"concentration": "gamma(2,1)"}]),
     "HDP": (hdp_case, [{}, {"gamma": 0.3, "alpha0": 6.0}, {"gamma": "gamma(2,1)", "alpha0": "gamma(2,1)"}]),
 }
-"""Small cases by class of model; `splitmerge_cli.data.dataset.Kind.cases` names those of other kinds."""
+"""Small cases by class of model; `splitmerge_cli.data.dataset.Kind.cases` names the cases of other kinds."""
 
 
 def _own_case(model: type[Model]) -> OwnCase | None:
-    """The case of a model of this package; None if it has the one of its ``reference_log_lik``, or none. A class that
+    """The case of a model in this package; None if it has the one of its ``reference_log_lik``, or none. A class that
     another distribution defines has none, whatever its name."""
     if not model.__module__.startswith("splitmerge_cli."):
         return None

@@ -78,7 +78,7 @@ def gaussian_log_weight(
     resolution: ArrayLike = 0.0,
     power: float = 1.0,
 ) -> Callable[[State], float]:
-    """Log weight of a partition of points ``[N, D]`` (NaN where a cell is missing: diag has no factor for it, full
+    """Log weight of a partition for points ``[N, D]`` (NaN where a cell is missing: diag has no factor for it, full
     integrates it out, which takes power=1) under a Gaussian mixture, means and covariances integrated out. diag: a
     variance InvGamma(a0, b0) of each dimension; iso: one for all; full: Sigma ~ InvWishart(2 a0 + D - 1, 2 diag(b0)).
     The mean has covariance 1/kappa0 times the points' covariance, and is m0; m0, b0 and resolution may be one for each

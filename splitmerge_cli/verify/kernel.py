@@ -71,7 +71,7 @@ def sampled_check(case: Case, sampler: Component, kernel: Kernel, request: Reque
 
 
 def sampled_check_of_weights(case: Case, sampler: Component, request: Request) -> tuple[list[str], list[str], bool]:
-    """Return the cells of a sampler of clusters with weights, from `TV alone` on, the cells of the sampled check, and
+    """Return a sampler's cells, for clusters with weights, from `TV alone` on, the cells of the sampled check, and
     whether one chain is farther from the posterior than chance."""
     together: dict[str, list[str]] = {"alone": [], "gibbs": ["gibbs", "refresh"], "refresh": ["refresh"]}
     company = {

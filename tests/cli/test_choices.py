@@ -123,13 +123,13 @@ def test_a_choice_that_was_interrupted_goes_on_from_its_fits(
     monkeypatch.setattr(candidates, "LASTING", -1.0)
     left_out = _Stub.leave_one_out
 
-    def interrupted(stub: _Stub, states: int) -> LeaveOneOut:
+    def interrupt(stub: _Stub, states: int) -> LeaveOneOut:
         if len(fits) == 5:
             raise KeyboardInterrupt
         return left_out(stub, states)
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(_Stub, "leave_one_out", interrupted)
+        patch.setattr(_Stub, "leave_one_out", interrupt)
         _settle()
     (file,) = Path("results/choices").iterdir()
     assert file.suffix == ".fits"

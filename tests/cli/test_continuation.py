@@ -163,11 +163,11 @@ def change_type(table: str, column: str, type_: pa.DataType) -> Any:
     """The columns of tables, one of another type."""
     columns_of = schema._columns_of
 
-    def changed(name: str) -> Any:
+    def change(name: str) -> Any:
         types, marks = columns_of(name)
         return (types | {column: type_} if name == table else types), marks
 
-    return changed
+    return change
 
 
 VERSIONS: dict[str, tuple[str, Any, str]] = {

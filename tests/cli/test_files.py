@@ -129,15 +129,18 @@ def test_a_symmetric_matrix_with_nothing_on_its_diagonal_is_a_network(
     ties = nx_ties()
     path = tmp_path / name
 
-    def written(values: np.ndarray) -> str:
+    def write_and_recognise(values: np.ndarray) -> str:
         names = [f"V{j + 1}" for j in range(values.shape[1])]
         pd.DataFrame(values, columns=names).to_csv(path, index=False, sep=end, header=head == "names")
         return recognise(path).data
 
-    assert written(ties) == "edges" and len(ties) == edges(path).N and edges(path).values.sum() == ties.sum()
+    assert (
+        write_and_recognise(ties) == "edges" and len(ties) == edges(path).N and edges(path).values.sum() == ties.sum()
+    )
     loop, one_way, distances = ties.copy(), ties.copy(), 1 + ties - np.eye(len(ties), dtype=int)
     loop[2, 2], one_way[0, 1] = 1, 1 - ties[0, 1]
-    assert [written(values) for values in (loop, one_way, distances, ties[:, :9], ties[:4, :4])] == ["csv"] * 5
+    others = (loop, one_way, distances, ties[:, :9], ties[:4, :4])
+    assert [write_and_recognise(values) for values in others] == ["csv"] * 5
 
 
 def nx_ties() -> np.ndarray:

@@ -203,7 +203,7 @@ def test_signals_that_are_ignored_stay_ignored(python) -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("spacing", [1, 1_000_000])
 def test_an_interrupted_run_of_records_leaves_its_tables(spawn, number: signal.Signals, spacing: int) -> None:
-    """The same command goes on, and writes them again."""
+    """If the command is given again, the run goes on and writes its tables again."""
     people = [
         f"{name},{1940 + n},{town}" for n, name in enumerate(["maria", "anna", "felix", "nora"]) for town in ("a", "b")
     ]

@@ -16,7 +16,7 @@ from splitmerge_cli.runs.store.read import Run
 HEAVY = ("matplotlib", "numpy", "pandas", "pyarrow", "pyarrow.compute", "pyarrow.dataset", "rich", "scipy", "sklearn")
 HEAVY += ("splitmerge_cli._kernels", "splitmerge_cli.analysis.race", "typing")
 LIBRARIES = ("matplotlib", "pandas", "platformdirs", "scipy", "sklearn", "urllib.request")
-"""What no run of a table of real numbers needs: its arrays, quantiles and tables are made without."""
+"""Libraries that a run of real numbers does not import: it makes arrays, quantiles and tables without them."""
 SMALL = ["N=20", "iterations=20", "chains=2", "progress=none"]
 
 IMPORTED = """
@@ -75,7 +75,7 @@ OTHER_KINDS = (
     *("splitmerge_cli.kinds.records.model", "splitmerge_cli.kinds.records.similar_values"),
     *("splitmerge_cli.kinds.lines.model", "splitmerge_cli.kinds.tables.models.bernoulli"),
 )
-"""What no table of real numbers needs: other kinds, other models, and the check of somebody else's summary."""
+"""Modules that no table of real numbers needs: other kinds and models, and the check of somebody else's summary."""
 
 
 def test_a_table_needs_nothing_of_other_kinds(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from editions.counted import LEFT, RIGHT, in_cells, in_points, mark_of, scale_of, settle, share_of, shown, strip
+from editions.counted import LEFT, RIGHT, in_cells, in_points, mark_of, scale_of, settle, share_of, strip, strip_row
 from editions.kept import picture_of
 from editions.overview import latest_figures
 from editions.pictures import counted_claims as last_claims
@@ -96,15 +96,15 @@ def test_running_means_are_those_of_the_counted_step(draw, name):
     assert {(to_hex(colour_of(sampler)), y) for (_, sampler), y in last.items()} <= set(ends)
 
 
-def drawn_as_kept(draw, name: str) -> tuple[Figure, pd.DataFrame]:
-    """A kept figure with the numbers of later editions, and its counted claims."""
+def draw_last_edition(draw, name: str) -> tuple[Figure, pd.DataFrame]:
+    """Draw a kept figure with the numbers of later editions, and return it with its counted claims."""
     kept = latest_figures(KEPT.parent)[name]
     claims, units = last_claims(kept.folder, name)
     return draw(name, settle(name, read(name), claims[claims["other"]], units)), claims
 
 
 def test_filled_shares_are_those_that_count(draw):
-    figure, claims = drawn_as_kept(draw, "sdds-fig4")
+    figure, claims = draw_last_edition(draw, "sdds-fig4")
     shares = {(colour, y) for colour, _, y in points(figure, slice(8, None)) if colour != "#ffffff"}
     for claim in claims.query("metric in ('posterior_mean_K', 'does_not_reach_K') and published == 10").itertuples():
         k, n = share_of(claim)
@@ -113,7 +113,7 @@ def test_filled_shares_are_those_that_count(draw):
 
 
 def test_r_hat_by_number_of_chains_is_that_of_the_last_edition(draw):
-    figure, claims = drawn_as_kept(draw, "arm-fig6a")
+    figure, claims = draw_last_edition(draw, "arm-fig6a")
     drawn = {round(y, 2) for _, _, y in points(figure)}
     for claim in claims.query("metric == 'improves_with_chains'").itertuples():
         told = re.findall(r"\d+: (\d+\.\d+)", claim.reason)
@@ -143,7 +143,7 @@ def test_no_text_of_the_strip_touches_another_or_a_scale(name):
 
 
 def differences_of_the_page() -> dict[str, tuple[str, str]]:
-    """What docs/figures.md lists: the figures that differ from the paper's, in what, and why."""
+    """The table of docs/figures.md: the figures that differ from the paper's, in what, and why."""
     page = (KEPT.parents[1] / "figures.md").read_text(encoding="utf-8")
     rows = page.partition("| figure | differs in | why |\n|---|---|---|\n")[2].partition("\n\n")[0].splitlines()
     return {name: (what.strip(), why.strip()) for _, name, what, why, _ in (row.split("|") for row in rows)}
@@ -219,7 +219,7 @@ def test_each_counted_number_is_among_those_drawn(draw, name):
 def test_a_line_on_the_strip_lies_within_the_band_where_it_is_reproduced(name):
     claims, _ = last_claims(latest_figures(KEPT.parent)[name].folder, name)
     for claim in claims[claims["ours"].notna()].itertuples():
-        ours, below, above, _, ends = shown(claim)
+        ours, below, above, _, ends = strip_row(claim)
         if not np.isfinite([below, above]).all() or np.isnan(ends).any() or "sets of four" in claim.reason:
             continue
         place = scale_of(claim)

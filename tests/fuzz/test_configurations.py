@@ -70,7 +70,7 @@ def configurations(draw: Any) -> list[str]:
 
 
 def check(args: list[str]) -> tuple[str, str]:
-    """What becomes of a configuration, and why."""
+    """Prepare a configuration; return `accepted`, `rejected` or `wrong`, and the message of the error."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", RuntimeWarning)

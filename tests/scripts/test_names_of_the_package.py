@@ -26,8 +26,8 @@ def modules_of(tree: ast.AST) -> dict[str, ModuleType]:
     return found
 
 
-def absent(tree: ast.AST) -> Iterator[str]:
-    """Names that a file takes from a module of the package and that the module does not have."""
+def find_absent(tree: ast.AST) -> Iterator[str]:
+    """Find names that a file takes from a module of the package and that the module does not have."""
     modules = modules_of(tree)
     local = {name.arg for name in ast.walk(tree) if isinstance(name, ast.arg)}
     local |= {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
@@ -40,9 +40,9 @@ def absent(tree: ast.AST) -> Iterator[str]:
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.relative_to(ROOT).as_posix())
 def test_every_name_that_a_script_takes_from_the_package_is_there(file: Path) -> None:
-    assert list(absent(ast.parse(file.read_text(encoding="utf-8")))) == []
+    assert list(find_absent(ast.parse(file.read_text(encoding="utf-8")))) == []
 
 
 def test_a_name_that_is_gone_is_found() -> None:
     tree = ast.parse("from splitmerge_cli.papers.smag import counts\ncounts._absent(1)\ncounts.judge(1)\n")
-    assert list(absent(tree)) == ["splitmerge_cli.papers.smag.counts._absent, line 2"]
+    assert list(find_absent(tree)) == ["splitmerge_cli.papers.smag.counts._absent, line 2"]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from readings import Case, check, load, read, refused
+from readings import Case, check, load, read, refuse
 
 WIDE = [[i + j / 4 for j in range(1500)] for i in range(2)]
 BOOLS = pd.DataFrame({"a": [True, False], "b": ["yes", "no"]})
@@ -13,7 +13,7 @@ INDEXED = POINTS.set_axis([0, 5, 6])
 UNCOUNTED = "…has no name and does not count the rows"
 
 
-def counted(counts: list[int]) -> str:
+def counted_table(counts: list[int]) -> str:
     """A table whose first column, which has no name, has these numbers."""
     return ",x\n" + "".join(f"{count},{i / 2}\n" for i, count in enumerate(counts))
 
@@ -23,13 +23,13 @@ def differing(names: list[str]) -> list[Case]:
     text, both = '"","x"\n' + "".join(f'"{name}",{i / 2}\n' for i, name in enumerate(names)), "points mixed"
     return [
         read(text, kind=both, expect={"names": names, "width": 1}),
-        refused(f'{text}"{names[3]}",.25\n', UNCOUNTED, kind=both),
+        refuse(f'{text}"{names[3]}",.25\n', UNCOUNTED, kind=both),
     ]
 
 
 COMPUTED = {
     "a cell in a blank column far down": [
-        refused("x,y,\n" + "1.5,2,\n" * 1500 + "1.5,2,9\n", "row 1502, column 3 (''): '9': the column has no name;")
+        refuse("x,y,\n" + "1.5,2,\n" * 1500 + "1.5,2,9\n", "row 1502, column 3 (''): '9': the column has no name;")
     ],
     "a decimal comma in wide tables": [
         read("\n".join(";".join(f"{x:.2f}".replace(".", ",") for x in row) for row in WIDE), (), WIDE, header=False)
@@ -41,14 +41,16 @@ COMPUTED = {
         # more than once, as pandas writes tables that it has put one below the other
         *(
             read(
-                counted([*range(start, start + 7), *range(start, start + 5)]), note, expect={"width": 1, "names": None}
+                counted_table([*range(start, start + 7), *range(start, start + 5)]),
+                note,
+                expect={"width": 1, "names": None},
             )
             for start in (0, 1)
             for note in [f"column 1 ('') has no name and counts the rows from {start}, more than once: it is left out"]
         ),
-        *(refused(counted([i % 2 for i in [*range(s, s + 7), *range(s, s + 5)]]), UNCOUNTED) for s in (0, 1)),
-        read(counted(list(range(3000))), expect={"rows": 3000, "width": 1}),
-        refused(counted([*range(3000), 7]), "row 3002, column 1 (''): '7': the column has no name"),
+        *(refuse(counted_table([i % 2 for i in [*range(s, s + 7), *range(s, s + 5)]]), UNCOUNTED) for s in (0, 1)),
+        read(counted_table(list(range(3000))), expect={"rows": 3000, "width": 1}),
+        refuse(counted_table([*range(3000), 7]), "row 3002, column 1 (''): '7': the column has no name"),
     ],
     "the index of a parquet file": [
         read(POINTS, name="t.parquet", expect={"notes": []}),

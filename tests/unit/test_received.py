@@ -254,7 +254,7 @@ def test_a_console_shows_them_and_keeps_its_own_colours(capsys: pytest.CaptureFi
 
 
 class Noticed:
-    """What a garbage collection gives the other threads a chance by."""
+    """An object whose collection gives other threads a chance to run."""
 
     def __del__(self) -> None:
         for _ in range(3):

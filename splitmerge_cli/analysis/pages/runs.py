@@ -1,4 +1,4 @@
-"""The page of finished runs, and that of a certificate. A run has its clusters, their number and certainty, whether the
+"""The pages of finished runs and of a certificate. A run has its clusters, their number and certainty, whether the
 model fits, chains, how to repeat it.
 """
 

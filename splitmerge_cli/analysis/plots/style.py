@@ -445,8 +445,8 @@ def numbers_by_size(run: read.Run, labels: ArrayLike) -> list[str]:
 
 
 def looks_of(run: read.Run, labels: ArrayLike) -> dict[int, tuple[str, str]]:
-    """Colour and marker of each cluster of a partition, the largest first, by its rank; behind them, as grey dots, rows
-    of no cluster."""
+    """Choose a colour and a marker for each cluster by its rank, the largest first; rows of no cluster follow as grey
+    dots."""
     found = np.asarray(labels)
     clusters, is_apart = [int(found[items[0]]) for items in by_size(found)], rows_apart(found, run.summary)
     apart = [] if is_apart is None else np.unique(found[is_apart]).tolist()

@@ -142,7 +142,7 @@ def credible_ball(run: Run, x: NDArray[np.float64] | None = None) -> Figure:
 
 
 def _looks_of_parts(run: Run, labels: NDArray[np.int64], estimate: NDArray[np.int64]) -> dict[int, tuple[str, str]]:
-    """Colours and markers of clusters by number: the colour of the cluster of the point estimate that holds most of the
+    """Choose colours and markers for clusters by number: the colour of the estimated cluster that holds most of the
     items, the marker for the largest such part."""
     of_estimate, is_apart = style.looks_of(run, estimate), grouping.rows_apart(estimate, run.summary)
     looks, parts = {}, Counter[int]()

@@ -105,11 +105,11 @@ FREQUENT = 5
 REPEATED = 3
 """Rows that hold each of a few words and numbers, on average, where these are categories."""
 ROUNDED_STEP = 1e-9
-"""Difference between two numbers, as a share of the range of their column, up to which they are one."""
+"""Largest difference of two numbers that count as one, as a share of the column's range."""
 MORE = 2.0
 """Times as many cells that hold a spike as any other number."""
 SPIKE = 0.2
-"""Share of the rows that hold one number of a real column from which a note says so."""
+"""Least share of the rows that hold one number of a real column for a note to report it."""
 TAIL = 20
 """The tail of counts: fewer than one in so many rows hold the largest."""
 FEW = 3

@@ -2,11 +2,11 @@
 others determine, as inches follow from centimetres, a total from its parts, a code from its word.
 
 A determined column tells nothing new, yet a model counts it as evidence of its own: of the irises with the sepal length
-in inches as a fifth column, the adjusted Rand index falls from .90 to .57. Three things are looked for:
+in inches as a fifth column, the adjusted Rand index falls from 0.90 to 0.57. Three things are looked for:
 
 * a number, or its logarithm, that is a linear function of another number, or its logarithm;
 * a linear function of several numbers;
-* levels that stand for those of another column, one for one.
+* levels that stand for the levels of another column, one for one.
 
 All but for the rounding of every column. The column with the most missing cells follows from the others; of several,
 the last.
@@ -46,8 +46,8 @@ LEAST_ROWS = 5
 
 
 def ask_kinds(question: str, *told: Any) -> tuple[str, str]:
-    """What the first kind says that has an answer to a question, such as ``say_words``, and the override that reads a
-    table as this kind; both are empty if no kind has one."""
+    """Return the answer of the first kind that has one to a question, such as ``say_words``, and the override that
+    reads a table as this kind; both are empty if no kind has one."""
     for kind in kinds().values():
         function = getattr(kind, question)
         if function and (said := resolve_name(function)(*told)):
@@ -269,7 +269,7 @@ SCREENED = 1000
 MOST_COLUMNS = 60
 """Columns of numbers, at most: of more, one counts little."""
 LARGEST_ERROR = 0.05
-"""Largest standard deviation of the errors over that of the column."""
+"""Largest standard deviation of the errors, divided by the column's."""
 CORRELATED = 0.99
 """Least correlation of what is looked at: one that leaves `LARGEST_ERROR` is larger."""
 COARSE = 0.25
@@ -391,7 +391,7 @@ def _of_one(number: _Number, others: Sequence[_Number]) -> str | None:
                 fit = _fit(y[number.known], x[number.known, None], error[number.known], error_of_x[number.known, None])
                 if fit is not None:
                     same = "the same" if form == "{}" else "the same as its logarithm"
-                    function = _written(fit, [term.format(other.name)], y[number.known], error[number.known].max())
+                    function = _write_terms(fit, [term.format(other.name)], y[number.known], error[number.known].max())
                     return f"{function} says {same}"
     return None
 
@@ -408,7 +408,7 @@ def _of_several(number: _Number, others: Sequence[_Number]) -> str | None:
         if matters.all():
             names = [other.name for other in others]
             more = f"a linear function of {', '.join(names[:SHOWN])} and {len(names) - SHOWN} more"
-            return f"{_written(fit, names, y, error.max()) if len(names) <= SHOWN else more} says the same"
+            return f"{_write_terms(fit, names, y, error.max()) if len(names) <= SHOWN else more} says the same"
         others = [other for other, is_term in zip(others, matters, strict=True) if is_term]
     return None
 
@@ -441,8 +441,8 @@ def _fit(
     return np.append(slopes, target.mean() - part.mean(axis=0) @ slopes)
 
 
-def _written(fit: NDArray[np.float64], names: Sequence[str], y: NDArray[np.float64], error: float) -> str:
-    """A linear function as text, without a constant that rounding explains: of the cells of y, or of single
+def _write_terms(fit: NDArray[np.float64], names: Sequence[str], y: NDArray[np.float64], error: float) -> str:
+    """Write a linear function as text, without a constant that rounding explains: of the cells of y, or of single
     precision."""
     least = max(SLACK * error, SINGLE * np.abs(y).max())
     terms = [(c, name) for c, name in zip(fit, [*names, ""], strict=True) if name or abs(c) > least]

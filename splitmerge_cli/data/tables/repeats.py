@@ -40,7 +40,7 @@ def items_of_rows(x: NDArray[Any]) -> NDArray[np.int64]:
 
 
 def _hash_rows(x: NDArray[Any]) -> NDArray[np.uint64]:
-    """The sum of the hashes of the cells of each row."""
+    """Sum the hashes of each row's cells."""
     width, whole = max(1, BLOCK // max(len(x), 1)), np.zeros(len(x), dtype=np.uint64)
     for d in range(0, x.shape[1], width):
         block = x[:, d : d + width]

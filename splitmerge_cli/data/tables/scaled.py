@@ -49,7 +49,7 @@ class Components:
     residual: float
     """Variance, in each of the D - r other directions, of standardised rows."""
     share: float
-    """Share of the variance of the standardised columns that the components have."""
+    """Share of variance that the components have, in standardised columns."""
 
     def scores(self, x: Numbers) -> Numbers:
         """Coordinates of rows ``[N, D]`` along the directions, ``[N, r]``."""

@@ -51,13 +51,12 @@ _PLAIN = re.compile(r"(?!(?:null|true|false|nan|inf)$)[^\W\d][\w.-]*", re.IGNORE
 class Table:
     """Columns of a file, all of one length (empty if they were not asked for), and where their rows are in it.
 
-    Columns have names where the file has them, and `written` ones, as the file has them, where those that several
-    share have got a number. Messages count rows from `first`, that of the first row of data. `categories` are columns
+    Columns have names where the file has them, and `written` ones, as the file has them, where those that several share
+    have got a number. Messages count rows from `first`, the number of the first row of data. `categories` are columns
     that the file itself says to hold categories, `left_out` those that are no data, whatever the kind; `item_names` are
     of all rows of the file, where a column without a name holds them; `determined` columns follow from others, and are
     left out. `units` and `orders` of levels are by column; `renamed` has names that a second file has for columns of
-    the first.
-    `hint` is advice in the error for a missing cell in one of the columns `hinted`.
+    the first. `hint` is advice in the error for a missing cell in one of the columns `hinted`.
     """
 
     def __init__(self, path: Path, columns: list[pa.ChunkedArray], names: list[str] | None, first: int = 1) -> None:

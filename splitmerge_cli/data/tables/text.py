@@ -40,7 +40,7 @@ MOST_TOP, LOOKED_AT_LEAST = 3, 10
 """Rows that are needed to tell a second row of names, and to tell that a row of numbers may be names."""
 TYPES = {"c", "d", "s", "t", "continuous", "discrete", "string", "time"}
 ROLES = {"", "class", "meta", "ignore", "weight", "c", "m", "i", "w"}
-"""What Orange writes below the names of columns."""
+"""Types and roles of columns that Orange writes below their names."""
 LOOKED_AT = 1000
 LOOKED_AT_CELLS = 100_000
 """Rows below the first, and their cells, that are looked at to tell whether it names the columns."""

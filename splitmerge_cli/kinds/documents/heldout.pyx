@@ -591,11 +591,11 @@ def log_likelihoods(word_topics, weights, alpha0, eta, corpus_tokens, heldout, l
 def read_new_documents(word_topics, weights, alpha0, gamma, eta, words, starts, seed, particles=0, scans=0):
     """Log likelihoods and mixtures of new documents, each alone, given one state as of `log_likelihoods`, and gamma.
 
-    `words` ``[n]``: word of each token, 0 .. V - 1, those of document d from starts[d] to before starts[d + 1]. `seed`:
-    every document has the draws of ``PCG64DXSM(SeedSequence(seed))`` from its beginning, so that what comes out does
-    not depend on the others. `particles`: of the filter, 0: no log likelihoods; `scans`: Gibbs scans that are averaged,
-    after as many of burn-in, 0: no mixtures; 1,000,000 of either at most, or a ValueError, as for arrays that do not
-    fit together. Returns
+    `words` ``[n]``: word of each token, 0 .. V - 1; document d has the words from starts[d] to before starts[d + 1].
+    `seed`: every document has the draws of ``PCG64DXSM(SeedSequence(seed))`` from its beginning, so that what comes out
+    does not depend on the others. `particles`: of the filter, 0: no log likelihoods; `scans`: Gibbs scans that are
+    averaged, after as many of burn-in, 0: no mixtures; 1,000,000 of either at most, or a ValueError, as for arrays that
+    do not fit together. Returns
 
         log_lik   float64 [D], natural logarithm of the probability of the words of each document in their order; 0 of
                   an empty one; NaN without particles

@@ -1,5 +1,5 @@
 """Published sets of documents, as tokens with labels, or as points whose words are chosen and their counts weighed: the
-sets of Rana et al. 2013, whole papers of NIPS, OHSUMED and PubMed. Options: those of ``conf/data/NAME.yaml``. A
+sets of Rana et al. 2013, whole papers of NIPS, OHSUMED and PubMed. Options are in ``conf/data/NAME.yaml``. A
 `DataError`: an option out of range; no document is left; a file is absent, not the published one, or holds something
 else.
 

@@ -1,4 +1,5 @@
-"""What only stored runs of documents have: ``documents.csv``, topics in the corpus's own terms, entries of the summary.
+"""Tables of stored runs of documents alone: ``documents.csv``, topics in the corpus's own terms, entries of the
+summary.
 
 Documents under a posterior over topics: documents of the data, and new ones. Topics have their words, their most
 distinctive words and their best documents. Held-out documents: perplexity, of a state and of probabilities averaged

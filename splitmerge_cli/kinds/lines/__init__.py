@@ -91,16 +91,16 @@ def lines(dataset: int = 0, N: int | None = None) -> Dataset:
     """One of the 100 published sets of 200 points on lines; the truth is the line, numbered by first appearance."""
     known = isinstance(dataset, int) and 0 <= dataset < SETS
     values.require(known, "data.dataset", dataset, f"a whole number from 0 to {SETS - 1}")
-    return _published("noparama_lines", ["x", "y", "dataset"], N, {"dataset": dataset})
+    return _read_published("noparama_lines", ["x", "y", "dataset"], N, {"dataset": dataset})
 
 
 def two_gaussians(N: int | None = None) -> Dataset:
     """The published set of 100 points from N((0,0), I), then 100 from N((5,5), I); the truth is the distribution."""
-    return _published("noparama_twogaussians", ["x", "y"], N, {})
+    return _read_published("noparama_twogaussians", ["x", "y"], N, {})
 
 
-def _published(name: str, columns: list[str], N: int | None, meta: dict[str, Any]) -> Dataset:
-    """Some points of a published file, which `meta` chooses."""
+def _read_published(name: str, columns: list[str], N: int | None, meta: dict[str, Any]) -> Dataset:
+    """Read the points of a published file that `meta` chooses."""
     from splitmerge_cli.data import downloads
     from splitmerge_cli.data.tables.files import csv
 

@@ -296,7 +296,7 @@ class NetworkStart(Start):
 
     def _choose_degrees(self, dataset: Dataset, say: Callable[[str], None]) -> dict[str, str]:
         """The key of the form of degrees that describes the network better; nothing if the user named one."""
-        if ASKED & self.named or self._is_corrected:
+        if ASKED & self.named_keys or self._is_corrected:
             return {}
         if not degrees_scatter(network_of(dataset)):
             return {"model.degrees": PLAIN}

@@ -109,7 +109,7 @@ class Entities(Answers):
         return {"entities": entry}
 
     @staticmethod
-    def averaged(partitions: NDArray[np.int32]) -> NDArray[np.int32]:
+    def thin_draws(partitions: NDArray[np.int32]) -> NDArray[np.int32]:
         return partitions
 
     @staticmethod

@@ -33,7 +33,7 @@ class Tokens(Kind):
 
     def columns_to_try(self, mixed: Dataset | None) -> list[list[str] | None]:
         # numbers are words, too, but hardly meant so
-        suited = self._suited(mixed)
+        suited = self._find_columns(mixed)
         return ([None] if suited or mixed is None else []) + ([suited] if len(suited) == 1 else [])
 
     def outline(self, N: int, D: int) -> Dataset:

@@ -1,4 +1,4 @@
-"""What is measured of tokens for checks of the model; the reader needs a library of tables, a run does not."""
+"""Quantities of tokens for checks of the model; the reader needs a library of tables, a run does not."""
 
 from typing import Any
 

@@ -269,7 +269,7 @@ class Curves:
         ]
 
     def differences(self, where: Where, method: str, by_iteration: bool = False) -> NDArray[np.float64]:
-        """Return the final perplexity of a split-merge form less that of Gibbs alone, by seed; `by_iteration`: that at
+        """Return the final perplexity of a split-merge form less Gibbs alone's, by seed; `by_iteration`: the one at
         equal iterations, where the one that made fewer of them ends."""
         gibbs, chains = self.chains_of(where, "gibbs"), self.chains_of(where, method)
         pairs = [(chains[seed], gibbs[seed]) for seed in chains if seed in gibbs]

@@ -42,10 +42,10 @@ BLOCK = 1 << 24
 
 @dataclass(frozen=True)
 class Source:
-    """A table in a place that every worker sees; holds no rows. `names` are the columns that are read, `files` those of
-    parquet, with the rows of each. Cells may be `missing` (NaN, or null in parquet), or have to be 0 or 1 (`binary`).
-    `rounded` are columns whose whole numbers may lose digits as float64; in others these are codes, which are no
-    numbers."""
+    """A table in a place that every worker sees; holds no rows. `names` are the columns that are read, `files` the
+    files of parquet, with the rows of each. Cells may be `missing` (NaN, or null in parquet), or have to be 0 or 1
+    (`binary`). `rounded` are columns whose whole numbers may lose digits as float64; in others these are codes, which
+    are no numbers."""
 
     path: str
     rows: int

@@ -1,4 +1,4 @@
-"""What is sealed in a run's folder, so that damage to it is seen; and where a result comes from.
+"""Seals of a run's folder, by which damage to it is seen; and where a result comes from.
 
 * The manifest of a finished run: its files, with size and SHA-256, and whether they are still what was written. Like
   ``status.json`` it holds the SHA-256 of its own content.

@@ -64,7 +64,7 @@ _PROVENANCE = {"run_id": pa.string(), "sampler": pa.string(), "seed": pa.int64()
 
 @cache
 def _columns_of(table: str) -> tuple[dict[str, pa.DataType], dict[str, str]]:
-    """Types and marks of the columns of a table, of any run or of one kind of data, by name."""
+    """Types and marks of a table's columns, by name; tables are of any run, or of one kind of data."""
     text = _TABLES.get(table) or next(kind.tables[table] for kind in kinds().values() if table in kind.tables)
     columns = [re.fullmatch(r"(\w+):(\w+)(\W*)", one).groups() for one in text.split()]  # type: ignore[union-attr]
     return {name: _TYPES[word] for name, word, _ in columns}, {name: marks for name, _, marks in columns}

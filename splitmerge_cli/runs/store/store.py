@@ -50,7 +50,7 @@ class ChainStore:
         self._schemas = {table: schema.recorded_columns(table, optional) for table in streamed}
         self._paths = {table: work / f"chain-{chain}.{table}.arrows" for table in self._schemas}
         self.streams: dict[str, schema.Stream] = {}
-        """Those that are open."""
+        """The open streams."""
 
     def find_other_columns(self) -> str:
         """Describe how the streams of an interrupted chain differ from what it records; empty if it can go on. Raises

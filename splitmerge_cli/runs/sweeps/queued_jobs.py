@@ -295,7 +295,7 @@ def _writes_unlocked(path: Path) -> bool:
 
 
 def _ask_queue(*options: str) -> tuple[str, str | None]:
-    """What squeue says of the user's jobs, and its message where no Slurm answers; None: one does."""
+    """Ask squeue about the user's jobs; returns its answer, and its message if no Slurm answers, else None."""
     call = ["squeue", "--noheader", *options, "--me"]
     try:
         answer = subprocess.run(call, capture_output=True, text=True, timeout=60, check=False)
