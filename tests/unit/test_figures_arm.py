@@ -243,7 +243,7 @@ def test_numbers_of_the_tables_are_the_papers():
 # figures
 
 
-def test_tables_3_and_4_have_all_samplers_and_starts(networks):
+def test_tables_3_and_4_have_all_samplers_and_starts(networks, fixed_costs):
     with use_style():
         drawing = arm_tables.table4(networks)
     assert len(drawing.plotted) == 2 * 2 * 5 and (drawing.plotted["restarts"] == 2).all()
