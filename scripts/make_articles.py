@@ -20,7 +20,7 @@ sys.path.insert(0, str(ROOT / "docs" / "_ext"))
 from articles import Article, Layout, articles  # noqa: E402
 
 from splitmerge_cli.papers.declaration import Paper  # noqa: E402
-from splitmerge_cli.runs.store.manifest import commit  # noqa: E402
+from splitmerge_cli.version import commit  # noqa: E402
 
 FOLDER = ROOT / "docs" / "articles"
 STORED = ROOT / "docs" / "reproduction"

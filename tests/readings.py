@@ -93,7 +93,7 @@ def _ties(data: Dataset) -> dict[str, Any]:
     return found | {names[i] + names[j]: None for i, j in layer.unknown.tolist()}
 
 
-def _texts(data: Dataset) -> list[list[str]]:
+def texts_of(data: Dataset) -> list[list[str]]:
     words = np.array(data.vocabulary)[data.values.tokens.words]
     return [part.tolist() for part in np.split(words, data.values.tokens.starts[1:-1])]
 
@@ -116,8 +116,8 @@ FOUND: dict[str, Callable[[Dataset], Any]] = {
     "pairs": _pairs,
     "ties": _ties,
     "meta": lambda data: data.meta,
-    "texts": _texts,
-    "bags": lambda data: [sorted(text) for text in _texts(data)],
+    "texts": texts_of,
+    "bags": lambda data: [sorted(text) for text in texts_of(data)],
     "documents": lambda data: data.values.documents,
     "lengths": lambda data: data.values.tokens.lengths.tolist(),
 }

@@ -1,5 +1,6 @@
 """Small cases that tests share: data, models, samplers."""
 
+import itertools
 from functools import partial
 
 import numpy as np
@@ -108,6 +109,25 @@ def _find_others():
 
 
 MODELS |= dict(_find_others())
+
+
+def pairs_or_entropies(estimate, true, loss):
+    """Errors of an estimate by the definition of a loss, separations and unions: pairs, or conditional entropies."""
+    n = len(true)
+    if loss == "binder":
+        pairs = list(itertools.combinations(range(n), 2))
+        apart = sum(true[i] == true[j] and estimate[i] != estimate[j] for i, j in pairs)
+        joined = sum(true[i] != true[j] and estimate[i] == estimate[j] for i, j in pairs)
+        return apart / len(pairs), joined / len(pairs)
+
+    def conditional(of, given):
+        joint = np.zeros((n, n))
+        np.add.at(joint, (of, given), 1 / n)
+        held = np.broadcast_to(joint.sum(axis=0), joint.shape)
+        filled = joint > 0
+        return -(joint[filled] * np.log(joint[filled] / held[filled])).sum()
+
+    return conditional(estimate, true), conditional(true, estimate)
 
 
 def partitions_of(n):

@@ -6,8 +6,7 @@ from datetime import date
 from importlib.metadata import distributions
 from typing import Any
 
-from splitmerge_cli.runs.store import manifest
-from splitmerge_cli.version import __version__
+from splitmerge_cli.version import __version__, commit, machine
 
 METADATA = "ro-crate-metadata.json"
 PROFILE = "https://w3id.org/ro/crate/1.1"
@@ -21,14 +20,14 @@ def environment() -> dict[str, Any]:
 
     The commit ends in ``+changes`` where the code was edited; it is null outside a checkout.
     """
-    machine = manifest.machine()
+    here = machine()
     version_by_name = {d.metadata["Name"]: d.version for d in distributions() if d.metadata["Name"]}
     return {
         "smcmc": __version__,
-        "commit": manifest.commit(),
+        "commit": commit(),
         "python": platform.python_version(),
         "implementation": platform.python_implementation(),
-        "machine": {key: machine[key] for key in ("processor", "processors", "system")},
+        "machine": {key: here[key] for key in ("processor", "processors", "system")},
         "distributions": dict(sorted(version_by_name.items(), key=lambda item: item[0].lower())),
     }
 
@@ -74,7 +73,7 @@ def crate(
         "conformsTo": {"@id": PROFILE},
         "about": {"@id": "./"},
     }
-    version = __version__ if (commit := manifest.commit()) is None else f"{__version__} (commit {commit})"
+    version = __version__ if (code := commit()) is None else f"{__version__} (commit {code})"
     software = {"@id": SOFTWARE, "@type": "SoftwareApplication", "name": "smcmc", "softwareVersion": version}
     licence = {"@id": LICENSE, "@type": "CreativeWork", "name": "BSD 3-Clause License"}
     return {"@context": CONTEXT, "@graph": [descriptor, root, software, licence, *told]}

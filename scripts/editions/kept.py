@@ -26,6 +26,7 @@ from PIL import Image
 
 from editions.counted import strip
 from editions.rules import changes, rules
+from splitmerge_cli import version
 from splitmerge_cli.analysis.plots.style import use_style
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data import downloads
@@ -35,7 +36,6 @@ from splitmerge_cli.papers.experiments import list_figures
 from splitmerge_cli.papers.reproduce import Finished, command, draw_figure
 from splitmerge_cli.papers.verdict_tables import counts, frame, read_claims, units_frame
 from splitmerge_cli.received import Refused, member
-from splitmerge_cli.runs.store import manifest
 from splitmerge_cli.runs.store.files import DamagedRun, replace_file, report_damage, write_text
 from splitmerge_cli.runs.store.manifest import read_sealed, sha256_of, write_sealed
 from splitmerge_cli.runs.store.read import Run
@@ -222,7 +222,7 @@ def environments(runs: Sequence[Run]) -> list[dict[str, Any]]:
     with what it is computed now."""
     environment_by_text: dict[str, dict[str, Any]] = {}
     recorded = [run.provenance for run in runs] or [
-        {"commit": manifest.commit(), "versions": manifest.versions(), "machine": manifest.machine()}
+        {"commit": version.commit(), "versions": version.versions(), "machine": version.machine()}
     ]
     for one in recorded:
         machine = {key: one["machine"][key] for key in ("processor", "processors", "system")}

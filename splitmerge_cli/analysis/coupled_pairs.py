@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from splitmerge_cli import version
 from splitmerge_cli.analysis import certificate, predictive
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.core import coupled, recording
@@ -34,7 +35,6 @@ from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.diagnostics.intervals import TIMES, DensitySum, distance_terms, unbiased_estimate
 from splitmerge_cli.runs import interrupts, recorders
 from splitmerge_cli.runs.plan import Plan, prepare, threads
-from splitmerge_cli.runs.store import manifest
 from splitmerge_cli.runs.store.files import LOCK, DamagedRun, Locked, lock_file
 from splitmerge_cli.runs.store.manifest import write_sealed
 
@@ -137,7 +137,7 @@ def certify(
         def store(count: int) -> list[certificate.Pair]:
             nonlocal announced, last
             outcomes = [known[number] for number in sorted(known)]
-            versions = {"versions": manifest.versions(), "commit": manifest.commit(), "run_id": plan.id}
+            versions = {"versions": version.versions(), "commit": version.commit(), "run_id": plan.id}
             fields = {"identity": identity, "schedule": asdict(schedule), "begun": count, "config": spec.identity}
             write_sealed(stored, fields | {"pairs": [asdict(pair) for pair in outcomes]} | versions)
             announced, last = count, time.monotonic()

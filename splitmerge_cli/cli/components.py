@@ -75,9 +75,9 @@ def _entries(kind: str, config_dir: str | None = None) -> Sequence[tuple[str, ..
 @explain_errors
 def sys_info() -> None:
     """Show versions, commit and machine, for a report of a problem."""
-    from splitmerge_cli.runs.store import manifest
+    from splitmerge_cli import version
 
-    info = {"versions": manifest.versions(), "commit": manifest.commit(), "machine": manifest.machine()}
+    info = {"versions": version.versions(), "commit": version.commit(), "machine": version.machine()}
     typer.echo(json.dumps(info, indent=2))
 
 

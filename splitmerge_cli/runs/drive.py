@@ -26,13 +26,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from splitmerge_cli import version
 from splitmerge_cli.config import ConfigError, RunSpecification
 from splitmerge_cli.core.chain import Chain, Halted, advance_together
 from splitmerge_cli.data.values import READING
 from splitmerge_cli.runs import continuation, draws, finish, identity, interrupts, judgement, starts
 from splitmerge_cli.runs.plan import Plan, prepare
 from splitmerge_cli.runs.progress import LINE_EVERY, ChainProgress, Reporter, is_live, reporter
-from splitmerge_cli.runs.store import files, manifest, read, schema
+from splitmerge_cli.runs.store import files, read, schema
 from splitmerge_cli.runs.store.store import ChainStore, RunStore, save_checkpoints
 
 FIRST_BATCH = 0.1
@@ -123,9 +124,9 @@ def _provenance(plan: Plan) -> dict[str, Any]:
         "reading": READING,
         "run_id": plan.id,
         "seed": plan.seed,
-        "versions": manifest.versions(),
-        "commit": manifest.commit(),
-        "machine": manifest.machine(),
+        "versions": version.versions(),
+        "commit": version.commit(),
+        "machine": version.machine(),
     }
 
 

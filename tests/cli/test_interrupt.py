@@ -101,6 +101,7 @@ def test_imports_are_interrupted_without_a_traceback(spawn, tmp_path: Path, numb
 STRIKES = """
 import os, signal, time
 import {module}
+{module}.{name}  # is there
 def struck(*args, **kwargs):
     os.kill(os.getpid(), signal.SIGTERM)
     time.sleep(60)
@@ -118,7 +119,7 @@ main()
     [
         ("splitmerge_cli.runs.initial", "_load_once", '"run"', "smcmc: interrupted"),
         (
-            "splitmerge_cli.runs.plan",
+            "splitmerge_cli.runs.identity",
             "file_digests",
             '"run", "data=csv", "model=emm", "data.path=x.csv"',
             "smcmc: interrupted",

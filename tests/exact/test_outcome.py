@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from calibration import Setting
 from compiled import pieces
 from numpy.typing import NDArray
 from scipy import stats
@@ -17,6 +18,7 @@ from splitmerge_cli.analysis.predictive import by_state, predict
 from splitmerge_cli.config import ConfigError, component
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.core.simulation import Given
 from splitmerge_cli.data.bundles import Bundles
 from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.data.tables.scaled import read_scales
@@ -24,6 +26,7 @@ from splitmerge_cli.kinds.tables.cases import design_matrix, log_latent, log_ort
 from splitmerge_cli.kinds.tables.models.mixed import Mixed
 from splitmerge_cli.kinds.tables.outcomes import find_effects, outcome_densities, predict_outcome
 from splitmerge_cli.runs.draws import State
+from splitmerge_cli.runs.plan import Builder
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.split_merge import Dyadic
@@ -513,3 +516,54 @@ def test_rows_that_count_twice_are_two_rows_in_effects() -> None:
 
 
 # ---- Simulation-based calibration of predictions
+
+CALIBRATED: dict[str, dict[str, Any]] = {"normal": {"outcome": 4, "effects": [5, 2]}, "count": {"outcome": 3}}
+SETS = 300
+
+
+def draw_and_predict(options: dict[str, Any], **fitted: Any) -> tuple[NDArray[np.float64], list[Any]]:
+    """The outcome of a row that was not seen, and its prediction, of each of `SETS` data sets of prior and model."""
+    known = {"concentration": 2.0, "m0": 0.0, "b0": 1.0, "resolution": 0.0, "rate": 0.3, "kappa0": 0.4} | options
+    setting = Setting("mixed", known)
+    spec, of_chain = setting.specify(), setting.specify(fitted)
+    y, predictions = [], []
+    for number in range(SETS):
+        rng, outline = np.random.default_rng([23, number]), spec.model.kind.outline(31, 2)
+        outline.values[:, 4], outline.values[:, 1] = rng.normal(size=31), rng.integers(3, size=31)
+        labels = spec.model.target.from_data(outline, **spec.model.options).prior_labels(rng)[0]
+        values = spec.model.target.simulate(rng, Given(outline, labels, spec.model.options, None, known=0))
+        table, new = replace(outline, values=values[:30]), replace(outline, values=values[30:])
+        rows = Builder(of_chain, table, None, False, 10).chain(number).advance(1_500)
+        # latent outcomes
+        parameters = rows.get("partition_parameters", [None] * len(rows["partition_labels"]))
+        states = [
+            State(z, int(z.max()) + 1, {}, held) for z, held in zip(rows["partition_labels"], parameters, strict=True)
+        ]
+        y.append(values[30, known["outcome"] - 1])
+        predictions.append(predict_outcome(of_chain.model, table, new, states[30:]))
+    return np.array(y), predictions
+
+
+def count_covered(y: NDArray[np.float64], predictions: list[Any]) -> int:
+    return sum(bool(one.low[0] <= value <= one.high[0]) for value, one in zip(y, predictions, strict=True))
+
+
+@pytest.mark.slow  # 300 chains each
+@pytest.mark.parametrize("name", CALIBRATED)
+def test_intervals_cover_as_often_as_they_say(name: str) -> None:
+    """Intervals of 90 %, those of whole numbers at least as often; with a wrong prior they cover too often."""
+    covered = count_covered(*draw_and_predict(CALIBRATED[name]))
+    assert stats.binom.cdf(covered, SETS, 0.9) > 1e-3
+    if name == "normal":
+        assert stats.binom.sf(covered - 1, SETS, 0.9) > 1e-3
+        wrong = count_covered(*draw_and_predict(CALIBRATED[name], b0=9.0))
+        assert stats.binom.sf(wrong - 1, SETS, 0.9) < 1e-3
+
+
+@pytest.mark.slow  # 300 chains
+def test_probabilities_of_outcomes_are_calibrated() -> None:
+    """On average, and where they are large and small."""
+    y, found = draw_and_predict({"outcome": 1, "effects": [5]})
+    p = np.array([one.probability[0, 1] for one in found])
+    for lean in (np.ones(SETS), p - 0.5):
+        assert abs(((y - p) * lean).sum()) < 3.0 * np.sqrt((p * (1 - p) * lean**2).sum())

@@ -7,6 +7,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from calibration import bin_ranks, rank_of, uniformity
 from compiled import pieces as compiled
 from every_sampler import SAMPLERS, check_kernels, check_learners, chooses, is_adaptive
 from relation_cases import DEFAULTS, FORMS, dataset_of, log_lik, relation, table_of_nodes
@@ -14,9 +15,11 @@ from scipy.special import betaln, gammaln
 
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.core.simulation import Given
 from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.kinds.networks.data import BINARY, COUNT, LEVELS, REAL, Relation, Relations
 from splitmerge_cli.kinds.networks.irm import IRM
+from splitmerge_cli.kinds.networks.simulated import simulate_relations
 from splitmerge_cli.kinds.tables.models.mixed import Mixed
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.split_merge import Dyadic
@@ -225,6 +228,50 @@ def test_starts_keep_kinds_of_nodes_apart():
 def test_refusals(name, options, message):
     with pytest.raises(ValueError, match=message):
         IRM.from_data(dataset_of(FORMS[name][0]), **options)
+
+
+CALIBRATED = {
+    "directed-loops": (relation(1, 12, directed=True, loops=True, unknown=6), {}),
+    "counts": (relation(1, 12, COUNT), {}),
+    "levels": (relation(1, 12, LEVELS, directed=True), {}),
+    "sides": (relation(1, 12, sides=[0, 1, 1] * 4), {}),
+    "corrected": (relation(1, 12, COUNT, loops=True), {"degrees": "corrected"}),
+    "corrected-directed": (relation(1, 12, COUNT, directed=True, loops=True), {"degrees": "corrected"}),
+    "corrected-sides": (relation(1, 12, COUNT, sides=[0, 1, 1] * 4), {"degrees": "corrected", "propensity": 2.0}),
+}
+"""Real values are standardised by the data, so that their prior is none that data can be drawn from."""
+
+
+@pytest.mark.slow  # 400 networks each
+@pytest.mark.parametrize("name", CALIBRATED)
+def test_simulated_networks_are_calibrated(name):
+    """The partition that made a network is one more draw of its posterior: ranks are uniform."""
+    layer, changed = CALIBRATED[name]
+    sides = np.array([0, 1, 1] * 4, dtype=np.int8) if "sides" in name else None
+    options = DEFAULTS | {"concentration": 1.3, "rate": 0.7, "shape": 0.8} | changed
+    outline = dataset_of(Relations(12, (layer,), sides))
+    generator, prior = np.random.default_rng(8), IRM.from_data(outline, **options)
+    ranks = {"log joint": [], "blocks": [], "together": []}
+    for seed in range(400):
+        z = prior.prior_labels(generator)[0]
+        made = simulate_relations(generator, Given(outline, z, options, known=0))
+        model, rng = IRM.from_data(dataset_of(made), **options), Rng(seed)
+        model.set_labels(z)
+        log_joint = model.log_joint()
+        model.set_labels(prior.prior_labels(generator)[0])
+        rows = Chain(model, rng, [Dyadic(model, rng), Gibbs(model, rng)], partitions=1).advance(8 * 54)
+        labels = rows["partition_labels"]
+        truth = log_joint, len(set(z)), z[1] == z[2]
+        for found, true, drawn in zip(
+            ranks.values(),
+            truth,
+            (rows["log_joint"], rows["n_clusters"], labels[:, 1] == labels[:, 2]),
+            strict=True,
+        ):
+            # 49 draws that are hardly correlated, without the first of the chain
+            found.append(rank_of(true, drawn[-8 * 49 :: 8], generator))
+    for quantity, found in ranks.items():
+        assert uniformity(bin_ranks(found, 49)) > 1e-4, quantity
 
 
 def test_scores_heed_every_column_after_columns_grow():

@@ -262,6 +262,37 @@ def test_posterior(params, company):
     assert distance < 3 * noise < 0.2
 
 
+@pytest.mark.slow  # 40,000 corpora, half a minute
+def test_steps_and_new_words_leave_topics_their_prior():
+    """Geweke (2004): words are drawn given topics, then comes a step of the sampler, and one of the weights."""
+    generator, V, fixed = np.random.default_rng(8), 3, {"gamma": 1.2, "alpha0": 0.9, "eta": 0.5}
+
+    def build(words):
+        return HDP(words, [0, 3, 6], V, **fixed)
+
+    def summarise(z):
+        sizes = np.bincount(z)
+        return (sizes > 0).sum(), (sizes**2).sum(), z[0] == z[1], z[0] == z[5]
+
+    model = build(np.zeros(6, dtype=int))
+    prior = np.array([summarise(model.prior_labels(generator)[0]) for _ in range(40_000)], dtype=float)
+    model.set_labels(model.prior_labels(generator)[0])
+    model.start_parameters(Rng(0))
+    kept = []
+    for step in range(40_000):
+        labels, weights = model.labels, model.parameters
+        phi = generator.dirichlet(np.full(V, 0.5), labels.max() + 1)
+        model, rng = build(np.array([generator.choice(V, p=phi[k]) for k in labels])), Rng(step)
+        model.set_labels(labels)
+        model.set_parameters(weights)
+        PartiallyCollapsed(model, rng, share=0.2).step()
+        Refresh(model, rng).step()
+        kept.append(summarise(model.labels))
+    batches = np.array(kept, dtype=float)[1000:].reshape(100, -1, 4).mean(axis=1)
+    error = np.hypot(batches.std(axis=0, ddof=1) / np.sqrt(100), prior.std(axis=0) / np.sqrt(40_000))
+    assert (np.abs(batches.mean(axis=0) - prior.mean(axis=0)) < 4.0 * error).all()
+
+
 def corpus(N: int, V: int, J: int, topics: int, seed: int = 3):
     """Words of documents that have a few topics each."""
     generator = np.random.default_rng(seed)

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from small_cases import pairs_or_entropies
 
 from splitmerge_cli.diagnostics import point_estimate
 from splitmerge_cli.diagnostics.partition_kernels import shared_terms
@@ -15,15 +16,9 @@ from splitmerge_cli.diagnostics.point_estimate import (
 )
 
 
-def entropy(p):
-    return -(p[p > 0] * np.log(p[p > 0])).sum()
-
-
 def vi(a, b):
-    """Variation of information, by its definition: H(A | B) + H(B | A)."""
-    joint = np.zeros((max(a) + 1, max(b) + 1))
-    np.add.at(joint, (a, b), 1 / len(a))
-    return 2 * entropy(joint) - entropy(joint.sum(axis=0)) - entropy(joint.sum(axis=1))
+    """Variation of information."""
+    return sum(pairs_or_entropies(a, b, "vi"))
 
 
 def expected(labels, rows):

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from small_cases import partitions_of
+from small_cases import pairs_or_entropies, partitions_of
 
 from splitmerge_cli.diagnostics import point_estimate
 from splitmerge_cli.diagnostics.around_estimate import find_item_core, merge_clusters, representatives
@@ -29,25 +29,6 @@ def draw_near(n, rng, draws=60):
     rows = partitions_of(n)
     weights = np.exp(-rng.uniform(2, 8) * distances(rows[rng.integers(len(rows))], rows))
     return rows[rng.choice(len(rows), size=draws, p=weights / weights.sum())]
-
-
-def pairs_or_entropies(estimate, true, loss):
-    """Errors of an estimate by definition, separations and unions: pairs, or conditional entropies."""
-    n = len(true)
-    if loss == "binder":
-        pairs = list(itertools.combinations(range(n), 2))
-        apart = sum(true[i] == true[j] and estimate[i] != estimate[j] for i, j in pairs)
-        joined = sum(true[i] != true[j] and estimate[i] == estimate[j] for i, j in pairs)
-        return apart / len(pairs), joined / len(pairs)
-
-    def conditional(of, given):
-        joint = np.zeros((n, n))
-        np.add.at(joint, (of, given), 1 / n)
-        held = np.broadcast_to(joint.sum(axis=0), joint.shape)
-        filled = joint > 0
-        return -(joint[filled] * np.log(joint[filled] / held[filled])).sum()
-
-    return conditional(estimate, true), conditional(true, estimate)
 
 
 @pytest.mark.parametrize("loss", LOSSES)

@@ -8,6 +8,7 @@ from html import unescape
 import numpy as np
 import pandas as pd
 import pytest
+from figure_runs import options
 
 from splitmerge_cli import __version__
 from splitmerge_cli.analysis.plots.races import option, pick
@@ -17,6 +18,7 @@ from splitmerge_cli.diagnostics.summary import second_half
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.papers import claims, declaration, experiments, report, reproduce
 from splitmerge_cli.papers.drawing import Climb
+from splitmerge_cli.papers.lshsm.runs import STOOD_IN
 from splitmerge_cli.papers.sdds import exact, running_means, speed
 from splitmerge_cli.papers.verdict_tables import frame
 from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED, UNDECIDED, by_majority
@@ -75,6 +77,43 @@ def test_paper_scale_has_the_papers_iterations_and_ten_seeds(tmp_path):
         assert {int(j["seed"]) for j in jobs} == set(range(10))
         for job in jobs:
             assert int(job["iterations"]) == running_means.ITERATIONS[int(job.get("N", 500))]
+
+
+PUBLISHED = {
+    **dict.fromkeys(("arm-fig5", "arm-table3", "arm-fig6a", "arm-table4", "arm-table5"), ("nips234", {"network"})),
+    **dict.fromkeys(("lshsm-fig3", "lshsm-cache"), ("ohsumed23", {"kdd_like"})),
+    "lshsm-table1": ("ohsumed23", {"kdd_like", "s1", "s2", "s3"}),
+    **dict.fromkeys(("smag-fig5a", "smag-fig5b"), ("", {"synthetic_documents"})),
+    **dict.fromkeys(("triadic-fig1", "triadic-fig2", "triadic-fig3", "triadic-table1"), ("noparama_lines", {"lines"})),
+}
+"""Figures of published data: the first set that they miss, and what their jobs read where generated data stand in."""
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_generated_data_stand_in_at_quick_scale_alone(no_data, tmp_path, name):
+    missing, instead = PUBLISHED[name]
+    assert experiments.needs_stand_in(name, "quick")
+    own, jobs = options(name, "quick", tmp_path), options(name, "quick", tmp_path, stand_in=True)
+    assert len(jobs) == len(own) and {job["data"] for job in jobs} == instead
+    if name.startswith("arm"):
+        assert {job["data.seed"] for job in jobs} >= set("123") and not any("data.scale" in job for job in jobs)
+    if name.startswith("lshsm"):
+        for one, other in zip(own, jobs, strict=True):
+            stands_in = one["data"] == "ohsumed23"
+            assert other["data"] == ("kdd_like" if stands_in else one["data"])
+            assert not stands_in or other["data.seed"] == str(STOOD_IN)
+    with pytest.raises(ConfigError, match=rf"{name} --scale paper: .*{missing}: .*SMCMC_DATA") as info:
+        reproduce.reproduce([name], "paper", tmp_path)
+    assert "\n" not in str(info.value) and not list(tmp_path.rglob("status.json"))
+
+
+def test_data_that_are_there_or_generated_have_no_stand_in(no_data, tmp_path):
+    for name in ("arm-table2", "lshsm-fig1", "lshsm-fig2", "lshsm-speed", "smag-fig3", "sdds-fig3"):
+        assert not any(experiments.needs_stand_in(name, scale) for scale in ("quick", "paper"))
+    folder = tmp_path / "nothing" / "noparama_lines"
+    folder.mkdir(parents=True)
+    (folder / "points.csv.gz").touch()
+    assert not experiments.needs_stand_in("triadic-table1", "quick")
 
 
 # exact figures

@@ -10,13 +10,13 @@ from scipy.sparse import csr_array
 
 from splitmerge_cli.analysis.plots import style
 from splitmerge_cli.analysis.plots.style import use_style
-from splitmerge_cli.config import ConfigError, compose
+from splitmerge_cli.config import compose
 from splitmerge_cli.diagnostics.restarts import standardised_iterations
 from splitmerge_cli.kinds import kinds
 from splitmerge_cli.kinds.networks import pictures as network
 from splitmerge_cli.kinds.networks import relation_matrix
 from splitmerge_cli.kinds.networks.generated import generate
-from splitmerge_cli.papers import claims, declaration, experiments, reproduce
+from splitmerge_cli.papers import claims, experiments, reproduce
 from splitmerge_cli.papers.arm import mixtures as arm_mixtures
 from splitmerge_cli.papers.arm import moves as arm_moves
 from splitmerge_cli.papers.arm import runs as arm_runs
@@ -91,17 +91,6 @@ def test_paper_scale_is_the_papers(tmp_path):
     first = next(k for k, job in enumerate(table) if "init" in job)
     assert first == len(levels) * 3 * 4 and all("init" in job for job in table[first:])
     assert {job["data.seed"] for job in options("arm-table2", "paper", tmp_path)} == set(map(str, range(20)))
-
-
-def test_each_network_has_its_stand_in(no_data, tmp_path):
-    for name in NETWORKS:
-        assert experiments.needs_stand_in(name, "quick")
-        jobs = options(name, "quick", tmp_path, stand_in=True)
-        assert {job["data"] for job in jobs} == {"network"} and {job["data.seed"] for job in jobs} >= set("123")
-        assert not any("data.scale" in job for job in jobs)
-        with pytest.raises(ConfigError, match=rf"{name} --scale paper: .*nips234: .*SMCMC_DATA"):
-            reproduce.reproduce([name], "paper", tmp_path)
-    assert not experiments.needs_stand_in("arm-table2", "quick")
 
 
 def test_the_network_of_four_is_the_papers(tmp_path):
@@ -249,14 +238,12 @@ def test_numbers_of_the_tables_are_the_papers():
     )
     assert len([key for key in table if key[2].startswith("rhat")]) == 72
     assert len([c for c in claims.published_claims("arm-table5") if c.metric == "acceptance_percent"]) == 16
-    errata = claims.errata(declaration.paper_of("arm-fig1"))
-    assert errata["correct"].str.contains("Bell").any() and len(errata) >= 8
 
 
 # figures
 
 
-def test_tables_3_and_4_have_all_samplers_and_starts(networks):
+def test_tables_3_and_4_have_all_samplers_and_starts(networks, fixed_costs):
     with use_style():
         drawing = arm_tables.table4(networks)
     assert len(drawing.plotted) == 2 * 2 * 5 and (drawing.plotted["restarts"] == 2).all()

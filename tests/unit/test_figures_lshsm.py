@@ -3,13 +3,11 @@
 from types import SimpleNamespace
 
 import numpy as np
-import pandas as pd
 import pytest
 from figure_runs import make_runs, options
 
 from splitmerge_cli.analysis.plots.style import use_style
-from splitmerge_cli.config import ConfigError
-from splitmerge_cli.papers import claims, declaration, experiments, reproduce
+from splitmerge_cli.papers import claims, experiments
 from splitmerge_cli.papers.drawing import Climb
 from splitmerge_cli.papers.lshsm import runs as lshsm_runs
 from splitmerge_cli.papers.lshsm import table as lshsm_table
@@ -66,20 +64,6 @@ def test_paper_scale_is_the_papers(tmp_path):
     of_start = [job for job in jobs if job["init"] == "one_cluster"]
     assert {job.get("sampler") for job in of_start} >= {"rgsm", "sdds", "lshsm", "sams"}
     assert {job["seed"] for job in jobs} == set("012")
-
-
-def test_generated_data_stand_in_for_ohsumed23_alone(no_data, tmp_path):
-    for name in ("lshsm-fig3", "lshsm-table1", "lshsm-cache"):
-        assert experiments.needs_stand_in(name, "quick")
-        jobs = options(name, "quick", tmp_path, stand_in=True)
-        there = options(name, "quick", tmp_path)
-        assert len(jobs) == len(there) and not any(job["data"] == "ohsumed23" for job in jobs)
-        for own, instead in zip(there, jobs, strict=True):
-            assert instead["data"] == ("kdd_like" if own["data"] == "ohsumed23" else own["data"])
-            assert own["data"] != "ohsumed23" or instead["data.seed"] == str(lshsm_runs.STOOD_IN)
-        with pytest.raises(ConfigError, match=rf"{name} --scale paper: .*ohsumed23: .*SMCMC_DATA"):
-            reproduce.reproduce([name], "paper", tmp_path)
-    assert not any(experiments.needs_stand_in(name, "paper") for name in ("lshsm-fig1", "lshsm-fig2", "lshsm-speed"))
 
 
 # who leads
@@ -256,6 +240,3 @@ def test_numbers_are_the_papers():
     assert sum(metric in ("nmi", "accuracy") for *_, metric in table) == 30
     assert table["KDDCUP04Bio", "lshsm", "accuracy"] == 0.834
     assert {c.value for c in claims.published_claims("lshsm-cache")} == {0.79, 0.83}
-    errata = claims.errata(declaration.paper_of("lshsm-fig1"))
-    assert len(errata) >= 10 and errata["where"].str.contains("Eq. 11").any()
-    assert isinstance(errata, pd.DataFrame) and not errata.isna().any().any()

@@ -6,9 +6,9 @@ import pytest
 from figure_runs import make_runs, options
 
 from splitmerge_cli.analysis.plots.style import use_style
-from splitmerge_cli.config import ConfigError, compose
+from splitmerge_cli.config import compose
 from splitmerge_cli.kinds.documents.generated import nested_topics
-from splitmerge_cli.papers import claims, declaration, experiments, reproduce
+from splitmerge_cli.papers import claims
 from splitmerge_cli.papers.smag import counts as smag_counts
 from splitmerge_cli.papers.smag import runs as smag_runs
 from splitmerge_cli.papers.smag.runs import Curve, Curves, Where
@@ -84,17 +84,6 @@ def test_paper_scale_is_the_papers(jobs_in):
             and cfg.data.options["heldout"] == 0.2
             and cfg.data.options["split_seed"] == 3
         )
-
-
-def test_generated_documents_stand_in_for_published_ones(no_data, tmp_path):
-    for name in ("smag-fig5a", "smag-fig5b"):
-        assert experiments.needs_stand_in(name, "quick")
-        jobs = options(name, "quick", tmp_path, stand_in=True)
-        assert {job["data"] for job in jobs} == {"synthetic_documents"}
-        assert len(jobs) == len(options(name, "quick", tmp_path))
-        with pytest.raises(ConfigError, match=rf"{name} --scale paper: .*SMCMC_DATA"):
-            reproduce.reproduce([name], "paper", tmp_path)
-    assert not experiments.needs_stand_in("smag-fig3", "paper")
 
 
 # when topics are found
@@ -275,9 +264,3 @@ def replace_model(run: Run, **model: object) -> Run:
     other = Run(run.path)
     other.config = run.config | {"model": run.config["model"] | model}
     return other
-
-
-def test_errata_are_whole():
-    errata = claims.errata(declaration.paper_of("smag-fig1"))
-    assert len(errata) >= 10 and errata["where"].str.contains("Eqs. 16 and 17").any()
-    assert not errata.isna().any().any()

@@ -10,7 +10,7 @@ from figure_runs import make_runs, options
 from splitmerge_cli.analysis.plots import style
 from splitmerge_cli.analysis.plots.races import traces
 from splitmerge_cli.analysis.plots.style import use_style
-from splitmerge_cli.config import ConfigError, compose, figure_styles
+from splitmerge_cli.config import compose, figure_styles
 from splitmerge_cli.kinds.tables.plots import points
 from splitmerge_cli.papers import claims, experiments, reproduce
 from splitmerge_cli.papers.triadic import runs as triadic_runs
@@ -58,24 +58,6 @@ def test_a_setting_stands_in_place_of_the_grid(tmp_path):
     ]
     assert len(as_printed) == 8 * 4
     assert all([o for o in job if o.startswith("sampler=")] == ["sampler=triadic"] for job in as_printed)
-
-
-def test_generated_data_stand_in_at_quick_scale_alone(no_data, tmp_path, monkeypatch):
-    assert experiments.needs_stand_in("triadic-fig1", "quick") and experiments.needs_stand_in("triadic-table1", "quick")
-    assert not experiments.needs_stand_in("sdds-fig3", "quick")
-    job = experiments.jobs("triadic-fig1", "quick", tmp_path, stand_in=True)[0]
-    assert job[:3] == ["experiment=triadic-table1", "data=lines", "data.seed=0"]
-    folder = tmp_path / "nothing" / "noparama_lines"
-    folder.mkdir(parents=True)
-    (folder / "points.csv.gz").touch()
-    assert not experiments.needs_stand_in("triadic-table1", "quick")
-
-
-def test_paper_scale_without_the_data_names_the_variable(no_data, tmp_path):
-    with pytest.raises(ConfigError, match=r"triadic-fig1 --scale paper: .*noparama_lines: .*SMCMC_DATA") as info:
-        reproduce.reproduce(["triadic-fig1"], "paper", tmp_path)
-    assert "\n" not in str(info.value)
-    assert not list(tmp_path.rglob("status.json"))
 
 
 # from runs to numbers

@@ -142,7 +142,7 @@ def test_membership_by_pairs_is_membership(monkeypatch: pytest.MonkeyPatch) -> N
         np.testing.assert_allclose(found.second_probability, expected.second_probability, atol=1e-12)
 
 
-@pytest.mark.parametrize("few", [3, 6])
+@pytest.mark.parametrize("few", [3, 6, agreement.FEW_CELLS])
 def test_accuracy_by_parts_is_the_best_match(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(few)
     monkeypatch.setattr(agreement, "FEW_CELLS", few)

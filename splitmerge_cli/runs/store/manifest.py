@@ -1,4 +1,4 @@
-"""Seals of a run's folder, by which damage to it is seen; and where a result comes from.
+"""Seals of a run's folder, by which damage to it is seen.
 
 * The manifest of a finished run: its files, with size and SHA-256, and whether they are still what was written. Like
   ``status.json`` it holds the SHA-256 of its own content.
@@ -6,24 +6,19 @@
   eight bytes behind it: the CRC-32 of all that stands before them.
 * Choices that ``auto`` made, kept in OUT/choices: a run that was interrupted, or that is made longer, does not choose
   again.
-* Provenance: versions, commit, machine.
 """
 
 import hashlib
 import json
 import mmap
 import os
-import platform
 import re
 import struct
-import subprocess
 import threading
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from functools import cache
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path, PurePosixPath
 from typing import Any, BinaryIO
 
@@ -37,7 +32,6 @@ from splitmerge_cli.received import member, open_zip
 from splitmerge_cli.received import sha256_of as sha256_of
 from splitmerge_cli.runs.store.files import CHOICES, DamagedRun, replace_file, report_damage, write_text
 from splitmerge_cli.runs.store.files import MANIFEST as MANIFEST
-from splitmerge_cli.version import __version__
 
 SEAL = "sha256"
 """Key in a sealed file whose value is the digest of all else."""
@@ -228,48 +222,3 @@ def recall(file: Path, say: Callable[[str], None]) -> dict[str, Any] | None:
     except DamagedRun:
         say(f"{file}: damaged; the choice is made again")
         return None
-
-
-_PACKAGES = ("numpy", "scipy", "pyarrow", "pandas", "hydra-core", "omegaconf", "scikit-learn")
-
-
-def versions() -> dict[str, str]:
-    """Versions of smcmc, Python and the packages that results depend on."""
-    packages = {package: _find_version(package) for package in _PACKAGES}
-    return {"smcmc": __version__, "python": platform.python_version(), **packages}
-
-
-@cache
-def _find_version(package: str) -> str:
-    try:
-        return version(package)
-    except PackageNotFoundError:
-        return "not installed"
-
-
-@cache
-def commit() -> str | None:
-    """The commit of the source tree that is running, with ``+changes`` if it was edited; None outside a checkout."""
-    root = Path(received.__file__).parents[1]
-    if not (root / ".git").exists():
-        return None
-    git = ["git", "-C", str(root), "status", "--porcelain=v2", "--branch", "--untracked-files=no"]
-    try:
-        lines = subprocess.run(git, capture_output=True, text=True, check=True).stdout.splitlines()
-    except (OSError, subprocess.SubprocessError):
-        return None
-    # first "# branch.oid COMMIT", then lines on the branch, and one for each file that was edited
-    return lines[0].split()[-1] + "+changes" * any(not line.startswith("#") for line in lines)
-
-
-def machine() -> dict[str, Any]:
-    """Name, system and processors of this machine."""
-    names: list[str] = []
-    with suppress(OSError), open("/proc/cpuinfo", encoding="utf-8") as lines:
-        names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return {
-        "node": platform.node(),
-        "system": platform.platform(),
-        "processor": names[0] if names else platform.processor() or platform.machine(),
-        "processors": os.cpu_count(),
-    }

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from readings import texts_of
 from scipy.sparse import csr_array, save_npz
 
 from splitmerge_cli.data import downloads
@@ -313,11 +314,6 @@ def published_whole() -> Dataset:
     return dataset("d", corpus, PUBLISHED_WORDS, meta={"a": 1}, options={"b": 2})
 
 
-def table(of: Dataset) -> list[list[str]]:
-    words = np.array(of.vocabulary)[of.values.tokens.words]
-    return [part.tolist() for part in np.split(words, of.values.tokens.starts[1:-1])]
-
-
 # words
 
 
@@ -393,7 +389,7 @@ def test_published_documents(put: Callable[..., Path], name: str) -> None:
     made = READERS[name]()
     kept = [word for word in PUBLISHED_WORDS if name != "ohsumed23_documents" or word != "lung"]
     assert (made.name, made.kind.name, made.N, made.vocabulary) == (name, "documents", 9, kept)
-    assert table(made) == [["heart", "heart", "The"], ["The"] * 3 + ["flow"], [], ["heart", "The"]]
+    assert texts_of(made) == [["heart", "heart", "The"], ["The"] * 3 + ["flow"], [], ["heart", "The"]]
     assert made.values.labels.tolist() == [0, 1, 0, 2] and made.values.categories == ["B", "A", "C"]
     assert made.values.documents == (None if name == "20news_w100" else ["f0", "f1", "f2", "f3"])
     assert made.truth is None and made.values.topics is None
@@ -411,7 +407,7 @@ def test_published_documents(put: Callable[..., Path], name: str) -> None:
 def test_long_abstracts(put: Callable[..., Path]) -> None:
     put("nips_abstracts")
     made = corpus_published.nips_abstracts(longest=3, stop_words="english")
-    assert table(made) == [["heart", "heart"], [], ["heart"]]
+    assert texts_of(made) == [["heart", "heart"], [], ["heart"]]
     assert made.values.documents == ["f0", "f2", "f3"] and made.values.labels.tolist() == [0, 0, 2]
     assert corpus_published.nips_abstracts(longest=4).N == 9
     for longest in (0, 1.5, "x", True):

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from readings import texts_of
 from scipy.sparse import csc_array, csr_array, save_npz
 
-from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.kinds.documents.readers import bag_of_words
 from splitmerge_cli.kinds.documents.readers import files as corpus_files
@@ -32,11 +32,6 @@ TEXT = "Heart heart, acute!\nacute acute: ACUTE flow\n\nthe heart is a\n"
 def _change_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("v.txt").write_text("\n".join(WORDS) + "\n")
-
-
-def table(of: Dataset) -> list[list[str]]:
-    words = np.array(of.vocabulary)[of.values.tokens.words]
-    return [part.tolist() for part in np.split(words, of.values.tokens.starts[1:-1])]
 
 
 def put(name: str, content: str | bytes) -> Path:
@@ -107,7 +102,7 @@ def test_counts(name: str, content: Any) -> None:
     before = sorted(Path().iterdir())
     made = corpus(path, vocabulary="v.txt")
     assert made.vocabulary == WORDS and made.values.documents is None and made.truth is None
-    assert sorted(map(sorted, table(made))) == [
+    assert sorted(map(sorted, texts_of(made))) == [
         [],
         ["acute", "acute", "acute", "flow"],
         ["acute", "heart"],
@@ -151,7 +146,7 @@ REVIEWS = 'id,title,text\n1,one,"The heart, as it is, beats"\n2,two,"A flow of w
 
 def test_the_column_of_texts_of_other_tables() -> None:
     pd.read_csv(put("t.csv", REVIEWS)).to_parquet("t.parquet")
-    assert table(corpus("t.parquet", stop_words="none")) == table(corpus("t.csv", stop_words="none"))
+    assert texts_of(corpus("t.parquet", stop_words="none")) == texts_of(corpus("t.csv", stop_words="none"))
     with pytest.raises(DataError, match=r"^t.csv: columns of texts: 2, 3; expected data.columns=\[2\], the one that"):
         corpus(put("t.csv", "a,the heart is one,the flow is two\n" * 3))
 
@@ -246,7 +241,11 @@ def test_a_folder_of_texts() -> None:
         Path("texts", name).parent.mkdir(parents=True, exist_ok=True)
         Path("texts", name).write_text(text)
     made = corpus("texts")
-    assert made.values.documents == ["a/1.txt", "b/1", "b/2.txt"] and table(made) == [["flow", "flow"], [], ["heart"]]
+    assert made.values.documents == ["a/1.txt", "b/1", "b/2.txt"] and texts_of(made) == [
+        ["flow", "flow"],
+        [],
+        ["heart"],
+    ]
     assert made.values.categories == ["a", "b"] and made.values.labels.tolist() == [0, 1, 1]
     assert corpus("texts", N=1).values.documents == ["a/1.txt"]
     put("texts/alone.txt", "heart")
