@@ -21,6 +21,7 @@ from splitmerge_cli.kinds.tables.answers import ColumnAnswers, count_like
 from splitmerge_cli.kinds.tables.columns import describe_telling, statistics
 from splitmerge_cli.kinds.tables.models.mixed_cells import FORMS_OF_COUNTS
 from splitmerge_cli.kinds.tables.models.real_columns import settle_resolution
+from splitmerge_cli.kinds.tables.plots.columns import _map_rows
 from splitmerge_cli.kinds.tables.quantities import ZEROS
 
 COUNT = ColumnType("count")
@@ -177,6 +178,23 @@ def test_a_cluster_is_described_by_its_spike_and_the_other_cells() -> None:
     known = statistics(from_object(frame, "mixed"), some)
     text = "; ".join(describe_telling(known, 1, None))
     assert re.search(r"spend=0: 0% \(others \d\d%\), spend other than 0 = \d+ \(others \d+\)", text)
+
+
+def test_the_map_of_means_has_the_share_of_a_spike_and_the_mean_of_the_others() -> None:
+    frame, z = spending()
+    known = statistics(from_object(frame, "mixed"), z)
+    names, means, far, are_shares = _map_rows(known, np.arange(2), np.array([1, 0]))
+    assert names == ["spend=0", "spend other than 0", "age"] and are_shares == [True, False, False]
+    spend = frame["spend"].to_numpy()
+    for k, cluster in enumerate((1, 0)):
+        cells = spend[z == cluster]
+        assert means[:2, k] == pytest.approx([(cells == 0).mean(), cells[cells != 0].mean()])
+    others = spend[spend != 0]
+    assert far[1] == pytest.approx((means[1] - others.mean()) / others.std())
+    # a cluster that spends nothing has no other cells
+    known = statistics(from_object(frame, "mixed"), np.asarray(spend == 0).astype(int))
+    _, means, far, _ = _map_rows(known, np.arange(2), np.array([1]))
+    assert means[0, 0] == 1.0 and np.isnan(means[1, 0]) and np.isnan(far[1, 0]) and not np.isnan(far[2, 0])
 
 
 def test_clusters_that_differ_by_spikes_alone_are_counted() -> None:

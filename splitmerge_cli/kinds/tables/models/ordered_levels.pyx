@@ -52,9 +52,15 @@ cdef extern from *:
                 for (ptrdiff_t g = 0; g < POINTS; g++)
                     w[g] += n * log_q[g];
         }
-        for (ptrdiff_t g = 0; g < POINTS; g++)
-            if (w[g] > top)
-                top = w[g];
+        /* lane by lane: compilers leave the largest of many numbers to one comparison after another */
+        lanes largest = LANES_AT(w);
+        for (ptrdiff_t g = LANES; g < POINTS; g += LANES) {
+            const ilanes larger = LANES_AT(w + g) > largest;
+            largest = (lanes)(((ilanes)LANES_AT(w + g) & larger) | ((ilanes)largest & ~larger));
+        }
+        for (ptrdiff_t h = 0; h < LANES; h++)
+            if (largest[h] > top)
+                top = largest[h];
         EACH_LANE(h) {
             lanes total = {0};
             for (ptrdiff_t g = h; g < POINTS; g += 8) {

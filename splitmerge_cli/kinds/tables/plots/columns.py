@@ -383,14 +383,13 @@ def cluster_means(run: Run) -> Figure:
     known = statistics(dataset, labels)
     ordered = [int(labels[items[0]]) for items in style.by_size(labels)]
     clusters = np.array(ordered[:MOST_CLUSTERS])
-    rows = rows_of(known, clusters)
-    K, R = len(clusters), len(rows)
+    chosen = rows_of(known, clusters)
+    names, means, far, are_shares = _map_rows(known, chosen, clusters)
+    K, R = len(clusters), len(names)
     written = K <= MOST_NUMBERS
-    names = [_name(known, f) for f in rows]
     across = min(style.FULL, 3.8 + 0.45 * K) if written else style.FULL
     size, ratios = (across, min(9.4, 1.85 + 0.165 * max(R, 3))), [0.5, max(0.165 * R, 0.3), 0.09]
     figure, (top, ax, below) = plt.subplots(3, 1, figsize=size, height_ratios=ratios)
-    means, far = known.mean[np.ix_(clusters, rows)].T, known.standardised_means[np.ix_(clusters, rows)].T
     image = ax.imshow(
         np.ma.masked_invalid(far), cmap=_SCALE, vmin=-LIMIT, vmax=LIMIT, aspect="auto", interpolation="nearest"
     )
@@ -409,7 +408,7 @@ def cluster_means(run: Run) -> Figure:
     ax.hlines(np.arange(R + 1) - 0.5, -0.5, K - 0.5, color="white", linewidth=0.6)
     ax.vlines(np.arange(K + 1) - 0.5, -0.5, R - 0.5, color="white", linewidth=0.6)
     ax.spines[:].set_visible(False)
-    _write(ax, known, rows, means, far, written)
+    _write(ax, are_shares, means, far, written)
     sizes = np.bincount(labels, row_sizes(run.summary, whole=True))[clusters].round().astype(np.int64)
     of_rows = total_size(run.summary) == run.summary["N"]
     _sizes(top, sizes, plural_of(nouns(run.summary)[0]) if of_rows or has_units(run.summary) else "size")
@@ -421,14 +420,34 @@ def cluster_means(run: Run) -> Figure:
     figure.suptitle(f"What the clusters are like: {subject(run)}", x=0.01, ha="left")
     notes = ["Numbers: means, or shares of levels."] if written else []
     notes.append(f"Hatched: below −{-BELOW:g} standard deviations.")
-    if (hidden := len(known.column) - R) > 0:
+    if len(chosen) < R:
+        notes.append("A column with one number in many cells has two rows: its share, and the mean of the other cells.")
+    if (hidden := len(known.column) - len(chosen)) > 0:
         notes.append(f"{hidden:,} rows in which the clusters differ less are left out.")
     if (hidden := len(ordered) - K) > 0:
         notes.append(f"{hidden:,} smaller clusters are left out.")
     if np.isnan(far).any():
-        notes.append("Grey: all cells are missing.")
+        notes.append("Grey: the cluster has no such cells.")
     style.footnote(figure, " ".join(notes) + state_of(run), round(style.LINE * across / style.FULL))
     return figure
+
+
+def _map_rows(
+    known: Statistics, features: NDArray[np.int64], clusters: NDArray[np.int64]
+) -> tuple[list[str], Numbers, Numbers, list[bool]]:
+    """Names of the rows of the map, their means and standardised means by cluster, ``[rows, K]``, and which of them are
+    shares: a row for each feature, and two for the parts of a column with a spike."""
+    whole, made = known.standardised_means, []
+    for f in features:
+        parts = known.spiked.get(int(known.column[f]))
+        if parts is None:
+            made.append((_name(known, f), known.mean[clusters, f], whole[clusters, f], known.level[f] is not None))
+            continue
+        for name, part in zip((f"{parts.columns[0]}={parts.level[0]}", parts.titles[1]), range(2), strict=True):
+            made.append((name, parts.mean[clusters, part], parts.standardised_means[clusters, part], part == 0))
+    names, means, far, are_shares = ([row[of] for row in made] for of in range(4))
+    shape = len(made), len(clusters)
+    return names, np.reshape(means, shape), np.reshape(far, shape), are_shares
 
 
 def _name(known: Statistics, f: int) -> str:
@@ -437,7 +456,7 @@ def _name(known: Statistics, f: int) -> str:
     return known.titles[j] if alone else f"{known.columns[j]}={level}"
 
 
-def _write(ax: Axes, known: Statistics, rows: NDArray[np.int64], means: Numbers, far: Numbers, written: bool) -> None:
+def _write(ax: Axes, are_shares: list[bool], means: Numbers, far: Numbers, written: bool) -> None:
     """Write the means, and hatch the cells far below the mean of all."""
     for r, k in np.ndindex(*means.shape):
         if np.isnan(means[r, k]):
@@ -445,8 +464,7 @@ def _write(ax: Axes, known: Statistics, rows: NDArray[np.int64], means: Numbers,
         if hatched := far[r, k] < BELOW:
             ax.add_patch(Rectangle((k - 0.5, r - 0.5), 1, 1, **HATCH))
         if written:
-            share = known.level[rows[r]] is not None
-            text = f"{means[r, k]:.0%}" if share else number(float(f"{means[r, k]:.3g}")).replace("-", "−")
+            text = f"{means[r, k]:.0%}" if are_shares[r] else number(float(f"{means[r, k]:.3g}")).replace("-", "−")
             cell = _SCALE((far[r, k] / LIMIT + 1) / 2)
             colour = "white" if np.dot(cell[:3], LUMINANCE) < 0.48 else "#222222"
             # lines of a hatch would cross the letters
