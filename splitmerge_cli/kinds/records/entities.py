@@ -1,21 +1,25 @@
 """Answers about entities, of which the items of a run are records: their merged records, pairs of records with
 probabilities, pairs for a person to label; tables, and lines of text.
 
-The tables of a finished run are ``entities.csv``, ``pairs.csv`` and ``review.csv``. The last is to be filled in, so it
-is not sealed: its column `same` is 1 for two records of one entity, 0 for records of two, and the same file is then
-``data.must_link`` and ``data.cannot_link`` of the next run.
+The tables of a finished run are ``entities.csv``, ``pairs.csv``, ``thresholds.csv`` and ``review.csv``. The last is to
+be filled in, so it is not sealed: its column `same` is 1 for two records of one entity, 0 for records of two, and the
+file is then ``data.labels`` of the next run. ``review.html`` is a page on which a person labels the same pairs.
 """
 
 import csv
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from io import StringIO
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from splitmerge_cli.analysis.pages import html
+from splitmerge_cli.analysis.pages.html import Markup
 from splitmerge_cli.config import Component, ConfigError
 from splitmerge_cli.data.bundles import SAME
 from splitmerge_cli.data.dataset import Dataset
@@ -25,6 +29,8 @@ from splitmerge_cli.diagnostics.cluster_table import FIRST, count_of, number_clu
 from splitmerge_cli.diagnostics.partition_losses import by_size, find_components
 from splitmerge_cli.diagnostics.point_estimate import Estimate, TooManyClusters
 from splitmerge_cli.diagnostics.summary import measure
+from splitmerge_cli.kinds.records import weights
+from splitmerge_cli.kinds.records.labelling import page_of_pairs
 from splitmerge_cli.runs.answers import Answers, interval_of_run
 from splitmerge_cli.runs.initial import build_model
 from splitmerge_cli.runs.judgement import judgement_of
@@ -43,7 +49,8 @@ LEAST = 0.05
 """Probability from which on a pair is listed; a pair between this and 1 less this is uncertain."""
 ENTITIES = "entities.csv"
 PAIRS = "pairs.csv"
-REVIEW = "review.csv"
+THRESHOLDS = "thresholds.csv"
+REVIEW, LABELLING = "review.csv", "review.html"
 """Pairs of records for a person to label: not in the manifest, since it is to be filled in."""
 MOST_REVIEWED = 100
 """Pairs of `REVIEW` that are not labelled yet, at most."""
@@ -102,9 +109,13 @@ class Entities(Answers):
             why = "no late partitions were recorded; trace.partitions=10 records more"
             return {"entities": entry | {"why_no_pairs": why}}
         store.keep_text(PAIRS, _as_csv(list_pairs(dataset, pairs, labels)))
+        store.keep_text(THRESHOLDS, _as_csv(weights.list_thresholds(pairs, dataset.truth)))
         labelled = _read_review(plan.data.values.get("must_link"), dataset.N)
-        review = list_review(dataset, pairs, labelled=labelled)
+        draws = {c: rows.labels for c, rows in late.items()}
+        review = list_review(dataset, pairs, labelled=labelled, draws=draws)
         write_text(plan.path / REVIEW, _as_csv(review))
+        if len(review):
+            write_text(plan.path / LABELLING, page_of_pairs(review, f"Pairs of records: {dataset.name}"))
         entry |= _describe_pairs(dataset, pairs) | {"to_review": int((review[SAME] == "").sum())}
         return {"entities": entry}
 
@@ -171,6 +182,32 @@ class Entities(Answers):
         return f"label the pairs of {run.path / REVIEW} in its column {SAME} (1: one entity, 0: two), then:", keys
 
     @staticmethod
+    def comparable(run: Run) -> Run:
+        """The run: its pairs are weighed where there is another one."""
+        return run
+
+    @staticmethod
+    def compare(found: Sequence[Run]) -> Any:
+        return weights.compare_runs(found)
+
+    @staticmethod
+    def section(run: Run) -> Markup | None:
+        """What the terminal shows, and the table by threshold; None without one."""
+        if not (rows := _read_thresholds(run)):
+            return None
+        shown = [line for line in islice(Entities._lines(run), 1, None) if line[:1] != " " and line[-1:] != ":"]
+        # the name of a file stays as it is
+        sentences = [line if line.partition(":")[0].endswith(".csv") else line[:1].upper() + line[1:] for line in shown]
+        heads = ["least probability", *(name.replace("_", " ") for name in list(rows[0])[1:])]
+        cells = [[row["probability"], *(_round(cell) for cell in list(row.values())[1:])] for row in rows]
+        expected = "Precision, recall and F1 are what the posterior expects if these pairs are taken for matches."
+        known = " True: compared with the true entities." if len(heads) > 5 else ""
+        listed = html.table(
+            heads, cells, f"Pairs of at least so much probability. {expected}{known}", range(len(heads))
+        )
+        return html.join([*(html.paragraph(f"{line}.") for line in sentences), listed])
+
+    @staticmethod
     def lines(run: Run, columns: bool = False) -> Iterator[str]:
         """Describe the entities of a finished run, its pairs and its files."""
         if columns:
@@ -207,6 +244,12 @@ class Entities(Answers):
             f"{entry['draws']:,} draws; "
             f"{entry['uncertain']:,} {'is' if entry['uncertain'] == 1 else 'are'} uncertain ({low:g} to {high:g})"
         )
+        if rows := _read_thresholds(run):
+            half = next(row for row in rows if float(row["probability"]) == APART)
+            expected = [f"{key} {float(half[key]):.3f}" for key in ("precision", "recall") if half[key]]
+            counted = f"{count_of(int(half['pairs']), 'pair')} of probability {APART:g} or more"
+            shown = f"; expected of the {counted}: {' and '.join(expected)}" if expected else ""
+            yield f"{THRESHOLDS}: precision and recall by least probability{shown}"
         if entry["apart"]:
             yield (
                 f"chains differ by more than {APART:g} in the probability of "
@@ -218,6 +261,22 @@ class Entities(Answers):
         heading = "the most uncertain of " * (entry["to_review"] > 1)
         yield f"{heading}{count_of(entry['to_review'], 'pair')} in {REVIEW}:"
         yield from _show_review(path)
+
+
+def _read_thresholds(run: Run) -> list[dict[str, str]]:
+    """The rows of `THRESHOLDS`; none of a run that was made before there were any, or has no pairs."""
+    if THRESHOLDS not in run.manifest.names:
+        return []
+    return list(csv.DictReader(StringIO(run.content(THRESHOLDS).decode(), newline="")))
+
+
+def _round(cell: str) -> str:
+    """A number of pairs, or a share of three digits; a dash for a missing one.
+
+    >>> _round("1200"), _round("0.5"), _round("")
+    ('1,200', '0.500', '–')
+    """
+    return f"{float(cell):.3f}" if "." in cell else f"{int(cell):,}" if cell else "–"
 
 
 def _merge(
@@ -381,7 +440,7 @@ def list_entities(
     sure = np.full(K, np.nan) if certainty is None else np.bincount(labels, np.asarray(certainty)) / records
     columns = {"entity": number_clusters(np.arange(K), first), "records": records, "certainty": sure.round(6)}
     fields = texts_of(dataset, built.true_values()[0])  # type: ignore[attr-defined]
-    return _frame([*columns.items(), *fields.items()])
+    return weights.frame_of([*columns.items(), *fields.items()])
 
 
 def list_pairs(
@@ -404,7 +463,7 @@ def list_pairs(
         named = {"name": names[i], "other_name": names[j]}
     columns: dict[str, Any] = {"row": i + first, "other": j + first, **named}
     columns |= {"probability": pairs.probability[chosen], "standard_error": pairs.standard_error[chosen].round(6)}
-    return _frame([*columns.items(), ("together", (labels[i] == labels[j]).astype(int))])
+    return weights.frame_of([*columns.items(), ("together", (labels[i] == labels[j]).astype(int))])
 
 
 def list_review(
@@ -413,19 +472,23 @@ def list_review(
     most: int = MOST_REVIEWED,
     first: int = FIRST,
     labelled: tuple[NDArray[np.int64], NDArray[np.bool_]] | None = None,
+    draws: Mapping[int, NDArray[np.int32]] | None = None,
 ) -> "pd.DataFrame":
-    """A row for each pair of records that a person should label: at most `most`, nearest to probability 0.5
-    first, after the pairs that are `labelled` (rows from 0, and whether each is of one entity). Columns row, other,
+    """A row for each pair of records that a person should label: at most `most`, those first that change the answer
+    most, after the pairs that are `labelled` (rows from 0, and whether each is of one entity). Columns row, other,
     same (empty, or 1 or 0), probability (missing of labelled ones), and the fields of both records side by side: NAME
     and NAME (other).
 
-    Records that certain pairs join are one group, and of the pairs between two groups one is enough.
+    Records that certain pairs join are one group, and of the pairs between two groups one is enough. `draws`:
+    partitions ``[M, N]`` by chain, which show how much the other uncertain pairs depend on one; without them the pairs
+    nearest to probability 0.5 come first.
     """
     p = pairs.probability
     # nobody can tell whose an empty record is
     told = (dataset.values >= 0).any(axis=1)[pairs.ends].all(axis=1)
     doubt = np.flatnonzero((p >= LEAST) & (p <= 1 - LEAST) & told)
-    doubt = doubt[np.argsort(np.abs(p[doubt] - 0.5), kind="stable")]
+    gain = p * (1 - p) if draws is None else weights.reduce_variance(pairs, draws, doubt)
+    doubt = doubt[np.argsort(-(gain[doubt] if draws is None else gain).round(9), kind="stable")]
     sure = pairs.ends[p > 1 - LEAST]
     group = find_components(sure[:, 0], sure[:, 1], dataset.N)
     groups = np.sort(group[pairs.ends[doubt]], axis=1)
@@ -440,15 +503,7 @@ def list_review(
     columns: dict[str, Any] = {"row": i + first, "other": j + first, SAME: same, "probability": shown}
     for name in both[0]:
         columns |= {name: both[0][name], f"{name}{_OTHER}": both[1][name]}
-    return _frame(list(columns.items()))
-
-
-def _frame(columns: Sequence[tuple[str, Any]]) -> "pd.DataFrame":
-    """A table of columns, whose names may be equal: a field may be called as any other column."""
-    import pandas as pd  # takes longer than a short run
-
-    frame = pd.DataFrame({place: values for place, (_, values) in enumerate(columns)})
-    return frame.set_axis([name for name, _ in columns], axis=1)
+    return weights.frame_of(list(columns.items()))
 
 
 def _as_csv(table: "pd.DataFrame") -> str:
