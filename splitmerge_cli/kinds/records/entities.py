@@ -30,7 +30,7 @@ from splitmerge_cli.diagnostics.partition_losses import by_size, find_components
 from splitmerge_cli.diagnostics.point_estimate import Estimate, TooManyClusters
 from splitmerge_cli.diagnostics.summary import measure
 from splitmerge_cli.kinds.records import weights
-from splitmerge_cli.kinds.records.labelling import page_of_pairs
+from splitmerge_cli.kinds.records.labelling import SAVED, page_of_pairs
 from splitmerge_cli.runs.answers import Answers, interval_of_run
 from splitmerge_cli.runs.initial import build_model
 from splitmerge_cli.runs.judgement import judgement_of
@@ -55,7 +55,7 @@ REVIEW, LABELLING = "review.csv", "review.html"
 MOST_REVIEWED = 100
 """Pairs of `REVIEW` that are not labelled yet, at most."""
 SHOWN = 10
-"""Uncertain pairs that a run prints."""
+"""Pairs to label that a run prints."""
 WIDE = 64
 """Letters of a record in a line, at most."""
 APART = 0.5
@@ -179,7 +179,8 @@ class Entities(Answers):
     def next_keys(run: Run, data: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
         if (keys := keys_of_review(run, data)) is None:
             return None
-        return f"label the pairs of {run.path / REVIEW} in its column {SAME} (1: one entity, 0: two), then:", keys
+        page = f"open {run.path / LABELLING}, which saves {SAVED}, or fill the column {SAME}"
+        return f"to label the pairs, {page} of {run.path / REVIEW} (1: one entity, 0: two), then:", keys
 
     @staticmethod
     def comparable(run: Run) -> Run:
@@ -199,7 +200,7 @@ class Entities(Answers):
         # the name of a file stays as it is
         sentences = [line if line.partition(":")[0].endswith(".csv") else line[:1].upper() + line[1:] for line in shown]
         heads = ["least probability", *(name.replace("_", " ") for name in list(rows[0])[1:])]
-        cells = [[row["probability"], *(_round(cell) for cell in list(row.values())[1:])] for row in rows]
+        cells = [[row["probability"], *(_round(*cell) for cell in list(row.items())[1:])] for row in rows]
         expected = "Precision, recall and F1 are what the posterior expects if these pairs are taken for matches."
         known = " True: compared with the true entities." if len(heads) > 5 else ""
         listed = html.table(
@@ -258,8 +259,8 @@ class Entities(Answers):
         path = run.path / REVIEW
         if not entry["to_review"] or not path.is_file():
             return
-        heading = "the most uncertain of " * (entry["to_review"] > 1)
-        yield f"{heading}{count_of(entry['to_review'], 'pair')} in {REVIEW}:"
+        first = f", the first {SHOWN}" * (entry["to_review"] > SHOWN)
+        yield f"{count_of(entry['to_review'], 'pair')} to label in {LABELLING} or {REVIEW}{first}:"
         yield from _show_review(path)
 
 
@@ -270,13 +271,13 @@ def _read_thresholds(run: Run) -> list[dict[str, str]]:
     return list(csv.DictReader(StringIO(run.content(THRESHOLDS).decode(), newline="")))
 
 
-def _round(cell: str) -> str:
+def _round(name: str, cell: str) -> str:
     """A number of pairs, or a share of three digits; a dash for a missing one.
 
-    >>> _round("1200"), _round("0.5"), _round("")
-    ('1,200', '0.500', '–')
+    >>> _round("pairs", "1200"), _round("recall", "1"), _round("precision", "")
+    ('1,200', '1.000', '–')
     """
-    return f"{float(cell):.3f}" if "." in cell else f"{int(cell):,}" if cell else "–"
+    return f"{int(cell):,}" if name == "pairs" else f"{float(cell):.3f}" if cell else "–"
 
 
 def _merge(
@@ -315,7 +316,7 @@ def keys_of_review(run: Run, data: Mapping[str, Any]) -> dict[str, Any] | None:
     former = {data[key] for key in links} - {None}
     if former and (len(former) > 1 or _read_review(former.pop(), N) is None):
         return None
-    return {f"data.{key}": str(path) for key in links}
+    return {f"data.{key}": str(path) for key in (links if former else ("labels",))}
 
 
 def _describe_count(run: Run, interval: str = "") -> str:

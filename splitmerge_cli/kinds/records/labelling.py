@@ -60,8 +60,8 @@ function show() {
   });
   const found = row[3] === "" ? "" : ", probability " + Number(row[3]).toFixed(2);
   byId("place").textContent = done ? "Every pair was shown" : "Pair " + (place + 1) + " of " + rows.length + found;
-  byId("count").textContent = count("1") + " matches, " + count("0") + " no matches, " + count("") + " open" +
-    (saved ? "" : ", not saved yet");
+  byId("count").textContent = "Match: " + count("1") + ", no match: " + count("0") + ", open: " + count("") +
+    (saved ? "" : "; not saved yet");
   byId("bar").firstElementChild.style.width = 100 * (rows.length - count("")) / rows.length + "%";
   byId("match").setAttribute("aria-pressed", String(!done && row[2] === "1"));
   byId("apart").setAttribute("aria-pressed", String(!done && row[2] === "0"));

@@ -78,7 +78,7 @@ def pair_calibration(run: Run) -> Figure:
 
 
 def uncertain_pairs(run: Run) -> Figure:
-    """Draw the records of the most uncertain pairs side by side, as text."""
+    """Draw the records of the pairs to label first side by side, as text."""
     fields, rows = read_review_rows(run.path / REVIEW, MOST_SHOWN)
     figure, ax = plt.subplots(figsize=(FULL, 0.9 + 0.36 * len(rows)))
     ax.set_axis_off()
@@ -90,7 +90,7 @@ def uncertain_pairs(run: Run) -> Figure:
             ax.text(0.07, y + step / len(rows), number, va="center", ha="right", fontsize=6.5, color="#666666")
             ax.text(0.08, y + step / len(rows), plain_text(text), va="center", fontsize=6.5, family="monospace")
     ax.set(xlim=(0, 1), ylim=(0, 1))
-    ax.set_title(f"The most uncertain of {count_of(run.summary['entities']['to_review'], 'pair')}: {subject(run)}")
+    ax.set_title(f"Of {count_of(run.summary['entities']['to_review'], 'pair')} to label: {subject(run)}")
     footnote(
         figure, f"Probability of being of one entity; rows as in {REVIEW}; fields: {plain_text(', '.join(fields))}"
     )
@@ -102,7 +102,7 @@ def match_weights(run: Run) -> Figure:
     ends = weights.shown_pairs(run, REVIEW, PAIRS, MOST_WEIGHED)
     table, dataset = weights.weights_of_run(run, ends), dataset_of(run)
     words = [list(texts_of(dataset, dataset.values[rows]).values()) for rows in ends.T]
-    names = [plain_text(str(name)) for name in list(table)[3:]]
+    names = [plain_text(shorten(str(name), CELL)) for name in list(table)[3:]]
     rows = -(-len(ends) // 2)
     height = 0.6 + 0.24 * len(names)
     figure, axes = plt.subplots(rows, 2, figsize=(FULL, rows * height + 0.5), sharex=True, squeeze=False)
@@ -124,8 +124,7 @@ def match_weights(run: Run) -> Figure:
                 va="center",
                 fontsize=6,
             )
-        step = [start[1], *np.repeat(end[1:], 2), end[-1]] if len(end) > 1 else [end[0], end[0]]
-        ax.plot(step, np.repeat(np.arange(len(terms)), 2)[1:-1], color=REFERENCE, linewidth=0.4)
+        ax.vlines(end, np.arange(len(end)), np.arange(len(end)) + 1, color=REFERENCE, linewidth=0.4)
         texts = [_show_cells(words[0][f][k], words[1][f][k]) for f in range(len(words[0]))]
         labels = [names[0], *(f"{name}: {text}" for name, text in zip(names[1:], texts, strict=False))]
         ax.set_yticks(np.arange(len(terms)), [*labels, *names[len(labels) :]], fontsize=6)
@@ -135,15 +134,16 @@ def match_weights(run: Run) -> Figure:
         ax.set_title(f"rows {row} and {other}: probability {table.iloc[k, 2]:.2f}", fontsize=7.5)
     for ax in axes[-1]:
         ax.set_xlabel("weight (log2 of the odds)")
-    axes[0, 0].margins(x=0.12)
+    # room for the numbers behind the bars
+    axes[0, 0].margins(x=0.1)
     figure.suptitle(f"What speaks for a pair? {subject(run)}", x=0.01, ha="left", fontsize=9)
     footnote(figure, WEIGHTS_NOTE)
     return figure
 
 
 WEIGHTS_NOTE = (
-    "Prior: two single records becoming one entity. Fields: likelihood ratio of the two cells. Other records: the rest "
-    "up to the posterior odds, by the other records of the entities and shares of errors that are not certain."
+    "Prior: two single records becoming one entity. Fields: likelihood ratio of the two cells. The rest: up to the "
+    "posterior odds, by other records of the entities, labels, and shares of errors that are not certain."
 )
 MOST_WEIGHED = 6
 """Pairs whose weights are drawn."""
@@ -160,7 +160,7 @@ def _show_cells(one: str, other: str) -> str:
 PICTURES = {
     "match_weights": Picture(
         "What speaks for and against a pair of records?",
-        "bars of the weights of the prior, each field and the other records, one after the other, up to the posterior",
+        "bars of the weights of the prior, each field and the rest, one after the other, up to the posterior",
         lambda run: can_draw(run) and bool(run.summary["entities"].get("pairs")),
         match_weights,
         section="certainty",
@@ -175,7 +175,7 @@ PICTURES = {
     ),
     "uncertain_pairs": Picture(
         "Which pairs of records should a person look at?",
-        "table of both records of the most uncertain pairs, with the probability of being of one entity",
+        "table of both records of the pairs to label first, with the probability of being of one entity",
         has_pairs,
         uncertain_pairs,
         section="certainty",

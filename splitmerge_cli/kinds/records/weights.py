@@ -3,8 +3,8 @@
 The weight of a pair is log2 of its odds. It begins at the prior: a pair of records against two single ones, among as
 many entities as the estimate has. The likelihood ratio of each field is added, and what changes if one of the two may
 be a copy of the other. The model gives these terms for the two records alone, at the posterior means of its shares. The
-last term is the rest up to the posterior odds, which the draws show: the other records of the entities, and shares that
-are not certain.
+rest up to the posterior odds, which the draws show, is due to the other records of the entities, to labels, and to
+shares that are not certain.
 """
 
 import csv
@@ -23,15 +23,15 @@ from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.diagnostics.cluster_table import FIRST
 from splitmerge_cli.diagnostics.small_clusters import LinkedPairs, find_linked_pairs, pairs_of
 from splitmerge_cli.diagnostics.summary import second_half
+from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.answers import late_partitions
 from splitmerge_cli.runs.initial import build_model, dataset_of, specification_of
-from splitmerge_cli.runs.recorders import Late
 from splitmerge_cli.runs.store.read import Run
 
 if TYPE_CHECKING:
     import pandas as pd
 
-PRIOR, COPIES, OTHERS, POSTERIOR = "prior", "copies", "other records", "posterior"
+PRIOR, COPIES, OTHERS, POSTERIOR = "prior", "copies", "the rest", "posterior"
 """Names of the terms that are of no field."""
 
 
@@ -52,13 +52,10 @@ class State(NamedTuple):
     prior: Mapping[str, float]
 
 
-def means_of(trace: "pd.DataFrame", late: Mapping[int, Late], labels: ArrayLike) -> State:
-    """The state of a run at the means of its second half, by its trace and draws with parameters."""
-    parameters = [rows.parameters for rows in late.values() if rows.parameters is not None]
-    mean = np.concatenate(parameters).mean(axis=0) if parameters else None
+def means_of(trace: "pd.DataFrame") -> dict[str, float]:
+    """The means of a run's quantities in the second halves of its chains, by its trace."""
     series = second_half({name: trace[name].to_numpy() for name in trace})
-    prior = {name: float(x.mean()) for name, x in series.items() if x.dtype.kind == "f"}
-    return State(np.asarray(labels, dtype=np.int32), mean, prior)
+    return {name: float(x.mean()) for name, x in series.items() if x.dtype.kind == "f"}
 
 
 def weigh_pairs(
@@ -102,7 +99,10 @@ def weights_of_run(run: Run, ends: NDArray[np.int64]) -> "pd.DataFrame":
     if not late:
         raise ConfigError(f"{run.path}: no late partitions were recorded; trace.partitions=10 records more")
     linked = find_linked_pairs({c: rows.labels for c, rows in late.items()})
-    state = means_of(run.trace(), late, run.summary["point_estimate"]["labels"])
+    parameters = [rows.parameters for rows in late.values() if rows.parameters is not None]
+    mean = np.concatenate(parameters).mean(axis=0) if parameters else None
+    labels = np.asarray(run.summary["point_estimate"]["labels"], dtype=np.int32)
+    state = State(labels, mean, means_of(run.trace()))
     return weigh_pairs(specification_of(run).model, dataset_of(run), state, linked, ends)
 
 
@@ -209,7 +209,10 @@ def compare_runs(runs: Sequence[Run]) -> Table | str:
     for run in runs[1:]:
         if run.summary["N"] != first.summary["N"]:
             return f"{run.path}: {run.summary['N']:,} records; no pairs are compared with {first.summary['N']:,} others"
-        gained, lost, found = compare_pairs(first, run)
+        try:
+            gained, lost, found = compare_pairs(first, run)
+        except (ConfigError, DataError) as error:
+            return f"pairs are not compared: {error}"
         out.add_row(Text(str(run.path)), f"{gained:,} gained, {lost:,} lost", "", "", "", "")
         for one in found:
             before, after = one.probability
