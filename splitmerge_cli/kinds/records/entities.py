@@ -387,8 +387,10 @@ def align_records(records: Sequence[Sequence[str]], width: int) -> list[str]:
     """A line for each record in which fields stand below each other; the longest cells are shortened, and an empty
     cell is a dash.
 
-    >>> align_records([["a long title of a paper", "Smith", ""], ["a long title", "", "1998"]], 26)
-    X
+    >>> for line in align_records([["a long title of a paper", "Smith", ""], ["a long title", "", "1998"]], 26):
+    ...     print(line)
+    a long …per | Smith | –
+    a long …tle | –     | 1998
     """
     cells = [[cell or "–" for cell in record] for record in records]
     longest = [max(map(len, field)) for field in zip(*cells, strict=True)]
