@@ -105,6 +105,7 @@ def match_weights(run: Run) -> Figure:
     names = [plain_text(shorten(str(name), CELL)) for name in list(table)[3:]]
     rows = -(-len(ends) // 2)
     height = 0.6 + 0.24 * len(names)
+    reached = list[float]()
     figure, axes = plt.subplots(rows, 2, figsize=(FULL, rows * height + 0.5), sharex=True, squeeze=False)
     for ax in axes.ravel()[len(ends) :]:
         ax.set_axis_off()
@@ -116,14 +117,9 @@ def match_weights(run: Run) -> Figure:
         colour = np.where(terms > 0, CYCLE[0], CYCLE[1]).tolist()
         ax.barh(np.arange(len(terms)), terms, left=start, height=0.62, color=colour, alpha=0.75)
         for y, (left, width) in enumerate(zip(start.tolist(), terms.tolist(), strict=True)):
-            ax.annotate(
-                f"{width:+.1f}",
-                (max(left, left + width), y),
-                (3, 0),
-                textcoords="offset points",
-                va="center",
-                fontsize=6,
-            )
+            place = {"xy": (max(left, left + width), y), "xytext": (3, 0), "textcoords": "offset points"}
+            ax.annotate(f"{width:+.1f}" if abs(width) >= 0.05 else "0", **place, va="center", fontsize=6)
+        reached += [0.0, *end.tolist()]
         ax.vlines(end, np.arange(len(end)), np.arange(len(end)) + 1, color=REFERENCE, linewidth=0.4)
         texts = [_show_cells(words[0][f][k], words[1][f][k]) for f in range(len(words[0]))]
         labels = [names[0], *(f"{name}: {text}" for name, text in zip(names[1:], texts, strict=False))]
@@ -134,8 +130,9 @@ def match_weights(run: Run) -> Figure:
         ax.set_title(f"rows {row} and {other}: probability {table.iloc[k, 2]:.2f}", fontsize=7.5)
     for ax in axes[-1]:
         ax.set_xlabel("weight (log2 of the odds)")
-    # room for the numbers behind the bars
-    axes[0, 0].margins(x=0.1)
+    # with room for the numbers behind the bars
+    room = 0.12 * np.ptp(reached)
+    axes[0, 0].set_xlim(min(reached) - 0.3 * room, max(reached) + room)
     figure.suptitle(f"What speaks for a pair? {subject(run)}", x=0.01, ha="left", fontsize=9)
     footnote(figure, WEIGHTS_NOTE)
     return figure
