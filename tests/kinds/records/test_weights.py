@@ -80,16 +80,16 @@ def test_thresholds_expect_what_draws_taken_for_the_truth_have() -> None:
 
 @pytest.mark.slow("three runs of 400 generated records")
 def test_thresholds_are_calibrated_on_generated_records() -> None:
-    right, expected, error = np.zeros((3, len(weights.THRESHOLDS)))
+    tables = []
     for seed in range(3):
         overrides = ["data=records", "N=400", "data.entities=300", "data.distortion=0.3", f"data.seed={seed}"]
         data = specify([*overrides, "model=records"]).data
-        found = smcmc.sample("records", data.function(**data.options), seed=seed, progress="none")
-        table, p = found.thresholds(), found.pairs(0.0)["probability"].to_numpy()
-        right += table["true_precision"] * table["pairs"]
-        expected += table["precision"] * table["pairs"]
-        error += (p * (1 - p)) @ (p[:, None] >= np.array(weights.THRESHOLDS))
-    assert (np.abs(right - expected) <= 2.5 * np.sqrt(error) + 0.5).all()
+        tables.append(
+            smcmc.sample("records", data.function(**data.options), seed=seed, progress="none").thresholds().to_numpy()
+        )
+    _, _, precision, recall, _, true_precision, true_recall = np.mean(tables, axis=0).T
+    # in six such sets they differed by 0.017 and 0.024 at most
+    assert np.abs(precision - true_precision).max() < 0.03 and np.abs(recall - true_recall).max() < 0.04
 
 
 def test_a_label_reduces_the_variance_of_pairs_that_depend_on_it() -> None:
