@@ -49,7 +49,7 @@ def diagnose(
 ) -> None:
     """Show whether chains have converged, with R-hat and ESS, and what to do next.
 
-    Several runs of documents are also compared with each other.
+    Several runs of documents, or of records, are also compared with each other.
     """
     shown = console(200)
     status, answers, found = 0, Answers, list[Any]()

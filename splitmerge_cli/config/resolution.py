@@ -117,6 +117,23 @@ class Given:
         return put_values(below, {k: v for k, v in self.values.items() if not (waits and k.startswith("model."))})
 
 
+LABELLED = (".csv", ".tsv", ".txt")
+"""Suffixes of files: `data.labels` names a column, or such a file of labelled pairs."""
+
+
+def read_labels(data: Mapping[str, Any]) -> dict[str, Any]:
+    """The options of data, in which a file of labelled pairs stands under both links; a `ConfigError` if other links
+    are given, too."""
+    links, labels = ("must_link", "cannot_link"), data.get("labels")
+    if not (isinstance(labels, str) and labels.lower().endswith(LABELLED)):
+        return dict(data)
+    if key := next((key for key in links if data[key] is not None), None):
+        raise ConfigError(
+            f"data.{key}={data[key]}: expected null with data.labels={labels}, which has the pairs of both"
+        )
+    return {**data, "labels": None, **dict.fromkeys(links, labels)}
+
+
 @dataclass(frozen=True)
 class Composed:
     """A configuration that is neither resolved nor checked: `values` laid over choices, interpolations unresolved; the

@@ -195,7 +195,7 @@ def finish(composed: resolution.Composed, like: RunSpecification | None = None) 
     if chosen["sampler"] == resolution.AUTO:
         automatic = None if in_list else resolution.explain(values["model"], values["schedule"])
         chosen["sampler"] = resolution.choose_sampler(values)
-    data = components.read_data(chosen["data"], values["data"], own_places)
+    data = components.read_data(chosen["data"], resolution.read_labels(values["data"]), own_places)
     model = _read_component("model", chosen["model"], values["model"], own_places, like)
     values["data"], values["model"] = data.values, model.values
     if in_list:

@@ -1,7 +1,7 @@
 """Records: likelihoods against every true value, shares of distorted cells and joint chains against quadrature."""
 
 from functools import partial
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -99,6 +99,37 @@ def test_large_entities_have_no_original(n):
     for model in (with_one, without):
         model.set_labels(labels)
     assert (with_one.log_lik_total() == without.log_lik_total()) == (n == 17)
+
+
+@pytest.mark.parametrize("original", [0.0, 0.7])
+def test_match_weights_are_the_terms_of_the_model(original):
+    """Fields against every true value; all terms together against two states of the model, which lacks cells."""
+    values = some_records(30, 3)
+    model = Records(values, FIELDS, distortion=0.2, similar=0.6, frequencies=0, original=original)
+    model.set_prior_values({"size_1": 0.6, "size_2": 0.8})
+    apart = np.arange(30, dtype=np.int32)
+    pairs = np.array(list(combinations(range(30), 2)))
+    terms = model.match_weights(pairs)
+    held = [slips_of(field) for field in FIELDS]
+    for (i, j), found in zip(pairs, terms, strict=True):
+        for f, slips in enumerate(held):
+            known = values[values[:, f] >= 0, f]
+            shares = np.bincount(known) / len(known)
+            P, cells = probabilities(shares, slips, 0.2, 0.6), values[[i, j], f]
+            ratio = 1.0 if (cells < 0).any() else shares @ P[:, cells].prod(axis=1) / (shares @ P[:, cells]).prod()
+            assert found[f] == pytest.approx(np.log(ratio), abs=1e-10)
+        assert (found[-2] != 0.0) == (original > 0.0)
+    for i, j in pairs[::29]:
+        joined = apart.copy()
+        joined[j] = i
+        totals = []
+        for labels in (apart, np.unique(joined, return_inverse=True)[1].astype(np.int32)):
+            model.set_labels(labels)
+            totals.append((model.log_lik_total(), model.log_prior_total()))
+        model.set_labels(apart)
+        found = model.match_weights([[i, j]])[0]
+        lik, prior = np.subtract(*totals[::-1])
+        assert found[:-1].sum() == pytest.approx(lik, abs=1e-9) and found[-1] == pytest.approx(prior, abs=1e-9)
 
 
 def test_records_of_many_fields_that_all_differ_have_a_finite_likelihood():

@@ -259,6 +259,14 @@ def _read_reviewed(table: Text, N: int) -> tuple[NDArray[np.int64], NDArray[np.b
     return pairs, np.array([cells[same][i] == "1" for i in labelled]), np.array(labelled, dtype=np.int64)
 
 
+def _require_review(path: str | Path) -> None:
+    """Raise a `DataError` unless a file has the columns `REVIEWED`."""
+    table = read_list(require_file(path, "a file of labelled pairs (data.labels)"), "auto", True)
+    if table is None or not _is_review(table):
+        names = f"{', '.join(REVIEWED[:-1])} and {SAME}"
+        raise DataError(f"{path}: row 1: expected the columns {names}, as both links are to come from it (data.labels)")
+
+
 def read_review(link: Any, N: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]] | None:
     """The labelled pairs in a file that was reviewed: rows from 0, int64 ``[pairs, 2]``, and whether the two belong
     together; None for anything else, such as a file of two columns."""
@@ -277,6 +285,8 @@ def bundle_rows(dataset: Dataset, columns: dict[str, Column], options: BundleOpt
     links = {key: getattr(options, key) for key in ("must_link", "cannot_link")}
     if not columns and not any(link is not None for link in links.values()):
         return dataset
+    if isinstance(options.must_link, str | Path) and options.must_link == options.cannot_link:
+        _require_review(options.must_link)
     group, labels, weights = columns.get("group"), columns.get("labels"), columns.get("weights")
     N, notes = dataset.N, list(dataset.notes)
     counts, unit = None, 1.0

@@ -47,7 +47,10 @@ class Records(Kind):
     answers = "splitmerge_cli.kinds.records.entities:Entities"
     cases = "splitmerge_cli.kinds.records.generated:CASES"
     # matrices, trees and balls of thousands of entities show nothing
-    pictures = ("traces", "n_clusters", "entity_sizes", "pair_probabilities", "pair_calibration", "uncertain_pairs")
+    pictures = (
+        *("traces", "n_clusters", "entity_sizes", "pair_probabilities", "pair_calibration", "uncertain_pairs"),
+        "match_weights",
+    )
     drawings = "splitmerge_cli.kinds.records.pictures:PICTURES"
 
     def check(self, dataset: Dataset) -> None:

@@ -1,21 +1,25 @@
 """Answers about entities, of which the items of a run are records: their merged records, pairs of records with
 probabilities, pairs for a person to label; tables, and lines of text.
 
-The tables of a finished run are ``entities.csv``, ``pairs.csv`` and ``review.csv``. The last is to be filled in, so it
-is not sealed: its column `same` is 1 for two records of one entity, 0 for records of two, and the same file is then
-``data.must_link`` and ``data.cannot_link`` of the next run.
+The tables of a finished run are ``entities.csv``, ``pairs.csv``, ``thresholds.csv`` and ``review.csv``. The last is to
+be filled in, so it is not sealed: its column `same` is 1 for two records of one entity, 0 for records of two, and the
+file is then ``data.labels`` of the next run. ``review.html`` is a page on which a person labels the same pairs.
 """
 
 import csv
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from io import StringIO
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from splitmerge_cli.analysis.pages import html
+from splitmerge_cli.analysis.pages.html import Markup
 from splitmerge_cli.config import Component, ConfigError
 from splitmerge_cli.data.bundles import SAME
 from splitmerge_cli.data.dataset import Dataset
@@ -25,6 +29,8 @@ from splitmerge_cli.diagnostics.cluster_table import FIRST, count_of, number_clu
 from splitmerge_cli.diagnostics.partition_losses import by_size, find_components
 from splitmerge_cli.diagnostics.point_estimate import Estimate, TooManyClusters
 from splitmerge_cli.diagnostics.summary import measure
+from splitmerge_cli.kinds.records import weights
+from splitmerge_cli.kinds.records.labelling import SAVED, page_of_pairs
 from splitmerge_cli.runs.answers import Answers, interval_of_run
 from splitmerge_cli.runs.initial import build_model
 from splitmerge_cli.runs.judgement import judgement_of
@@ -43,12 +49,13 @@ LEAST = 0.05
 """Probability from which on a pair is listed; a pair between this and 1 less this is uncertain."""
 ENTITIES = "entities.csv"
 PAIRS = "pairs.csv"
-REVIEW = "review.csv"
+THRESHOLDS = "thresholds.csv"
+REVIEW, LABELLING = "review.csv", "review.html"
 """Pairs of records for a person to label: not in the manifest, since it is to be filled in."""
 MOST_REVIEWED = 100
 """Pairs of `REVIEW` that are not labelled yet, at most."""
 SHOWN = 10
-"""Uncertain pairs that a run prints."""
+"""Pairs to label that a run prints."""
 WIDE = 64
 """Letters of a record in a line, at most."""
 APART = 0.5
@@ -102,9 +109,13 @@ class Entities(Answers):
             why = "no late partitions were recorded; trace.partitions=10 records more"
             return {"entities": entry | {"why_no_pairs": why}}
         store.keep_text(PAIRS, _as_csv(list_pairs(dataset, pairs, labels)))
+        store.keep_text(THRESHOLDS, _as_csv(weights.list_thresholds(pairs, dataset.truth)))
         labelled = _read_review(plan.data.values.get("must_link"), dataset.N)
-        review = list_review(dataset, pairs, labelled=labelled)
+        draws = {c: rows.labels for c, rows in late.items()}
+        review = list_review(dataset, pairs, labelled=labelled, draws=draws)
         write_text(plan.path / REVIEW, _as_csv(review))
+        if len(review):
+            write_text(plan.path / LABELLING, page_of_pairs(review, f"Pairs of records: {dataset.name}"))
         entry |= _describe_pairs(dataset, pairs) | {"to_review": int((review[SAME] == "").sum())}
         return {"entities": entry}
 
@@ -168,7 +179,34 @@ class Entities(Answers):
     def next_keys(run: Run, data: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
         if (keys := keys_of_review(run, data)) is None:
             return None
-        return f"label the pairs of {run.path / REVIEW} in its column {SAME} (1: one entity, 0: two), then:", keys
+        page = f"open {run.path / LABELLING}, which saves {SAVED}, or fill the column {SAME}"
+        return f"to label the pairs, {page} of {run.path / REVIEW} (1: one entity, 0: two), then:", keys
+
+    @staticmethod
+    def comparable(run: Run) -> Run:
+        """The run: its pairs are weighed where there is another one."""
+        return run
+
+    @staticmethod
+    def compare(found: Sequence[Run]) -> Any:
+        return weights.compare_runs(found)
+
+    @staticmethod
+    def section(run: Run) -> Markup | None:
+        """What the terminal shows, and the table by threshold; None without one."""
+        if not (rows := _read_thresholds(run)):
+            return None
+        shown = [line for line in islice(Entities._lines(run), 1, None) if line[:1] != " " and line[-1:] != ":"]
+        # the name of a file stays as it is
+        sentences = [line if line.partition(":")[0].endswith(".csv") else line[:1].upper() + line[1:] for line in shown]
+        heads = ["least probability", *(name.replace("_", " ") for name in list(rows[0])[1:])]
+        cells = [[row["probability"], *(_round(*cell) for cell in list(row.items())[1:])] for row in rows]
+        expected = "Precision, recall and F1 are what the posterior expects if these pairs are taken for matches."
+        known = " True: compared with the true entities." if len(heads) > 5 else ""
+        listed = html.table(
+            heads, cells, f"Pairs of at least so much probability. {expected}{known}", range(len(heads))
+        )
+        return html.join([*(html.paragraph(f"{line}.") for line in sentences), listed])
 
     @staticmethod
     def lines(run: Run, columns: bool = False) -> Iterator[str]:
@@ -207,6 +245,12 @@ class Entities(Answers):
             f"{entry['draws']:,} draws; "
             f"{entry['uncertain']:,} {'is' if entry['uncertain'] == 1 else 'are'} uncertain ({low:g} to {high:g})"
         )
+        if rows := _read_thresholds(run):
+            half = next(row for row in rows if float(row["probability"]) == APART)
+            expected = [f"{key} {float(half[key]):.3f}" for key in ("precision", "recall") if half[key]]
+            counted = f"{count_of(int(half['pairs']), 'pair')} of probability {APART:g} or more"
+            shown = f"; expected of the {counted}: {' and '.join(expected)}" if expected else ""
+            yield f"{THRESHOLDS}: precision and recall by least probability{shown}"
         if entry["apart"]:
             yield (
                 f"chains differ by more than {APART:g} in the probability of "
@@ -215,9 +259,25 @@ class Entities(Answers):
         path = run.path / REVIEW
         if not entry["to_review"] or not path.is_file():
             return
-        heading = "the most uncertain of " * (entry["to_review"] > 1)
-        yield f"{heading}{count_of(entry['to_review'], 'pair')} in {REVIEW}:"
+        first = f", the first {SHOWN}" * (entry["to_review"] > SHOWN)
+        yield f"{count_of(entry['to_review'], 'pair')} to label in {LABELLING} or {REVIEW}{first}:"
         yield from _show_review(path)
+
+
+def _read_thresholds(run: Run) -> list[dict[str, str]]:
+    """The rows of `THRESHOLDS`; none of a run that was made before there were any, or has no pairs."""
+    if THRESHOLDS not in run.manifest.names:
+        return []
+    return list(csv.DictReader(StringIO(run.content(THRESHOLDS).decode(), newline="")))
+
+
+def _round(name: str, cell: str) -> str:
+    """A number of pairs, or a share of three digits; a dash for a missing one.
+
+    >>> _round("pairs", "1200"), _round("recall", "1"), _round("precision", "")
+    ('1,200', '1.000', '–')
+    """
+    return f"{int(cell):,}" if name == "pairs" else f"{float(cell):.3f}" if cell else "–"
 
 
 def _merge(
@@ -256,7 +316,7 @@ def keys_of_review(run: Run, data: Mapping[str, Any]) -> dict[str, Any] | None:
     former = {data[key] for key in links} - {None}
     if former and (len(former) > 1 or _read_review(former.pop(), N) is None):
         return None
-    return {f"data.{key}": str(path) for key in links}
+    return {f"data.{key}": str(path) for key in (links if former else ("labels",))}
 
 
 def _describe_count(run: Run, interval: str = "") -> str:
@@ -327,8 +387,10 @@ def align_records(records: Sequence[Sequence[str]], width: int) -> list[str]:
     """A line for each record in which fields stand below each other; the longest cells are shortened, and an empty
     cell is a dash.
 
-    >>> align_records([["a long title of a paper", "Smith", ""], ["a long title", "", "1998"]], 26)
-    X
+    >>> for line in align_records([["a long title of a paper", "Smith", ""], ["a long title", "", "1998"]], 26):
+    ...     print(line)
+    a long …per | Smith | –
+    a long …tle | –     | 1998
     """
     cells = [[cell or "–" for cell in record] for record in records]
     longest = [max(map(len, field)) for field in zip(*cells, strict=True)]
@@ -381,7 +443,7 @@ def list_entities(
     sure = np.full(K, np.nan) if certainty is None else np.bincount(labels, np.asarray(certainty)) / records
     columns = {"entity": number_clusters(np.arange(K), first), "records": records, "certainty": sure.round(6)}
     fields = texts_of(dataset, built.true_values()[0])  # type: ignore[attr-defined]
-    return _frame([*columns.items(), *fields.items()])
+    return weights.frame_of([*columns.items(), *fields.items()])
 
 
 def list_pairs(
@@ -404,7 +466,7 @@ def list_pairs(
         named = {"name": names[i], "other_name": names[j]}
     columns: dict[str, Any] = {"row": i + first, "other": j + first, **named}
     columns |= {"probability": pairs.probability[chosen], "standard_error": pairs.standard_error[chosen].round(6)}
-    return _frame([*columns.items(), ("together", (labels[i] == labels[j]).astype(int))])
+    return weights.frame_of([*columns.items(), ("together", (labels[i] == labels[j]).astype(int))])
 
 
 def list_review(
@@ -413,19 +475,23 @@ def list_review(
     most: int = MOST_REVIEWED,
     first: int = FIRST,
     labelled: tuple[NDArray[np.int64], NDArray[np.bool_]] | None = None,
+    draws: Mapping[int, NDArray[np.int32]] | None = None,
 ) -> "pd.DataFrame":
-    """A row for each pair of records that a person should label: at most `most`, nearest to probability 0.5
-    first, after the pairs that are `labelled` (rows from 0, and whether each is of one entity). Columns row, other,
+    """A row for each pair of records that a person should label: at most `most`, those first that change the answer
+    most, after the pairs that are `labelled` (rows from 0, and whether each is of one entity). Columns row, other,
     same (empty, or 1 or 0), probability (missing of labelled ones), and the fields of both records side by side: NAME
     and NAME (other).
 
-    Records that certain pairs join are one group, and of the pairs between two groups one is enough.
+    Records that certain pairs join are one group, and of the pairs between two groups one is enough. `draws`:
+    partitions ``[M, N]`` by chain, which show how much the other uncertain pairs depend on one; without them the pairs
+    nearest to probability 0.5 come first.
     """
     p = pairs.probability
     # nobody can tell whose an empty record is
     told = (dataset.values >= 0).any(axis=1)[pairs.ends].all(axis=1)
     doubt = np.flatnonzero((p >= LEAST) & (p <= 1 - LEAST) & told)
-    doubt = doubt[np.argsort(np.abs(p[doubt] - 0.5), kind="stable")]
+    gain = p * (1 - p) if draws is None else weights.reduce_variance(pairs, draws, doubt)
+    doubt = doubt[np.argsort(-(gain[doubt] if draws is None else gain).round(9), kind="stable")]
     sure = pairs.ends[p > 1 - LEAST]
     group = find_components(sure[:, 0], sure[:, 1], dataset.N)
     groups = np.sort(group[pairs.ends[doubt]], axis=1)
@@ -440,15 +506,7 @@ def list_review(
     columns: dict[str, Any] = {"row": i + first, "other": j + first, SAME: same, "probability": shown}
     for name in both[0]:
         columns |= {name: both[0][name], f"{name}{_OTHER}": both[1][name]}
-    return _frame(list(columns.items()))
-
-
-def _frame(columns: Sequence[tuple[str, Any]]) -> "pd.DataFrame":
-    """A table of columns, whose names may be equal: a field may be called as any other column."""
-    import pandas as pd  # takes longer than a short run
-
-    frame = pd.DataFrame({place: values for place, (_, values) in enumerate(columns)})
-    return frame.set_axis([name for name, _ in columns], axis=1)
+    return weights.frame_of(list(columns.items()))
 
 
 def _as_csv(table: "pd.DataFrame") -> str:

@@ -7,13 +7,13 @@ from itertools import combinations
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.diagnostics.small_clusters import LinkedPairs, find_linked_pairs
 from splitmerge_cli.fits.stored_draws import StoredDraws, Table
-from splitmerge_cli.kinds.records import Records
+from splitmerge_cli.kinds.records import Records, weights
 from splitmerge_cli.kinds.records import entities as tables
 from splitmerge_cli.kinds.records.entities import BOTH, LEAST, MOST_REVIEWED, ONE, SEVERAL
 from splitmerge_cli.runs.checks import Effect, Found, Labels, Quantities
@@ -91,7 +91,7 @@ class EntityAnswers(StoredDraws):
         return Table(tables.list_pairs(self.dataset, self._linked_pairs, self._labels, least, 0))
 
     def review(self, most: int = MOST_REVIEWED) -> Table:
-        """Pairs of records that a person should label, those with a probability nearest to 0.5 first.
+        """Pairs of records that a person should label, those first that change the answer most.
 
         Parameters
         ----------
@@ -119,15 +119,83 @@ class EntityAnswers(StoredDraws):
         """
         self._require_records()
         self._warn()
-        return Table(tables.list_review(self.dataset, self._linked_pairs, most, 0))
+        return Table(tables.list_review(self.dataset, self._linked_pairs, most, 0, draws=self._draws_by_chain))
+
+    def match_weights(self, pairs: ArrayLike | None = None) -> Table:
+        """What speaks for and against pairs of records being one entity: the terms of the model, in bits.
+
+        Parameters
+        ----------
+        pairs : array_like of int, shape (P, 2), optional
+            Positions of the records of each pair, from 0. By default the pairs of `review`.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row for each pair: row, other, probability, then weights (log2 of odds): prior (two single records
+            becoming one entity), every field (likelihood ratio of the two cells), copies (what one record being the
+            original of the other changes, with ``model.original``), the rest (other records of the entities, links, and
+            shares that are not certain), and posterior, the sum of these.
+
+        Raises
+        ------
+        ConfigError
+            As `pairs`; a position that no record has, or a pair of one record.
+
+        Examples
+        --------
+        >>> people = {"name": ["ann smith", "ann smth", "bob jones"], "year": ["1980", "1980", "1975"]}
+        >>> found = sample("records", people, iterations=200, chains=2, progress="none")
+        >>> list(found.match_weights([[0, 1]]))
+        ['row', 'other', 'probability', 'prior', 'name', 'year', 'the rest', 'posterior']
+        """
+        self._require_records()
+        self._warn()
+        linked, recorded = self._linked_pairs, self._recorded_partitions
+        ends = self.review()[["row", "other"]].to_numpy() if pairs is None else np.asarray(pairs)
+        N = len(self._labels)
+        whole = ends.ndim == 2 and ends.shape[1] == 2 and (not len(ends) or ends.dtype.kind in "iu")
+        if not whole or ((ends < 0) | (ends >= N)).any() or (ends[:, 0] == ends[:, 1]).any():
+            raise ConfigError(f"pairs: expected positions of two different records from 0 to {N - 1}, [pairs, 2]")
+        mean = np.mean(np.stack(recorded[PARAMETERS].to_list()), axis=0) if PARAMETERS in recorded else None
+        state = weights.State(self._labels, mean, weights.means_of(self.run.trace()))
+        return Table(weights.weigh_pairs(self._model, self.dataset, state, linked, ends.astype(np.int64), 0))
+
+    def thresholds(self) -> Table:
+        """How many pairs of records have at least some probability, and how good these are expected to be.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row for each least probability: probability, pairs, and precision, recall and f1 that the posterior
+            expects if these pairs are taken for matches; with the truth also true_precision and true_recall.
+
+        Raises
+        ------
+        ConfigError
+            As `pairs`.
+
+        Examples
+        --------
+        >>> people = {"name": ["ann smith", "ann smth", "bob jones"], "year": ["1980", "1980", "1975"]}
+        >>> list(sample("records", people, iterations=200, chains=2, progress="none").thresholds())
+        ['probability', 'pairs', 'precision', 'recall', 'f1']
+        """
+        self._require_records()
+        self._warn()
+        return Table(weights.list_thresholds(self._linked_pairs, self.dataset.truth))
 
     @cached_property
-    def _linked_pairs(self) -> LinkedPairs:
+    def _draws_by_chain(self) -> dict[int, NDArray[np.int32]]:
         recorded = self._recorded_partitions
         if recorded.empty:
             self.partitions  # noqa: B018 - says why there are none
         by_chain = recorded.groupby("chain")["labels"]
-        return find_linked_pairs({int(c): np.stack(rows.to_list()).astype(np.int32) for c, rows in by_chain})
+        return {int(c): np.stack(rows.to_list()).astype(np.int32) for c, rows in by_chain}
+
+    @cached_property
+    def _linked_pairs(self) -> LinkedPairs:
+        return find_linked_pairs(self._draws_by_chain)
 
     def _require_records(self) -> None:
         if not isinstance(self._model.kind, Records):

@@ -647,7 +647,10 @@ cdef class Records(Model):
     cdef double log_lik_of_entity(self, Py_ssize_t a, Py_ssize_t b, Py_ssize_t i, double apart) noexcept nogil:
         """Log likelihood of the records in columns a and b and of record i as one entity, with an original or not; -1:
         none. `apart`: without."""
-        cdef Py_ssize_t n = self.gather_records(a, b, i)
+        return self.log_lik_of_members(self.gather_records(a, b, i), apart)
+
+    cdef double log_lik_of_members(self, Py_ssize_t n, double apart) noexcept nogil:
+        """``log_lik_of_entity`` of the n gathered records; 0: they have no original."""
         cdef double with_one
         if n == 0:
             return apart
@@ -1019,6 +1022,36 @@ cdef class Records(Model):
                     counts[k, self.cell[c].value] = self.cell[c].count
                     c = self.cell[c].after
         return {"counts": counts}
+
+    def match_weights(self, pairs):
+        """How much the model's terms speak for two records being one entity, not two: natural logarithms of ratios.
+
+        `pairs`: of records, int of shape (P, 2). Returns float64 of shape (P, F + 2): the likelihood ratio of each
+        field, 0 where a cell is missing; what one of the two being the original of the other changes; and the prior
+        ratio of a pair over two single records, among as many entities as there are.
+        """
+        cdef const int32_t[:, ::1] ends = np.ascontiguousarray(pairs, dtype=np.int32)
+        cdef double[:, ::1] out = np.zeros((len(ends), self.F + 2))
+        cdef Py_ssize_t p, f, K = max(self.K, 2)
+        cdef int32_t[2] sizes = [1, 1]
+        cdef int32_t pair = 2, x, y
+        cdef double together, field
+        for p in range(len(ends)):
+            together = 0.0
+            for f in range(self.F):
+                x, y = self.value[ends[p, 0] * self.F + f], self.value[ends[p, 1] * self.F + f]
+                if x >= 0 and y >= 0:
+                    self.x[0], self.x[1], self.n[0], self.n[1] = min(x, y), max(x, y), 1 + (x == y), 1
+                    field = self.log_lik_of(f, 2 - (x == y))
+                    out[p, f] = field - self.alone[x] - self.alone[y]
+                    together += field
+                elif max(x, y) >= 0:
+                    together += self.alone[max(x, y)]
+            if self.W > self.F:
+                self.member[0], self.member[1] = ends[p, 0], ends[p, 1]
+                out[p, self.F] = self.log_lik_of_members(2, together) - together
+            out[p, self.F + 1] = self.log_prior(&pair, 1, K - 1) - self.log_prior(sizes, 2, K)
+        return np.asarray(out)
 
     def true_values(self):
         """The most probable true value of every cluster in each field, given its records and all shares.

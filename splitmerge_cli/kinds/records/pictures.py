@@ -9,9 +9,11 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from splitmerge_cli.analysis.plots.races import Picture, option, subject
-from splitmerge_cli.analysis.plots.style import FULL, HALF, REFERENCE, colour_of, footnote, plain_text
-from splitmerge_cli.diagnostics.cluster_table import count_of
-from splitmerge_cli.kinds.records.entities import BINS, PAIRS, REVIEW, align_records, read_review_rows
+from splitmerge_cli.analysis.plots.style import CYCLE, FULL, HALF, REFERENCE, colour_of, footnote, plain_text
+from splitmerge_cli.diagnostics.cluster_table import count_of, shorten
+from splitmerge_cli.kinds.records import weights
+from splitmerge_cli.kinds.records.entities import BINS, PAIRS, REVIEW, align_records, read_review_rows, texts_of
+from splitmerge_cli.runs.initial import dataset_of
 from splitmerge_cli.runs.store.read import Run
 
 MOST_SHOWN = 12
@@ -76,7 +78,7 @@ def pair_calibration(run: Run) -> Figure:
 
 
 def uncertain_pairs(run: Run) -> Figure:
-    """Draw the records of the most uncertain pairs side by side, as text."""
+    """Draw the records of the pairs to label first side by side, as text."""
     fields, rows = read_review_rows(run.path / REVIEW, MOST_SHOWN)
     figure, ax = plt.subplots(figsize=(FULL, 0.9 + 0.36 * len(rows)))
     ax.set_axis_off()
@@ -88,14 +90,78 @@ def uncertain_pairs(run: Run) -> Figure:
             ax.text(0.07, y + step / len(rows), number, va="center", ha="right", fontsize=6.5, color="#666666")
             ax.text(0.08, y + step / len(rows), plain_text(text), va="center", fontsize=6.5, family="monospace")
     ax.set(xlim=(0, 1), ylim=(0, 1))
-    ax.set_title(f"The most uncertain of {count_of(run.summary['entities']['to_review'], 'pair')}: {subject(run)}")
+    ax.set_title(f"Of {count_of(run.summary['entities']['to_review'], 'pair')} to label: {subject(run)}")
     footnote(
         figure, f"Probability of being of one entity; rows as in {REVIEW}; fields: {plain_text(', '.join(fields))}"
     )
     return figure
 
 
+def match_weights(run: Run) -> Figure:
+    """Draw the weights of some pairs, each from its prior to its posterior, field by field."""
+    ends = weights.shown_pairs(run, REVIEW, PAIRS, MOST_WEIGHED)
+    table, dataset = weights.weights_of_run(run, ends), dataset_of(run)
+    words = [list(texts_of(dataset, dataset.values[rows]).values()) for rows in ends.T]
+    names = [plain_text(shorten(str(name), CELL)) for name in list(table)[3:]]
+    rows = -(-len(ends) // 2)
+    height = 0.6 + 0.24 * len(names)
+    reached = list[float]()
+    figure, axes = plt.subplots(rows, 2, figsize=(FULL, rows * height + 0.5), sharex=True, squeeze=False)
+    for ax in axes.ravel()[len(ends) :]:
+        ax.set_axis_off()
+    for k, ax in enumerate(axes.ravel()[: len(ends)]):
+        terms = table.iloc[k, 3:].to_numpy(dtype=float)
+        end = np.cumsum(terms[:-1])
+        # the first and the last bar begin at even odds
+        start = np.concatenate([[0.0], end[:-1], [0.0]])
+        colour = np.where(terms > 0, CYCLE[0], CYCLE[1]).tolist()
+        ax.barh(np.arange(len(terms)), terms, left=start, height=0.62, color=colour, alpha=0.75)
+        for y, (left, width) in enumerate(zip(start.tolist(), terms.tolist(), strict=True)):
+            place = {"xy": (max(left, left + width), y), "xytext": (3, 0), "textcoords": "offset points"}
+            ax.annotate(f"{width:+.1f}" if abs(width) >= 0.05 else "0", **place, va="center", fontsize=6)
+        reached += [0.0, *end.tolist()]
+        ax.vlines(end, np.arange(len(end)), np.arange(len(end)) + 1, color=REFERENCE, linewidth=0.4)
+        texts = [_show_cells(words[0][f][k], words[1][f][k]) for f in range(len(words[0]))]
+        labels = [names[0], *(f"{name}: {text}" for name, text in zip(names[1:], texts, strict=False))]
+        ax.set_yticks(np.arange(len(terms)), [*labels, *names[len(labels) :]], fontsize=6)
+        ax.invert_yaxis()
+        ax.axvline(0.0, color=REFERENCE, linewidth=0.6)
+        row, other = table.iloc[k, :2].astype(int)
+        ax.set_title(f"rows {row} and {other}: probability {table.iloc[k, 2]:.2f}", fontsize=7.5)
+    for ax in axes[-1]:
+        ax.set_xlabel("weight (log2 of the odds)")
+    # with room for the numbers behind the bars
+    room = 0.12 * np.ptp(reached)
+    axes[0, 0].set_xlim(min(reached) - 0.3 * room, max(reached) + room)
+    figure.suptitle(f"What speaks for a pair? {subject(run)}", x=0.01, ha="left", fontsize=9)
+    footnote(figure, WEIGHTS_NOTE)
+    return figure
+
+
+WEIGHTS_NOTE = (
+    "Prior: two single records becoming one entity. Fields: likelihood ratio of the two cells. The rest: up to the "
+    "posterior odds, by other records of the entities, labels, and shares of errors that are not certain."
+)
+MOST_WEIGHED = 6
+"""Pairs whose weights are drawn."""
+CELL = 14
+"""Letters of a cell there."""
+
+
+def _show_cells(one: str, other: str) -> str:
+    """Two cells in a line; one alone if they are equal."""
+    one, other = (plain_text(shorten(cell, CELL)) if cell else "–" for cell in (one, other))
+    return one if one == other else f"{one} | {other}"
+
+
 PICTURES = {
+    "match_weights": Picture(
+        "What speaks for and against a pair of records?",
+        "bars of the weights of the prior, each field and the rest, one after the other, up to the posterior",
+        lambda run: can_draw(run) and bool(run.summary["entities"].get("pairs")),
+        match_weights,
+        section="certainty",
+    ),
     "entity_sizes": Picture(
         "How many records do entities have?",
         "bars of the number of entities over their number of records",
@@ -106,7 +172,7 @@ PICTURES = {
     ),
     "uncertain_pairs": Picture(
         "Which pairs of records should a person look at?",
-        "table of both records of the most uncertain pairs, with the probability of being of one entity",
+        "table of both records of the pairs to label first, with the probability of being of one entity",
         has_pairs,
         uncertain_pairs,
         section="certainty",
