@@ -127,7 +127,9 @@ class Links:
 
     def _counts(self, pairs: Pairs) -> Array:
         """The count of each pair in this network."""
-        code, asked = (ends[:, 0].astype(np.int64) * len(self.labels) + ends[:, 1] for ends in (self.relation.ends, pairs))
+        code, asked = (
+            ends[:, 0].astype(np.int64) * len(self.labels) + ends[:, 1] for ends in (self.relation.ends, pairs)
+        )
         order = np.argsort(code)
         place = np.minimum(np.searchsorted(code, asked, sorter=order), max(len(code) - 1, 0))
         found = order[place] if len(code) else place
@@ -277,7 +279,9 @@ def log_mean_power(A: Array, B: Array, c: Array, more: float) -> Array:
     logit = special.logit(p)[:, None] + width * x
     at = -A[:, None] * np.logaddexp(0.0, -logit) - B[:, None] * np.logaddexp(0.0, logit)
     at -= c[:, None] * np.log1p(more * special.expit(logit))
-    return np.asarray(special.logsumexp(at + x * x + np.log(weight), axis=1) + np.log(width[:, 0]) - special.betaln(A, B))
+    return np.asarray(
+        special.logsumexp(at + x * x + np.log(weight), axis=1) + np.log(width[:, 0]) - special.betaln(A, B)
+    )
 
 
 def links_of(relations: Relations, labels: NDArray[Any], options: Mapping[str, Any]) -> list[Links]:

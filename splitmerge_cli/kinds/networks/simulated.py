@@ -44,14 +44,12 @@ def simulate_relations(rng: Rng, given: Given) -> Any:
     if parameters is None and isinstance(precision, Gamma):
         parameters = rng.gamma(precision.shape, 1.0 / precision.rate, len(relations.layers))
     precisions = precisions_of(relations.layers, given.options, parameters)
-    layers = tuple(
-        _Layer(
-            rng, relations, layer, layer.take(number), given.labels, n, {**given.options, "precision": precisions[r]}, r,
-            priors[r],
-        ).draw()
-        for r, layer in enumerate(relations.layers)
-    )  # fmt: skip
-    return replace(relations, layers=layers)
+    layers = []
+    for r, layer in enumerate(relations.layers):
+        options = {**given.options, "precision": precisions[r]}
+        evidence = layer.take(number)
+        layers.append(_Layer(rng, relations, layer, evidence, given.labels, n, options, r, priors[r]).draw())
+    return replace(relations, layers=tuple(layers))
 
 
 class _Layer:
