@@ -190,7 +190,7 @@ class _Layer:
                 if precision is None:
                     times.append(self.rng.multinomial(number[cell], share / share.sum()).astype(np.float64))
                 else:
-                    times.append(self._scatter(rates[cell], np.full(len(share), precision / half[cell])))
+                    times.append(self._scatter(rates[cell] / precision, np.full(len(share), precision / half[cell])))
                 continue
             chosen = [
                 nodes[self._choose(of_nodes, int(number[cell]))] for nodes, of_nodes in zip(sides, weights, strict=True)
@@ -208,16 +208,16 @@ class _Layer:
             if precision is None:
                 times.append(self.rng.poisson(of_nodes / 2.0).astype(np.float64))
             else:
-                times.append(self._scatter(of_nodes, np.full(len(of_nodes), precision / 2.0)))
+                times.append(self._scatter(of_nodes / precision, np.full(len(of_nodes), precision / 2.0)))
         ends, numbers = self._in_order(np.concatenate(drawn)), np.concatenate(times)
         keep = (numbers > 0) & (self.layer.loops | (ends[:, 0] != ends[:, 1]))
         pairs, which = np.unique(ends[keep], axis=0, return_inverse=True)
         total: Array = np.bincount(which.ravel(), numbers[keep], len(pairs)).astype(np.float64)
         return pairs.reshape(-1, 2), total
 
-    def _scatter(self, rate: Array, shape: Array) -> Array:
-        """Negative binomial counts of these shapes, whose mean is the rate where the shape is the precision."""
-        drawn: Array = self.rng.poisson(self.rng.gamma(shape) * rate / self.links.precision).astype(np.float64)
+    def _scatter(self, odds: Array, shape: Array) -> Array:
+        """Negative binomial counts of these shapes, with these odds of a success."""
+        drawn: Array = self.rng.poisson(self.rng.gamma(shape) * odds).astype(np.float64)
         return drawn
 
     def _draw_small_counts(
@@ -234,10 +234,10 @@ class _Layer:
             mean = mean * np.expand_dims(theta[own], axis)
         if self.both and self.is_corrected:
             mean[np.diag_indices(len(mean))] /= 2.0
-        if self.links.precision is None:
-            count = self.rng.poisson(mean) * self._are_pairs()
-        else:
-            count = self._scatter(mean, np.full(mean.shape, self.links.precision)) * self._are_pairs()
+        if (r := self.links.precision) is not None:
+            # each pair has a rate of its own
+            mean = mean * self.rng.gamma(r, size=mean.shape) / r
+        count = self.rng.poisson(mean) * self._are_pairs()
         numbers: Array = count[count > 0].astype(np.float64)
         return self._pairs_of(count > 0), numbers
 

@@ -244,7 +244,8 @@ def describe_by(
 def integrate_precisions(model: Model) -> float:
     """The log joint density of the partition, the precisions integrated out, each by the approximation of Laplace on
     the scale of its logarithm. The model has the precisions of highest density in the end."""
-    place = np.log(np.ravel(model.parameters))
+    assert model.parameters is not None
+    place = np.log(model.parameters.ravel())
     spreads = 0.0
     for n in range(len(place)):
 
@@ -301,7 +302,7 @@ def compare_degrees(model: Component, dataset: Dataset) -> Degrees:
         return Degrees(PLAIN, problem="the network has no edge")
     entries = Entries.of(network)
     found = [describe_by(model, dataset, entries, {"degrees": form}) for form in FORMS]
-    ahead, blocks, is_other = weigh(*found, edges)
+    ahead, blocks, is_other = weigh(found[0], found[1], edges)
     return Degrees(FORMS[is_other], ahead, blocks)
 
 
@@ -325,7 +326,7 @@ def compare_counts(model: Component, dataset: Dataset) -> str | None:
     entries = Entries.of(network)
     scattered = {"degrees": PLAIN, "precision": SCATTERED}
     found = [describe_by(model, dataset, entries, changed) for changed in ({}, scattered)]
-    ahead, (own, others), is_scattered = weigh(*found, edges)
+    ahead, (own, others), is_scattered = weigh(found[0], found[1], edges)
     if not is_scattered:
         return None
     blocks = f"both with {own} blocks" if own == others else f"{own} blocks, not {others}"
