@@ -14,6 +14,8 @@ from splitmerge_cli.kinds.networks.data import Relation, Relations
 
 PLAIN, CORRECTED = "plain", "corrected"
 LEAST_PRECISION, MOST_PRECISION = 1e-6, 1e6
+SCATTERED = "gamma(0.5,0.05)"
+"""Prior of the precision of counts, where they scatter more than Poisson ones."""
 OPTIONS = (
     *priors.OPTIONS,
     Number("beta1", 1.0, "pseudo-counts of edges between two blocks", least=1e-6, most=1e6),

@@ -42,6 +42,7 @@ from splitmerge_cli.kinds.networks.layout import (
     LEVELS,
     MOST_PRECISION,
     PLAIN,
+    SCATTERED,
     prepare,
 )
 from splitmerge_cli.kinds.networks.link_scores import links_of
@@ -75,8 +76,6 @@ MERGINGS = 4
 """Agglomerations by which a form of degrees is judged, at most."""
 ALIKE = 0.05
 """Forms that describe a network equally well but for less, in nats an edge, are told apart by their blocks."""
-SCATTERED = "gamma(0.5,0.05)"
-"""Prior of the precision of counts, where they scatter more than Poisson ones."""
 LOG_LEAST, LOG_MOST = np.log(LEAST_PRECISION), np.log(MOST_PRECISION)
 STEP = 0.01
 """Difference of logarithms of a precision by which the curvature of its density is measured."""
