@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
-from scipy.special import gammaln
+from scipy.special import betaln, gammaln
 
 from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.kinds.networks.data import COUNT, LEVELS, REAL, Relation, Relations, simple_graph
@@ -22,7 +22,7 @@ from splitmerge_cli.verify.enumerate import State, mixture_log_weight, mixture_s
 Labels = NDArray[np.int64]
 DEFAULTS: dict[str, Any] = {
     **{"beta1": 0.6, "beta0": 1.7, "degrees": "plain", "propensity": 1.0, "shape": 1.0, "rate": 0.8},
-    **{"alpha": 0.7, "kappa0": 0.3, "a0": 1.5, "b0": 0.4},
+    **{"precision": None, "alpha": 0.7, "kappa0": 0.3, "a0": 1.5, "b0": 0.4},
 }
 
 
@@ -79,6 +79,9 @@ def _forms() -> dict[str, tuple[Relations, dict[str, Any]]]:
         "counts-loops": (one(COUNT, loops=True), {"shape": 0.6}),
         "counts-directed-unknown": (one(COUNT, directed=True, unknown=2), {}),
         "counts-unknown-rate": (one(COUNT, unknown=2), {"rate": None}),
+        "scattered": (one(COUNT), {"precision": 0.4}),
+        "scattered-loops": (one(COUNT, loops=True, seed=2), {"precision": 7.0, "shape": 0.6, "rate": None}),
+        "scattered-directed-unknown": (one(COUNT, directed=True, unknown=2), {"precision": 1.3, "shape": 1.8}),
         "reals": (one(REAL), {}),
         "reals-directed-loops": (one(REAL, directed=True, loops=True), {}),
         "levels-directed-unknown": (one(LEVELS, directed=True, unknown=1), {}),
@@ -89,7 +92,9 @@ def _forms() -> dict[str, tuple[Relations, dict[str, Any]]]:
         "sides": (two(), {}),
         "sides-levels-unknown": (two(LEVELS, unknown=2), {"prior": "uniform", "beta1": 1.7}),
         "sides-corrected-counts": (two(COUNT), corrected),
+        "sides-scattered": (two(COUNT, unknown=1), {"precision": 0.9}),
         "layers": (Relations(4, layers), {"rate": [0.5, 0.8, 1.0]}),
+        "layers-scattered": (Relations(4, layers), {"precision": [2.0, 0.6, 2.0]}),
         "columns": (replace(one(), columns=table_of_nodes(4)), {}),
         "sides-columns": (two(COUNT, columns=table_of_nodes(5)), {}),
         "layers-corrected-columns": (
@@ -142,10 +147,10 @@ def log_lik(relations: Relations, labels: Labels, options: Mapping[str, Any]) ->
         return -np.inf
     if of["rate"] is None:
         of["rate"] = [_mean_rate(relations, layer, of) for layer in relations.layers]
-    rates = of["rate"] if isinstance(of["rate"], list) else [of["rate"]] * len(relations.layers)
     total = 0.0
-    for layer, rate in zip(relations.layers, rates, strict=True):
-        total += _layer_log_lik(relations, layer, z, of | {"rate": rate} | _edge_prior(relations, layer, of))
+    for n, layer in enumerate(relations.layers):
+        of_layer = {key: of[key][n] if isinstance(of[key], list) else of[key] for key in ("rate", "precision")}
+        total += _layer_log_lik(relations, layer, z, of | of_layer | _edge_prior(relations, layer, of))
     return total
 
 
@@ -214,8 +219,15 @@ def _layer_log_lik(relations: Relations, layer: Relation, z: Labels, of: Mapping
 def _pairs_log_lik(layer: Relation, values: list[float | None], of: Mapping[str, Any]) -> float:
     """Pairs one after the other: whether each is an edge, or its count."""
     total, ones, shape, rate = 0.0, 0, of["shape"], of["rate"]
+    r = of["precision"]
+    b = None if r is None else 1 + r * rate
     for t, value in enumerate(values):
-        if layer.form == COUNT:
+        if layer.form == COUNT and r is not None:
+            # a pair given those before it: the share of success has a beta distribution
+            x = value or 0.0
+            total += float(gammaln(r + x) - gammaln(r) - gammaln(x + 1) + betaln(shape + x, b + r) - betaln(shape, b))
+            shape, b = shape + x, b + r
+        elif layer.form == COUNT:
             x = value or 0.0
             total += float(stats.nbinom.logpmf(x, shape, rate / (rate + 1)))
             shape, rate = shape + x, rate + 1

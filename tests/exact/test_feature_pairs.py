@@ -70,6 +70,7 @@ LEVELS: dict[str, list[Any]] = {
     "m0": [0.5, None],
     "rate": [0.5, None],
     "density": [None, 0.3],
+    "precision": [None, 0.8],
     "resolution": ["none", 1.5],
     "power": [1.0, 0.4],
     "gamma": [1.6, "gamma(2,1)"],
@@ -99,7 +100,7 @@ OF_PRIOR = {"prior", "concentration"}
 SAME_POSTERIOR = {"refresh", "conjugate", "candidates", "sparse", "outcome", "effects", "density"}
 """Features that say how parameters and points are held. Candidates are another model. An outcome without effects is a
 column like any other, and effects go with an outcome: ``test_outcome.py``. Counts have no density of edges, which
-``test_relations.py`` changes."""
+``test_relations.py`` changes; ``test_scattered.py`` resamples their precision."""
 OF_DATA = {
     "Bernoulli": {"missing": [False, True]},
     "Gaussian": {"missing": [False, True], "sparse": [False, True]},
@@ -174,6 +175,8 @@ REFUSED: dict[str, list[tuple[dict[str, Any], str]]] = {
     ],
     "IRM": [
         ({"degrees": "corrected", "unknown": 2}, "expected no unknown pairs"),
+        ({"degrees": "corrected", "precision": 0.8}, "expected null with model.degrees=corrected"),
+        *(({"form": form, "precision": 0.8}, "expected counts of edges") for form in ("binary", "real", "levels")),
         ({"sides": True, "directed": True}, "directed edges, or edges of a node to itself, between two kinds"),
         ({"sides": True, "loops": True}, "directed edges, or edges of a node to itself, between two kinds"),
         ({"sides": True, "concentration": "gamma(2,1)"}, "expected numbers with two kinds of nodes"),

@@ -27,7 +27,7 @@
 #define SCALAR
 #endif
 
-enum { EXACT_EDGES, RATES };           /* how edges come about: Bernoulli, or Poisson */
+enum { EXACT_EDGES, RATES, SCATTERED }; /* how edges come about: Bernoulli, Poisson, or negative binomial */
 enum { NO_VALUES, REAL_VALUES, LEVELS }; /* what an edge has besides */
 
 typedef struct {
@@ -56,6 +56,7 @@ typedef struct {
     rise_t rise;       /* Poisson: of the shape */
     double shape, rate, offset, exposure; /* shape log rate; what one of m counts as: half a pair where degrees
                                              are corrected, else a pair */
+    double precision;  /* negative binomial: its shape; then offset is that of a cell of no pair */
     double per;        /* units in one */
     /* values */
     const double *half; /* [edges + 2] log Gamma(a0 + n / 2) - log Gamma(a0) + a0 log b0 - n / 2 log 2 pi */
@@ -100,13 +101,18 @@ static inline double log_one(double x)
     return lanes_log(all)[0];
 }
 
+/* what Stirling's series adds, of x from 16 on */
+static inline double stirling(double x)
+{
+    const double y = 1 / (x * x);
+    return (1. / 12 - y * (1. / 360 - y * (1. / 1260 - y * (1. / 1680 - y / 1188)))) / x;
+}
+
 /* log Gamma(x), Stirling's series from 16 on: what is left out is below 1e-15 */
 static inline double log_gamma(double x)
 {
     if (x < 16) return lgamma(x);
-    const double y = 1 / (x * x);
-    return (x - 0.5) * log_one(x) - x + 0.91893853320467274178
-           + (1. / 12 - y * (1. / 360 - y * (1. / 1260 - y * (1. / 1680 - y / 1188)))) / x;
+    return (x - 0.5) * log_one(x) - x + 0.91893853320467274178 + stirling(x);
 }
 
 /* of the values of n edges, s: their sums */
@@ -148,13 +154,33 @@ static inline double rate_of(const part_t *p, int64_t m)
     return p->rate + p->exposure * m;
 }
 
+/* log Gamma(x + n) - log Gamma(x), which keeps its digits where x is large */
+static inline double log_rising(double x, double n)
+{
+    const double end = x + n;
+    if (x < 16) return log_gamma(end) - log_gamma(x);
+    return (x - 0.5) * log1p(n / x) + n * log_one(end) - n + stirling(end) - stirling(x);
+}
+
+/* of a sum s of negative binomial counts of m pairs, which all have one success probability, beta distributed */
+static inline int64_t scattered_lik(const part_t *p, int64_t s, int64_t m)
+{
+    return entry(&p->rise, s, 0)
+           - llrint(p->per * (log_rising(1 + p->precision * rate_of(p, m), p->shape + s) - p->offset));
+}
+
 /* of a part whose edges are among m pairs */
 static inline int64_t part_lik(const part_t *p, const int64_t *cell, int64_t m)
 {
     const int64_t *s = cell + p->slot;
     int64_t total;
     if (p->unknown >= 0) m -= cell[p->unknown];
-    total = p->edges == EXACT_EDGES ? exact_lik(p, s[0], m, 0) : rate_lik(p, s[0], log_one(rate_of(p, m)));
+    if (p->edges == EXACT_EDGES)
+        total = exact_lik(p, s[0], m, 0);
+    else if (p->edges == RATES)
+        total = rate_lik(p, s[0], log_one(rate_of(p, m)));
+    else
+        total = scattered_lik(p, s[0], m);
     if (p->values != NO_VALUES && s[0]) total += value_lik(p, s[0], s + 1);
     return total;
 }
@@ -308,7 +334,7 @@ static void add_row(const form_t *f, const row_t *r, const double *logs, ptrdiff
     const int V = f->V;
     for (int p = 0; p < f->n; p++) {
         const part_t *part = f->part + p;
-        if (part->values != NO_VALUES || part->unknown >= 0) {
+        if (part->values != NO_VALUES || part->unknown >= 0 || part->edges == SCATTERED) {
             for (ptrdiff_t k = 0; k < r->K; k++) {
                 if (k == r->a || k == r->b) continue;
                 int64_t cell[MOST_SLOTS];

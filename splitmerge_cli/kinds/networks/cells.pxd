@@ -7,6 +7,7 @@ cdef extern from "cells.h":
         MOST_SLOTS
         EXACT_EDGES
         RATES
+        SCATTERED
         NO_VALUES
         REAL_VALUES
         LEVEL_VALUES "LEVELS"
@@ -39,6 +40,7 @@ cdef extern from "cells.h":
         double rate
         double offset
         double exposure
+        double precision
         double per
         const double *half
         double kappa0
@@ -81,4 +83,6 @@ cdef extern from "cells.h":
                                 int32_t *touched) noexcept nogil
     void add_numbers(const int64_t *row, Py_ssize_t K, int64_t *score) noexcept nogil
     double log_gamma(double x) noexcept nogil
+    double log_rising(double x, double n) noexcept nogil
+    int64_t part_lik(const part_t *p, const int64_t *cell, int64_t m) noexcept nogil
     int64_t pairs_between(int64_t a0, int64_t a1, int64_t b0, int64_t b1, int sided) noexcept nogil

@@ -6,6 +6,7 @@ Between blocks k and l, of m pairs of nodes of which it is known whether they ar
 
     p = B(e + beta1, m - e + beta0) / B(beta1, beta0)                                      Bernoulli edges
     p = rate^shape Gamma(shape + s) / (Gamma(shape) (rate + m)^(shape + s)) prod 1 / x!    Poisson counts x of sum s
+    p = B(shape + s, 1 + r (rate + m)) / B(shape, 1 + r rate) prod Gamma(r + x) / (Gamma(r) x!)    negative binomial
 
 times the marginal likelihood of the edges' values: normal with a normal-inverse-gamma prior, or categorical with a
 Dirichlet prior. A directed relation has both directions, k to l and l to k; within a block they are one. Of a simple
@@ -19,6 +20,11 @@ m is n_k n_l (within: n^2 / 2; directed: n^2), and a block of total degree D gai
     n^D Gamma(n a) / Gamma(n a + D) prod_i Gamma(a + d_i) / Gamma(a),    a = propensity, d_i: degree of node i
 
 for each direction. Derivation: docs/derivations.md, "Networks as they are".
+
+*Negative binomial counts* (``precision``): a pair's rate is r times a gamma variable of shape r, times the odds of its
+blocks, whose share of success is Beta(shape, 1 + r rate). The mean of a rate is then shape / rate whatever r, and
+counts are Poisson as r grows. r is fixed, or has a gamma prior and is resampled for each layer, given the partition.
+Derivation: docs/derivations.md, "Counts that scatter".
 
 *Two kinds of nodes* share no block: a block of both has a likelihood so small that no state with one is accepted. All
 numbers stay finite, so that every proposal has a density.
@@ -43,17 +49,20 @@ import scipy.sparse
 from splitmerge_cli.core.capabilities cimport Coupled
 from splitmerge_cli.core.memory cimport doubles_of, ints_of, longs_of
 from splitmerge_cli.core.model cimport Model
+from splitmerge_cli.core.rng cimport Rng
 from splitmerge_cli.core.sums cimport BY_COLUMN, INTS, LONGS, ROOM, ROOM_INTS
 from splitmerge_cli.kinds.networks.cells cimport EXACT_EDGES, FAR_BITS, LEVEL_VALUES, MOST_SLOTS, NO_VALUES, RATES
-from splitmerge_cli.kinds.networks.cells cimport REAL_VALUES, add_gains, add_numbers, add_own, cell_lik
-from splitmerge_cli.kinds.networks.cells cimport count_neighbours, far_t, fill_logs, fill_row, form_t, log_gamma
-from splitmerge_cli.kinds.networks.cells cimport pairs_between, part_t, rise_t, row_t, sum_row, within_lik
+from splitmerge_cli.kinds.networks.cells cimport REAL_VALUES, SCATTERED, add_gains, add_numbers, add_own, cell_lik
+from splitmerge_cli.kinds.networks.cells cimport count_neighbours, far_t, fill_logs, fill_row, form_t, log_gamma, log_rising
+from splitmerge_cli.kinds.networks.cells cimport pairs_between, part_lik, part_t, rise_t, row_t, sum_row, within_lik
 
-from splitmerge_cli.core.options import read_options
+from splitmerge_cli.core.checks import as_numbers
+from splitmerge_cli.core.hyperpriors import draw_hyperparameter, log_density as log_hyperprior
+from splitmerge_cli.core.options import Gamma, read_options
 from splitmerge_cli.core.shared import as_array, share
 from splitmerge_cli.kinds.networks.data import Relations, network_of
-from splitmerge_cli.kinds.networks.layout import COUNT, LEVELS, OPTIONS, PLAIN, REAL, Sizes, degree_tables, half_gammas
-from splitmerge_cli.kinds.networks.layout import prepare, require_simple, rises
+from splitmerge_cli.kinds.networks.layout import COUNT, LEAST_PRECISION, LEVELS, MOST_PRECISION, OPTIONS, PLAIN, REAL
+from splitmerge_cli.kinds.networks.layout import Sizes, degree_tables, half_gammas, prepare, require_simple, rises
 from splitmerge_cli.kinds.networks.simulated import simulate_network
 
 cdef extern from "<math.h>" nogil:
@@ -72,8 +81,20 @@ cdef enum:
     SCRATCH = 6
     # numbers of a cell for each of which it is kept what one more adds
     MOST_UNITS = 2
+    # updates of a precision before a chain begins
+    START_DRAWS = 5
     # log2 of what a block of both kinds of nodes costs, in units: far beyond RANGE of ``layout.py``
     PENALTY = 58
+
+
+cdef double log_risings(double precision, const double[::1] values, const double[::1] times) noexcept:
+    """Sum over counts x of log Gamma(precision + x) - log Gamma(precision): of `values` that differ, each as often as
+    `times` says."""
+    cdef Py_ssize_t t
+    cdef double total = 0.0
+    for t in range(len(values)):
+        total += times[t] * log_rising(precision, values[t])
+    return total
 
 
 @cython.final
@@ -99,7 +120,11 @@ cdef class IRM(Coupled):
 
     cdef readonly double beta1, beta0
     cdef readonly Model columns         # the model of the nodes' columns, which share the partition; or None
-    cdef double power                   # of the columns' likelihood
+    cdef double power                   # of the likelihood, by which that of the columns is multiplied
+    cdef object precision_prior         # of the precisions, a Gamma; None: they are fixed, or there are none
+    cdef list scattered                 # for each layer of negative binomial counts the numbers of its first part and
+    # of the one behind its last, its counts that differ, and how often each is there
+    cdef double fixed_aside             # `log_lik_aside` without what depends on precisions
     cdef form_t form
     cdef int V                          # numbers of a cell
     cdef int G                          # degrees of a node that count
@@ -198,11 +223,13 @@ cdef class IRM(Coupled):
             # its prior is not read
             self.columns = resolve_name(MIXED).from_data(relations.columns)
             self.log_lik_aside += self.columns.log_lik_aside
+        self.fixed_aside = self.log_lik_aside
+        self.precisions_changed()
         self._keep_columns()
         self._allocate(N, N)
         self._set_prior(given["prior"].build(N, given["concentration"]))
-        if self.sided and self.hyperparameters:
-            raise ValueError(f"model.prior, model.concentration: {self.hyperparameters[0]} would be resampled; "
+        if self.sided and self.prior.hyperparameters:
+            raise ValueError(f"model.prior, model.concentration: {self.prior.hyperparameters[0]} would be resampled; "
                              "expected numbers with two kinds of nodes (data.bipartite), which are never mixed")
         if self.sided and self.largest_K < len(np.unique(relations.sides)):
             raise ValueError(f"model.prior={given['prior']}: at most {self.largest_K} cluster, but nodes of two kinds "
@@ -246,6 +273,8 @@ cdef class IRM(Coupled):
         sizes = Sizes(relations, given)
         self.one, self.propensity = sizes.unit, given["propensity"]
         self.log_lik_aside = sizes.log_constant(relations, data.degree, given)
+        self.precision_prior = given["precision"] if isinstance(given["precision"], Gamma) else None
+        self.scattered = []
         self.form.n, self.form.V, self.form.sided = len(data.parts), self.V, self.sided
         self.form.part = <part_t *> self.memory.doubles(self.form.n * sizeof(part_t) // 8 + 1)
         for p in range(self.form.n):
@@ -260,7 +289,12 @@ cdef class IRM(Coupled):
                 part.edges, part.shape, part.rate = RATES, given["shape"], sizes.rates[r]
                 part.offset, part.exposure = part.shape * log(part.rate), 0.5 if sizes.corrected else 1.0
                 self._fill(&part.rise, part.shape, sizes.sums[r] + 2)
-                if part.unknown < 0 and part.values == NO_VALUES:
+                if sizes.precisions[r] is not None:
+                    part.edges, part.precision = SCATTERED, sizes.precisions[r]
+                    if part.first:
+                        values, times = np.unique(layer.value, return_counts=True)
+                        self.scattered.append((p, p + 1 + layer.directed, values, times.astype(np.float64)))
+                elif part.unknown < 0 and part.values == NO_VALUES:
                     # both directions have the same
                     self.n_logs += part.first
                     part.log_row = self.n_logs - 1
@@ -332,6 +366,122 @@ cdef class IRM(Coupled):
         """Raise the likelihood of every partition to a power, for a replica of a chain (`core/tempering.py`)."""
         self.one *= power
         self.power *= power
+        self.precisions_changed()
+
+    # -- precisions of counts
+    cdef int precisions_changed(self) except -1:
+        """Set all that depends on the precisions."""
+        cdef Py_ssize_t p, k
+        self.log_lik_aside = self.fixed_aside
+        for first, end, values, times in self.scattered:
+            for p in range(first, end):
+                self.set_precision(p, p + 1, self.form.part[p].precision)
+            self.log_lik_aside += self.power * log_risings(self.form.part[<Py_ssize_t> first].precision, values, times)
+        for k in range(self.K if self.scattered else 0):
+            self.change(k)
+        return 0
+
+    cdef double log_layer(self, Py_ssize_t first, Py_ssize_t end) noexcept nogil:
+        """Log likelihood of these parts of a layer, without what depends on no block."""
+        cdef Py_ssize_t p, k, j
+        cdef int64_t m, n, total = 0
+        cdef const part_t *part
+        for p in range(first, end):
+            part = &self.form.part[p]
+            for k in range(self.K):
+                for j in range(k):
+                    m = pairs_between(self.n0[k], self.n1[k], self.n0[j], self.n1[j], self.sided)
+                    total += part_lik(part, self.cell(k, j), m)
+                n = self.n0[k]
+                if part.first:
+                    m = 0 if self.sided else n * (n - 1) // (1 if part.directed else 2) + (n if part.loops else 0)
+                    total += part_lik(part, self.cell(k, k), m)
+        return total * self.one
+
+    cdef void set_precision(self, Py_ssize_t first, Py_ssize_t end, double precision) noexcept nogil:
+        cdef Py_ssize_t p
+        cdef part_t *part
+        for p in range(first, end):
+            part = &self.form.part[p]
+            part.precision = precision
+            part.offset = log_rising(1.0 + precision * part.rate, part.shape)
+
+    cdef Py_ssize_t refresh_parameters(self, Rng rng) noexcept nogil:
+        """Draw the precision of each layer given the partition, by slice sampling of its logarithm."""
+        if self.precision_prior is None:
+            return 0
+        with gil:
+            for first, end, values, times in self.scattered:
+                self._draw_precision(rng, first, end, values, times)
+            self.precisions_changed()
+        return self.K
+
+    def _draw_precision(self, Rng rng, Py_ssize_t first, Py_ssize_t end, values, times):
+        def log_likelihood(precision):
+            if not LEAST_PRECISION <= precision <= MOST_PRECISION:
+                return -INFINITY
+            self.set_precision(first, end, precision)
+            return self.log_layer(first, end) + self.power * log_risings(precision, values, times)
+
+        drawn = draw_hyperparameter(self.precision_prior, self.form.part[first].precision, log_likelihood,
+                                    lambda: rng.beta(1.0, 1.0))
+        self.set_precision(first, end, drawn)
+
+    def start_parameters(self, Rng rng not None):
+        cdef int t
+        for t in range(START_DRAWS if self.precision_prior is not None else 0):
+            self.refresh_parameters(rng)
+
+    @property
+    def parameters(self):
+        """ndarray of float64, shape (P, 1): the precision of each layer of counts; None where none is resampled."""
+        if self.precision_prior is None:
+            return None
+        return np.array([[self.form.part[<Py_ssize_t> first].precision] for first, *_ in self.scattered])
+
+    def set_parameters(self, values):
+        """Set precisions that are resampled, as ``parameters`` gives them. A ValueError for another number of values,
+        one that is out of range, or where none is resampled."""
+        if self.precision_prior is None:
+            raise ValueError("model IRM keeps no parameters: no precision is resampled")
+        given = as_numbers("parameters", values, len(self.scattered)).reshape(-1)
+        if not ((given >= LEAST_PRECISION) & (given <= MOST_PRECISION)).all():
+            raise ValueError(f"parameters: expected numbers from {LEAST_PRECISION:g} to {MOST_PRECISION:g}, got {given}")
+        for precision, (first, end, *_) in zip(given, self.scattered, strict=True):
+            self.set_precision(first, end, precision)
+        self.precisions_changed()
+
+    cdef bint same_parameters(self, Model other, const int32_t *twin) noexcept nogil:
+        cdef Py_ssize_t p
+        for p in range(self.form.n):
+            if self.form.part[p].precision != (<IRM> other).form.part[p].precision:
+                return False
+        return True
+
+    @property
+    def hyperparameters(self):
+        """tuple of str: the prior's, and precisions that are resampled, of several layers numbered from 1."""
+        n = 0 if self.precision_prior is None else len(self.scattered)
+        return (*self.prior.hyperparameters, *(["precision"] if n == 1 else [f"precision{t + 1}" for t in range(n)]))
+
+    cdef Py_ssize_t write_hyperparameters(self, double *out) noexcept nogil:
+        cdef Py_ssize_t p, t = Model.write_hyperparameters(self, out)
+        if self.precision_prior is None:
+            return t
+        for p in range(self.form.n):
+            # both directions have the same
+            if self.form.part[p].edges == SCATTERED and self.form.part[p].first:
+                out[t] = self.form.part[p].precision
+                t += 1
+        return t
+
+    cdef double log_extra(self) noexcept nogil:
+        cdef double total = Model.log_extra(self)
+        if self.precision_prior is not None:
+            with gil:
+                for first, *_ in self.scattered:
+                    total += log_hyperprior(self.precision_prior, self.form.part[<Py_ssize_t> first].precision)
+        return total
 
     # -- two kinds of nodes
     def keep_apart(self, labels):

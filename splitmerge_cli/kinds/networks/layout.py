@@ -1,6 +1,6 @@
 """Options of networks, and their relations laid out as the compiled model reads them (``irm.pyx``)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -9,10 +9,13 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from splitmerge_cli import priors
-from splitmerge_cli.core.options import Choice, Number, Numbers, Positive
+from splitmerge_cli.core.options import Choice, Gamma, Number, Numbers, NumbersOrGamma, Positive
 from splitmerge_cli.kinds.networks.data import Relation, Relations
 
 PLAIN, CORRECTED = "plain", "corrected"
+LEAST_PRECISION, MOST_PRECISION = 1e-6, 1e6
+SCATTERED = "gamma(0.5,0.05)"
+"""Prior of the precision of counts, where they scatter more than Poisson ones."""
 OPTIONS = (
     *priors.OPTIONS,
     Number("beta1", 1.0, "pseudo-counts of edges between two blocks", least=1e-6, most=1e6),
@@ -48,6 +51,17 @@ OPTIONS = (
         optional=True,
         least=1e-9,
         most=1e9,
+        each="layer",
+        later=True,
+    ),
+    NumbersOrGamma(
+        "precision",
+        None,
+        "counts: they are negative binomial, of variance mean + mean^2 / precision between two blocks; a number or one "
+        "per layer, or gamma(shape,rate): resampled for each layer; null: Poisson",
+        optional=True,
+        least=LEAST_PRECISION,
+        most=MOST_PRECISION,
         each="layer",
         later=True,
     ),
@@ -89,6 +103,22 @@ def degree_tables(N: int, propensity: float) -> Mapping[str, Any]:
     """The part of the log likelihood of n nodes' degrees that depends on n alone, for n up to N + 1."""
     n = np.maximum(np.arange(N + 2), 1)
     return {"log_n": np.log(n), "log_gammas": gammaln(n * propensity)}
+
+
+def precisions_of(layers: Sequence[Any], options: Mapping[str, Any], parameters: Any = None) -> list[float | None]:
+    """The precision of each layer of counts that are negative binomial; None of others. `parameters`: those that were
+    drawn, as the model has them; then the option is their prior. A ValueError for a prior without them, or a precision
+    of another number of layers."""
+    precision = options.get("precision")
+    if parameters is not None and isinstance(precision, Gamma):
+        drawn = iter(np.ravel(parameters).tolist())
+        return [next(drawn) if layer.form_number == COUNT else None for layer in layers]
+    if isinstance(precision, Gamma):
+        raise ValueError(f"model.precision={precision}: expected draws of it")
+    numbers = precision if isinstance(precision, list) else [precision] * len(layers)
+    if len(numbers) != len(layers):
+        raise ValueError(f"model.precision: {len(numbers)} numbers; expected one for each layer, {len(layers)}")
+    return [number if layer.form_number == COUNT else None for layer, number in zip(layers, numbers, strict=True)]
 
 
 class _Layout:
@@ -200,8 +230,8 @@ def prepare(network: Any) -> Mapping[str, Any]:
 
 class Sizes:
     """Numbers of pairs and edges of each layer, rates where they are not given, and the unit of log likelihoods.
-    `given`: options, all with values. A ValueError for corrected degrees with unknown pairs, or rates for another
-    number of layers."""
+    `given`: options, all with values. A ValueError for corrected degrees with unknown pairs, rates or precisions for
+    another number of layers, or a precision where no layer has counts, or degrees are corrected."""
 
     def __init__(self, relations: Any, given: Mapping[str, Any]) -> None:
         layers, N = relations.layers, relations.N
@@ -225,7 +255,20 @@ class Sizes:
             layer.default_rate(N, relations.sides, given["shape"], self.corrected) if rate is None else rate
             for rate, layer in zip(rates, layers, strict=True)
         ]
+        self.precisions = self._start_precisions(layers, given["precision"])
         self.unit = self._unit(relations, given)
+
+    def _start_precisions(self, layers: Any, precision: float | list[float] | Gamma | None) -> list[float | None]:
+        """The precision of each layer of counts, which is resampled from its mean on; None of others."""
+        if precision is None:
+            return [None] * len(layers)
+        if self.corrected:
+            raise ValueError(f"model.precision={precision}: expected null with model.degrees={CORRECTED}")
+        if all(layer.form_number != COUNT for layer in layers):
+            raise ValueError(f"model.precision={precision}: expected counts of edges (data.values=count), or null")
+        if isinstance(precision, Gamma):
+            precision = min(max(precision.mean, LEAST_PRECISION), MOST_PRECISION)
+        return precisions_of(layers, {"precision": precision})
 
     def _unit(self, relations: Any, given: Mapping[str, Any]) -> float:
         """The unit of log likelihoods: all terms and their sums stay whole numbers of 64 bits."""
@@ -234,6 +277,7 @@ class Sizes:
             return float(2.0 ** -min(TERMS - int(np.frexp(3.0 * (self.pairs[0] + 1.0) * widest)[1]), RANGE))
         spans = [given[name] for name in ("shape", "alpha", "kappa0", "b0", "a0")] + self.rates
         spans += [beta for both in self.betas for beta in both]
+        spans += [MOST_PRECISION for precision in self.precisions if precision is not None]
         logs = 2 * np.log(relations.N + 2.0) + np.log(max(self.sums) + 2.0) + 16 + 2 * np.abs(np.log(spans)).max()
         values = sum(len(layer.ends) * (2 + len(layer.levels)) for layer in relations.layers)
         entries = sum(self.sums) + values + 1

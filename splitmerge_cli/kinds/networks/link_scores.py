@@ -19,7 +19,7 @@ from scipy import special
 
 from splitmerge_cli.extras import pandas as pd
 from splitmerge_cli.kinds.networks.data import COUNT, LEVELS, REAL, Relation, Relations
-from splitmerge_cli.kinds.networks.layout import CORRECTED
+from splitmerge_cli.kinds.networks.layout import CORRECTED, precisions_of
 
 Array = NDArray[np.float64]
 Pairs = NDArray[np.int32]
@@ -113,6 +113,43 @@ class Links:
             square = np.where(itself, fourth / 4.0, square)
         return mean * size, square * size**2
 
+    # -- negative binomial counts
+    @property
+    def precision(self) -> float | None:
+        """Shape of the gamma variable by which the rate of a pair differs from that of its blocks; None: none does."""
+        return self.options.get("precision") if self.relation.form == COUNT else None
+
+    @cached_property
+    def success(self) -> tuple[Array, Array]:
+        """Both numbers of the beta posterior of the share of success between two blocks, ``[K, K]``."""
+        shape, rate = self.gamma
+        return shape, 1.0 + float(self.options["precision"]) * rate
+
+    def _counts(self, pairs: Pairs) -> Array:
+        """The count of each pair in this network."""
+        code, asked = (
+            ends[:, 0].astype(np.int64) * len(self.labels) + ends[:, 1] for ends in (self.relation.ends, pairs)
+        )
+        order = np.argsort(code)
+        place = np.minimum(np.searchsorted(code, asked, sorter=order), max(len(code) - 1, 0))
+        found = order[place] if len(code) else place
+        return np.where(code[found] == asked, self.relation.weights[found], 0.0) if len(code) else np.zeros(len(pairs))
+
+    def _log_scattered(self, pairs: Pairs, number: Array, kept: float) -> Array:
+        """`log_number` of negative binomial counts.
+
+        The rate of a pair of count x has a gamma posterior of shape x + precision, so the number is negative binomial
+        with that shape, c, and odds more p, where p is the share of success. That of p is beta (A, B) before:
+
+            Gamma(c + n) / (Gamma(c) n!) more^n E[p^n (1 + more p)^-(c + n)]
+        """
+        more, n = (1.0 - kept) / kept, number
+        c = self._counts(pairs) + float(self.options["precision"])
+        A, B = (of_blocks[self.place(pairs)] for of_blocks in self.success)
+        choose = special.gammaln(c + n) - special.gammaln(c) - special.gammaln(n + 1.0)
+        power = log_mean_power(A + n, B, c + n, more) + special.betaln(A + n, B) - special.betaln(A, B)
+        return np.asarray(choose + special.xlogy(n, more) + power)
+
     # -- edges
     def probability(self, pairs: Pairs, kept: float | None = None) -> Array:
         """Probability of an edge, or of a count above 0, of each pair. `pairs`: int32 ``[n, 2]``. `kept`: the network
@@ -120,6 +157,11 @@ class Links:
         edge, or a further count, which this one lacks. Binary: pairs without an edge. None: of an edge in a replication
         of this network.
         """
+        if self.precision is not None:
+            if kept is not None:
+                return np.asarray(-np.expm1(self.log_number(pairs, np.zeros(len(pairs)), kept)))
+            A, B = (of_blocks[self.place(pairs)] for of_blocks in self.success)
+            return np.asarray(-np.expm1(special.betaln(A, B + self.precision) - special.betaln(A, B)))
         if self.has_rates:
             shape, rate = self.rates(pairs)
             more = 1.0 if kept is None else (1.0 - kept) / kept
@@ -148,6 +190,8 @@ class Links:
 
     def log_number(self, pairs: Pairs, number: Array, kept: float) -> Array:
         """Log probabilities that pairs have so many edges in the larger network beyond this one."""
+        if self.precision is not None:
+            return self._log_scattered(pairs, number, kept)
         shape, rate = self.rates(pairs)
         more = (1.0 - kept) / kept
         choose = special.gammaln(shape + number) - special.gammaln(shape) - special.gammaln(number + 1.0)
@@ -214,15 +258,42 @@ class Links:
         return np.asarray(constant - (a + 0.5) * np.log1p(off) - np.log(scale))
 
 
+NODES = 24
+"""Nodes of a Gauss-Hermite rule."""
+
+
+def log_mean_power(A: Array, B: Array, c: Array, more: float) -> Array:
+    """log E[(1 + more p)^-c] of p ~ Beta(A, B), by quadrature of the logit of p about its mode, scaled by the curvature
+    there.
+
+    >>> log_mean_power(np.array([2.0]), np.array([3.0]), np.array([0.0]), 0.5).round(12) + 0.0
+    array([0.])
+    """
+    # the mode: a root of (c - A - B) more p^2 + (A more - A - B - c more) p + A, of which one lies between 0 and 1
+    square, linear = (c - A - B) * more, (A - c) * more - A - B
+    p = 2.0 * A / (np.sqrt(linear**2 - 4.0 * square * A) - linear)
+    odds = 1.0 + more * p
+    curvature = A + B + c * more * (1.0 - 2.0 * p - more * p * p) / odds**2
+    x, weight = np.polynomial.hermite.hermgauss(NODES)
+    width = np.sqrt(2.0 / (p * (1.0 - p) * np.maximum(curvature, 0.1 * (A + B))))[:, None]
+    logit = special.logit(p)[:, None] + width * x
+    at = -A[:, None] * np.logaddexp(0.0, -logit) - B[:, None] * np.logaddexp(0.0, logit)
+    at -= c[:, None] * np.log1p(more * special.expit(logit))
+    return np.asarray(
+        special.logsumexp(at + x * x + np.log(weight), axis=1) + np.log(width[:, 0]) - special.betaln(A, B)
+    )
+
+
 def links_of(relations: Relations, labels: NDArray[Any], options: Mapping[str, Any]) -> list[Links]:
-    """Every layer under one partition; `options` as of `Links`, the rate a number or one for each layer."""
+    """Every layer under one partition; `options` as of `Links`, rate and precision a number or one for each layer."""
     rates = options.get("rate")
     rates = rates if isinstance(rates, list) else [rates] * len(relations.layers)
-    priors = [relations.edge_prior(r, options) for r in range(len(relations.layers))]
-    return [
-        Links(layer, labels, {**options, "rate": rate, "beta1": beta1, "beta0": beta0}, relations.sides)
-        for layer, rate, (beta1, beta0) in zip(relations.layers, rates, priors, strict=True)
-    ]
+    found = []
+    for r, precision in enumerate(precisions_of(relations.layers, options)):
+        beta1, beta0 = relations.edge_prior(r, options)
+        of_layer = {"rate": rates[r], "beta1": beta1, "beta0": beta0, "precision": precision}
+        found.append(Links(relations.layers[r], labels, {**options, **of_layer}, relations.sides))
+    return found
 
 
 MOST_PAIRS = 50_000

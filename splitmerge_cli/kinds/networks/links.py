@@ -16,6 +16,7 @@ from splitmerge_cli.fits.short_fits import sample_by
 from splitmerge_cli.fits.stored_draws import StoredDraws, Table
 from splitmerge_cli.kinds.networks import Graph, link_scores
 from splitmerge_cli.kinds.networks.data import COUNT, REAL, Relations, network_of, simple_graph
+from splitmerge_cli.kinds.networks.layout import precisions_of
 from splitmerge_cli.kinds.networks.link_scores import HeldOut, Links, LinkScores
 from splitmerge_cli.runs import checks
 from splitmerge_cli.runs.draws import State, states_of
@@ -47,8 +48,14 @@ def require_network(model: Component) -> None:
 
 def draws_with_options(model: Component, dataset: Dataset, states: Sequence[State]) -> list[Draw]:
     """The partition of each state, and the options of the model, those that are resampled as the state has them."""
-    options = checks.options_of(model, dataset)
-    return [(np.unique(state.labels, return_inverse=True)[1], {**options, **state.hyperparameters}) for state in states]
+    options, layers = checks.options_of(model, dataset), network_of(dataset).layers
+    return [
+        (
+            np.unique(state.labels, return_inverse=True)[1],
+            {**options, **state.hyperparameters, "precision": precisions_of(layers, options, state.parameters)},
+        )
+        for state in states
+    ]
 
 
 def predict_links(dataset: Dataset, draws: Sequence[Draw], pairs: NDArray[np.int64]) -> pd.DataFrame:

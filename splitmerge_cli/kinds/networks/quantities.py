@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from splitmerge_cli.config.resolution import AUTO
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.kinds.networks.data import BINARY, COUNT, REAL, Relation, Relations, network_of, simple_graph
-from splitmerge_cli.kinds.networks.layout import PLAIN
+from splitmerge_cli.kinds.networks.layout import PLAIN, SCATTERED
 from splitmerge_cli.runs import checks
 from splitmerge_cli.runs.answers import Answers
 from splitmerge_cli.runs.store.read import Run
@@ -181,7 +181,11 @@ class NetworkAnswers(Answers):
         data: Mapping[str, Any],
         named: Collection[str],
     ) -> tuple[str, dict[str, Any]] | None:
-        """Degrees within blocks, where they differ more than a model of plain degrees makes them."""
+        """Counts that scatter more than Poisson ones; degrees within blocks, where they differ more than a model of
+        plain degrees makes them."""
+        scatter = any(one["quantity"] == checks.DISPERSION and one["observed"] > one["high"] for one in unlike)
+        if scatter and model.get("precision") is None and not {"model.precision", "model.degrees"} & set(named):
+            return "let counts between two blocks scatter:", {"model.precision": SCATTERED, "model.degrees": PLAIN}
         # what is named was chosen
         if model.get("degrees") != PLAIN or "model.degrees" in named:
             return None

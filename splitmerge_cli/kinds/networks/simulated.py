@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from splitmerge_cli.core.options import Gamma
 from splitmerge_cli.core.simulation import Array, Given, Rng
 from splitmerge_cli.kinds.networks.data import FORMS, network_of, simple_graph
-from splitmerge_cli.kinds.networks.layout import BINARY, CORRECTED, COUNT, LEVELS, PLAIN, REAL
+from splitmerge_cli.kinds.networks.layout import BINARY, CORRECTED, COUNT, LEVELS, PLAIN, REAL, precisions_of
 from splitmerge_cli.kinds.networks.link_scores import Links
 
 Pairs = NDArray[np.int64]
@@ -39,11 +40,16 @@ def simulate_relations(rng: Rng, given: Given) -> Any:
     n = relations.N if known is None else known
     number = np.where(np.arange(relations.N) < n, np.arange(relations.N), -1)
     priors = [relations.edge_prior(r, given.options) for r in range(len(relations.layers))]
-    layers = tuple(
-        _Layer(rng, relations, layer, layer.take(number), given.labels, n, given.options, r, priors[r]).draw()
-        for r, layer in enumerate(relations.layers)
-    )
-    return replace(relations, layers=layers)
+    precision, parameters = given.options.get("precision"), given.parameters
+    if parameters is None and isinstance(precision, Gamma):
+        parameters = rng.gamma(precision.shape, 1.0 / precision.rate, len(relations.layers))
+    precisions = precisions_of(relations.layers, given.options, parameters)
+    layers = []
+    for r, layer in enumerate(relations.layers):
+        options = {**given.options, "precision": precisions[r]}
+        evidence = layer.take(number)
+        layers.append(_Layer(rng, relations, layer, evidence, given.labels, n, options, r, priors[r]).draw())
+    return replace(relations, layers=tuple(layers))
 
 
 class _Layer:
@@ -158,13 +164,21 @@ class _Layer:
         proportion to propensities."""
         k, m = self._cells()
         shape, rate = (of_blocks[k, m] for of_blocks in self.links.gamma)
-        rates = self.rng.gamma(shape) / rate
+        precision = self.links.precision
+        if precision is None:
+            rates = self.rng.gamma(shape) / rate
+        else:
+            # odds of a share of success
+            rates = precision * self.rng.gamma(shape) / self.rng.gamma(1.0 + precision * rate)
         out = self._propensities(self.known.sources, self.rows)
         into = out if self.both else self._propensities(self.known.targets, self.columns)
         if self.is_small:
             return self._draw_small_counts(k, m, rates, out, into)
         size, width = (np.array([len(nodes) for nodes in side]) for side in (self.rows, self.columns))
-        number = self.rng.poisson(rates * size[k] * width[m] / np.where(self.both & (k == m), 2.0, 1.0))
+        half = np.where(self.both & (k == m), 2.0, 1.0)
+        # a negative binomial count is a Poisson number of terms, each with a logarithmic distribution
+        terms = rates if precision is None else precision * np.log1p(rates / precision)
+        number = self.rng.poisson(terms * size[k] * width[m] / half)
         drawn, times, many = [np.zeros((0, 2), dtype=np.int64)], [np.zeros(0)], number.sum() > MOST_ENDS
         for cell in np.flatnonzero(number):
             sides = (self.rows[k[cell]], self.columns[m[cell]])
@@ -173,22 +187,38 @@ class _Layer:
                 # by pair rather than by edge
                 share = np.outer(*weights).ravel()
                 drawn.append(np.stack(np.meshgrid(*sides, indexing="ij"), axis=-1).reshape(-1, 2))
-                times.append(self.rng.multinomial(number[cell], share / share.sum()).astype(np.float64))
+                if precision is None:
+                    times.append(self.rng.multinomial(number[cell], share / share.sum()).astype(np.float64))
+                else:
+                    times.append(self._scatter(rates[cell] / precision, np.full(len(share), precision / half[cell])))
                 continue
             chosen = [
                 nodes[self._choose(of_nodes, int(number[cell]))] for nodes, of_nodes in zip(sides, weights, strict=True)
             ]
             drawn.append(np.stack(chosen, axis=1))
-            times.append(np.ones(len(drawn[-1])))
+            if precision is None:
+                times.append(np.ones(len(drawn[-1])))
+            else:
+                p = min(rates[cell] / (rates[cell] + precision), 1.0 - 1e-15)
+                times.append(self.rng.logseries(p, number[cell]).astype(np.float64))
         if self.both and self.layer.loops and not self.is_corrected:
             # drawn with half the rate of other pairs
             drawn.append(np.arange(len(self.labels))[:, None].repeat(2, axis=1))
-            times.append(self.rng.poisson(rates[k == m][self.labels] / 2.0).astype(np.float64))
+            of_nodes = rates[k == m][self.labels]
+            if precision is None:
+                times.append(self.rng.poisson(of_nodes / 2.0).astype(np.float64))
+            else:
+                times.append(self._scatter(of_nodes / precision, np.full(len(of_nodes), precision / 2.0)))
         ends, numbers = self._in_order(np.concatenate(drawn)), np.concatenate(times)
         keep = (numbers > 0) & (self.layer.loops | (ends[:, 0] != ends[:, 1]))
         pairs, which = np.unique(ends[keep], axis=0, return_inverse=True)
         total: Array = np.bincount(which.ravel(), numbers[keep], len(pairs)).astype(np.float64)
         return pairs.reshape(-1, 2), total
+
+    def _scatter(self, odds: Array, shape: Array) -> Array:
+        """Negative binomial counts of these shapes, with these odds of a success."""
+        drawn: Array = self.rng.poisson(self.rng.gamma(shape) * odds).astype(np.float64)
+        return drawn
 
     def _draw_small_counts(
         self, k: NDArray[np.int64], m: NDArray[np.int64], rates: Array, out: list[Array], into: list[Array]
@@ -204,6 +234,9 @@ class _Layer:
             mean = mean * np.expand_dims(theta[own], axis)
         if self.both and self.is_corrected:
             mean[np.diag_indices(len(mean))] /= 2.0
+        if (r := self.links.precision) is not None:
+            # each pair has a rate of its own
+            mean = mean * self.rng.gamma(r, size=mean.shape) / r
         count = self.rng.poisson(mean) * self._are_pairs()
         numbers: Array = count[count > 0].astype(np.float64)
         return self._pairs_of(count > 0), numbers

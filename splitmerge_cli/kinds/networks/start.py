@@ -11,6 +11,10 @@ them, and the best is its start (`Start.start_best`).
 
 **Degrees.** Merged blocks cost no chain, so both forms of degrees are tried by them (`compare_degrees`), and the run
 takes the one that describes the network better (docs/decisions/0050-degrees.md).
+
+**Counts that scatter.** Blocks of negative binomial counts are merged by the terms of which each count is a sum, a
+Poisson number that is nearly the logarithm of a large count (docs/derivations.md, "Counts that scatter"). Whether
+counts are Poisson or negative binomial is decided as the form of degrees is (`compare_counts`).
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -19,6 +23,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+from scipy.special import digamma
 
 from splitmerge_cli.config import Component, RunSpecification
 from splitmerge_cli.core.model import Model
@@ -29,11 +35,20 @@ from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.kinds.networks.agglomeration import Blocks, best_merges
 from splitmerge_cli.kinds.networks.data import COUNT as OF_COUNTS
 from splitmerge_cli.kinds.networks.data import Relations, network_of
-from splitmerge_cli.kinds.networks.layout import CORRECTED, COUNT, LEVELS, PLAIN, prepare
+from splitmerge_cli.kinds.networks.layout import (
+    CORRECTED,
+    COUNT,
+    LEAST_PRECISION,
+    LEVELS,
+    MOST_PRECISION,
+    PLAIN,
+    SCATTERED,
+    prepare,
+)
 from splitmerge_cli.kinds.networks.link_scores import links_of
 from splitmerge_cli.runs.identity import file_digests, finished_run
 from splitmerge_cli.runs.initial import build_model
-from splitmerge_cli.runs.starts import BEST, Start
+from splitmerge_cli.runs.starts import BEST, SEARCH, Start
 
 NODES_PER_BLOCK = (6, 3, 2)
 """Nodes per random block where the chains of a search begin, in turn."""
@@ -61,6 +76,9 @@ MERGINGS = 4
 """Agglomerations by which a form of degrees is judged, at most."""
 ALIKE = 0.05
 """Forms that describe a network equally well but for less, in nats an edge, are told apart by their blocks."""
+LOG_LEAST, LOG_MOST = np.log(LEAST_PRECISION), np.log(MOST_PRECISION)
+STEP = 0.01
+"""Difference of logarithms of a precision by which the curvature of its density is measured."""
 SCATTER = 2.0
 """Variance of the degrees over their mean below which a network has plain degrees: edges at random alone make 1."""
 ASKED = {"model.degrees", "model.beta1", "model.beta0", "model.density"}
@@ -82,6 +100,8 @@ class Entries:
     """Each ``[entries]``."""
     mirror: NDArray[np.int32]
     """int32 ``[types]``: the type at the other end."""
+    counted: NDArray[np.int32]
+    """int32 ``[types]``: which of the layers of counts it is part of; -1 none."""
 
     @classmethod
     def of(cls, relations: Relations) -> "Entries":
@@ -93,10 +113,30 @@ class Entries:
         form = data.forms[slot]
         kind = np.where(form == LEVELS, slot + 1 + value, slot)[edges]
         weight = np.where(form == COUNT, value, 1)[edges]
+        counted = np.full(len(data.mirror), -1, dtype=np.int32)
+        for part in data.parts:
+            layers = relations.layers[: part["relation"] + 1]
+            if layers[-1].form == OF_COUNTS:
+                counted[part["slot"]] = sum(layer.form == OF_COUNTS for layer in layers) - 1
         return cls(
             start.astype(np.int64), data.neighbour[:-1][edges], kind.astype(np.int32), weight.astype(np.int64),
-            np.array(data.mirror),
+            np.array(data.mirror), counted,
         )  # fmt: skip
+
+    def damp(self, precisions: NDArray[np.float64] | None) -> "Entries":
+        """The entries with the expected terms of counts in the place of these. `precisions`: as ``IRM.parameters``;
+        None: counts are Poisson, and stay.
+
+        A negative binomial count is a Poisson number of terms. Given the count x, and the precision r, they are as many
+        as tables of x guests in a Chinese restaurant of concentration r.
+        """
+        if precisions is None:
+            return self
+        scattered = self.counted[self.type] >= 0
+        r, x = np.ravel(precisions)[self.counted[self.type[scattered]]], self.weight[scattered]
+        weight = self.weight.copy()
+        weight[scattered] = np.maximum(np.rint(r * (digamma(x + r) - digamma(r))), 1.0)
+        return replace(self, weight=weight)
 
     def between(self, labels: NDArray[np.int32], K: int) -> "Entries":
         """The entries between K blocks."""
@@ -106,7 +146,7 @@ class Entries:
         weight = np.bincount(place, self.weight, len(code)).astype(np.int64)
         start = np.append(0, np.cumsum(np.bincount(code // (K * V), minlength=K)))
         other = (code // V % K).astype(np.int32)
-        return Entries(start.astype(np.int64), other, (code % V).astype(np.int32), weight, self.mirror)
+        return Entries(start.astype(np.int64), other, (code % V).astype(np.int32), weight, self.mirror, self.counted)
 
 
 def join_best(partner: NDArray[np.int32], growth: NDArray[np.float64], most: int) -> tuple[NDArray[np.int32], int]:
@@ -158,16 +198,68 @@ def agglomerate(entries: Entries, sides: NDArray[np.int32], corrected: bool, rng
 def merge(
     entries: Entries, model: Model, sides: NDArray[np.int8] | None, corrected: bool, rng: Rng
 ) -> tuple[float, NDArray[np.int32]]:
-    """The highest log joint density among the partitions of one agglomeration, and that partition, int32 ``[N]``."""
+    """The highest log joint density among the partitions of one agglomeration, and that partition, int32 ``[N]``. The
+    precisions of counts are drawn for each partition; a second agglomeration goes by those of the best one, which the
+    model has in the end."""
     kind = np.zeros(model.N, dtype=np.int32) if sides is None else sides.astype(np.int32)
     model.set_labels(np.zeros(model.N, dtype=np.int32))
     model.separate()
-    best = model.log_joint(), model.labels
-    for labels in agglomerate(entries, kind, corrected, rng):
-        if int(labels.max()) < min(MOST_BLOCKS, model.largest_K):
-            model.set_labels(labels)
-            best = max(best, (model.log_joint(), labels), key=lambda one: one[0])
-    return best
+    best = model.log_joint(), model.labels, model.parameters
+    for _ in range(1 if model.parameters is None else 2):
+        for labels in agglomerate(entries.damp(best[2]), kind, corrected, rng):
+            if int(labels.max()) < min(MOST_BLOCKS, model.largest_K):
+                model.set_labels(labels)
+                model.start_parameters(rng)
+                best = max(best, (model.log_joint(), labels, model.parameters), key=lambda one: one[0])
+    if best[2] is not None:
+        model.set_parameters(best[2])
+    return best[:2]
+
+
+def describe_by(
+    model: Component, dataset: Dataset, entries: Entries, changed: Mapping[str, Any]
+) -> tuple[float, NDArray[np.int32]]:
+    """How well the model with these options describes the network, by the best of a few agglomerations: a log joint
+    density, precisions integrated out, and the partition. Random numbers are the same in every run."""
+    options = {**model.options, **changed}
+    own, network = build_model(replace(model, options=options), dataset), network_of(dataset)
+    corrected = options["degrees"] == CORRECTED
+    number = min(MERGINGS, 1 + ENTRIES // len(entries.weight))
+    tries = []
+    for seed in range(number):
+        height, labels = merge(entries, own, network.sides, corrected, Rng(seed, 0))
+        tries.append((height, labels, own.parameters))
+    height, labels, parameters = max(tries, key=lambda one: one[0])
+    if corrected:
+        given = read_options("model", own.OPTIONS, own.with_defaults_of(dataset, **options))
+        height += log_exclusion(network, labels, given)
+    if parameters is not None:
+        own.set_labels(labels)
+        own.set_parameters(parameters)
+        height = integrate_precisions(own)
+    return height, labels
+
+
+def integrate_precisions(model: Model) -> float:
+    """The log joint density of the partition, the precisions integrated out, each by the approximation of Laplace on
+    the scale of its logarithm. The model has the precisions of highest density in the end."""
+    assert model.parameters is not None
+    place = np.log(model.parameters.ravel())
+    spreads = 0.0
+    for n in range(len(place)):
+
+        def log_density(t: float, n: int = n) -> float:
+            place[n] = t
+            model.set_parameters(np.exp(place)[:, None])
+            return float(model.log_joint()) + t
+
+        low, high = max(place[n] - 3.0, LOG_LEAST), min(place[n] + 3.0, LOG_MOST)
+        top = float(minimize_scalar(lambda t: -log_density(t), bounds=(low, high), method="bounded").x)
+        around = [log_density(t) for t in (top - STEP, top + STEP, top)]
+        curvature = max(2.0 * around[2] - around[0] - around[1], 1e-12) / STEP**2
+        # the density on the scale of the logarithm; the log joint density at the end counts that of the precision
+        spreads += place[n] + 0.5 * np.log(2.0 * np.pi / curvature)
+    return float(model.log_joint()) + float(spreads)
 
 
 @dataclass(frozen=True)
@@ -207,23 +299,38 @@ def compare_degrees(model: Component, dataset: Dataset) -> Degrees:
         return Degrees(PLAIN, problem="corrected degrees are not possible where pairs are unknown (data.unknown)")
     if not edges:
         return Degrees(PLAIN, problem="the network has no edge")
-    entries, found = Entries.of(network), []
-    for form in FORMS:
-        options = {**model.options, "degrees": form}
-        own = build_model(replace(model, options=options), dataset)
-        number = min(MERGINGS, 1 + ENTRIES // len(entries.weight))
-        tries = [merge(entries, own, network.sides, form == CORRECTED, Rng(seed, 0)) for seed in range(number)]
-        height, labels = max(tries, key=lambda one: one[0])
-        if form == CORRECTED:
-            given = read_options("model", own.OPTIONS, own.with_defaults_of(dataset, **options))
-            height += log_exclusion(network, labels, given)
-        found.append((height, int(labels.max()) + 1))
-    (plain, plain_K), (corrected, corrected_K) = found
-    ahead = (corrected - plain) / edges
-    takes_corrected = ahead > 0 if plain_K == corrected_K or abs(ahead) > ALIKE else corrected_K < plain_K
-    if takes_corrected:
-        return Degrees(CORRECTED, ahead, (corrected_K, plain_K))
-    return Degrees(PLAIN, -ahead, (plain_K, corrected_K))
+    entries = Entries.of(network)
+    found = [describe_by(model, dataset, entries, {"degrees": form}) for form in FORMS]
+    ahead, blocks, is_other = weigh(found[0], found[1], edges)
+    return Degrees(FORMS[is_other], ahead, blocks)
+
+
+def weigh(
+    one: tuple[float, NDArray[np.int32]], other: tuple[float, NDArray[np.int32]], edges: int
+) -> tuple[float, tuple[int, int], bool]:
+    """By how much the form that is taken is ahead, nats an edge; blocks with it and with the one that is not; and
+    whether that is the other of the two."""
+    (height, labels), (other_height, other_labels) = one, other
+    K, other_K = int(labels.max()) + 1, int(other_labels.max()) + 1
+    ahead = (other_height - height) / edges
+    is_other = ahead > 0 if other_K == K or abs(ahead) > ALIKE else other_K < K
+    return (ahead, (other_K, K), True) if is_other else (-ahead, (K, other_K), False)
+
+
+def compare_counts(model: Component, dataset: Dataset) -> str | None:
+    """Why counts are negative binomial, in words, with plain degrees; None where they are Poisson, with the form of
+    degrees that the model has. As `compare_degrees`; an edge is a pair of nodes with a count."""
+    network = network_of(dataset)
+    edges = sum(len(layer.ends) for layer in network.layers)
+    entries = Entries.of(network)
+    scattered = {"degrees": PLAIN, "precision": SCATTERED}
+    found = [describe_by(model, dataset, entries, changed) for changed in ({}, scattered)]
+    ahead, (own, others), is_scattered = weigh(found[0], found[1], edges)
+    if not is_scattered:
+        return None
+    blocks = f"both with {own} blocks" if own == others else f"{own} blocks, not {others}"
+    better = f"better than with Poisson counts, by {ahead:.3f} nats an edge" if ahead > ALIKE else "as well"
+    return f"counts between two blocks scatter more than Poisson ones: the network is described {better} ({blocks})"
 
 
 def log_exclusion(network: Relations, labels: NDArray[np.int32], options: Mapping[str, Any]) -> float:
@@ -261,6 +368,7 @@ class NetworkStart(Start):
     merged: list[NDArray[np.int32]]
     """The merged blocks of each trial, int32 ``[N]``."""
     _compared: ClassVar[dict[str, Degrees]] = {}
+    _counted: ClassVar[dict[str, str | None]] = {}
 
     def begin(self, number: int, model: Model) -> tuple[str, int | None]:
         """From many random blocks: these merge easily, while chains that start from few stay there where only a split
@@ -281,12 +389,23 @@ class NetworkStart(Start):
         model.start_parameters(rng)
 
     def choose_by_size(self, say: Callable[[str], None]) -> RunSpecification:
-        if self.is_named or self.why_no_search or not self.may_have(FEW) or finished_run(self.spec) is not None:
+        least = 1 if self.data.values.get("values") == OF_COUNTS else FEW
+        if self.is_named or self.why_no_search or not self.may_have(least) or finished_run(self.spec) is not None:
             return self.spec
         dataset = self.load()
-        if dataset.N < FEW or sum(len(layer.ends) for layer in network_of(dataset).layers) > MANY:
+        if sum(len(layer.ends) for layer in network_of(dataset).layers) > MANY:
             return self.spec
-        degrees = self._choose_degrees(dataset, say)
+        degrees, notes = ({}, []) if dataset.N < FEW else self._choose_degrees(dataset)
+        if why := self._why_scattered(dataset, degrees):
+            degrees = {"model.degrees": PLAIN, "model.precision": SCATTERED}
+            notes = [f"model.precision={SCATTERED}, because {why}; model.precision=null: they are Poisson"]
+        elif dataset.N < FEW:
+            return self.spec
+        for note in notes:
+            say(note)
+        if dataset.N < FEW:
+            say(f"init={SEARCH}, because no initial state is named and {self.why_search(dataset)}")
+            return self.with_(init=SEARCH, **degrees)
         say(
             f"init={BEST}, because no initial state is named and {dataset.N:,} nodes are {FEW} or more: blocks rarely "
             "split, so each chain starts from single nodes, which are merged into blocks that fit (init=random: from "
@@ -294,20 +413,36 @@ class NetworkStart(Start):
         )
         return self.with_(init=BEST, **degrees)
 
-    def _choose_degrees(self, dataset: Dataset, say: Callable[[str], None]) -> dict[str, str]:
-        """The key of the form of degrees that describes the network better; nothing if the user named one."""
-        if ASKED & self.named_keys or self._is_corrected:
-            return {}
+    def _key_of(self, dataset: Dataset) -> str:
+        """A key of what is compared; jobs of a sweep ask again."""
+        return repr((self.data.values, dataset.N, file_digests(self.data), self.model.values))
+
+    def _choose_degrees(self, dataset: Dataset) -> tuple[dict[str, str], list[str]]:
+        """The key of the form of degrees that describes the network better, and a note; nothing if the user named
+        one."""
+        if ASKED & self.named_keys or self._is_corrected or self.model.options.get("precision") is not None:
+            return {}, []
         if not degrees_scatter(network_of(dataset)):
-            return {"model.degrees": PLAIN}
-        # jobs of a sweep ask again
-        key = repr((self.data.values, dataset.N, file_digests(self.data), self.model.values))
+            return {"model.degrees": PLAIN}, []
+        key = self._key_of(dataset)
         if key not in self._compared:
             self._compared[key] = compare_degrees(self.model, dataset)
         degrees = self._compared[key]
-        if not degrees.problem:
-            say(f"model.degrees={degrees}; {EXPLAINED[degrees.taken]}")
-        return {"model.degrees": degrees.taken}
+        notes = [] if degrees.problem else [f"model.degrees={degrees}; {EXPLAINED[degrees.taken]}"]
+        return {"model.degrees": degrees.taken}, notes
+
+    def _why_scattered(self, dataset: Dataset, degrees: Mapping[str, str]) -> str | None:
+        """Why counts are negative binomial; None where they are Poisson, there are none, or the user named a form."""
+        if {"model.precision", "model.degrees"} & self.named or self.model.options.get("precision") is not None:
+            return None
+        if all(layer.form != OF_COUNTS for layer in network_of(dataset).layers):
+            return None
+        key = self._key_of(dataset)
+        if key not in self._counted:
+            form = {"degrees": degrees.get("model.degrees", self.model.options["degrees"])}
+            model = replace(self.model, options={**self.model.options, **form})
+            self._counted[key] = compare_counts(model, dataset)
+        return self._counted[key]
 
     def may_search(self) -> bool:
         asks = any(self.data.values.get(key) not in (None, False) for key in self.model.kind.asked_for)

@@ -68,6 +68,34 @@ def test_counts_have_their_negative_binomial() -> None:
     assert one.mean(pair)[0] == pytest.approx(shape / rate)
 
 
+@pytest.mark.parametrize(("kept", "number"), [(0.9, 0), (0.9, 4), (0.3, 2), (0.02, 30)])
+def test_counts_that_scatter_have_the_probability_of_the_integral(kept: float, number: int) -> None:
+    """A pair's rate in the rest is gamma distributed given the share of success p, which is beta distributed."""
+    relation, options = draw_relation(3, COUNT, directed=True), OPTIONS | {"precision": 1.7}
+    one, r = Links(relation, LABELS, options), 1.7
+    count = dict(zip(map(tuple, relation.ends.tolist()), relation.weights, strict=True))
+    pairs = [(0, 3), (0, 4), (1, 3), (3, 0)]
+    assert 0 < sum(pair in count for pair in pairs) < len(pairs)
+    for pair in pairs:
+        cell = LABELS[list(pair)]
+        A = options["shape"] + one.table.total[*cell]
+        B = 1 + r * (options["rate"] + one.table.pairs[*cell])
+        x = count.get(pair, 0.0)
+
+        def weigh(p: float, n: float, x: float = x) -> float:
+            """Of n more, given x."""
+            return float(stats.nbinom.pmf(n, r + x, 1 / (1 + p * (1 - kept) / kept)))
+
+        expected = integrate.quad(lambda p, A=A, B=B: stats.beta.pdf(p, A, B) * weigh(p, number), 0, 1)[0]
+        # the share of success given the count of the pair is part of the posterior of all
+        at = np.array([pair], dtype=np.int32)
+        assert np.exp(one.log_number(at, np.array([float(number)]), kept)[0]) == pytest.approx(expected, rel=1e-4)
+        none = integrate.quad(lambda p, A=A, B=B: stats.beta.pdf(p, A, B) * (1 - p) ** r, 0, 1)[0]
+        assert one.probability(at)[0] == pytest.approx(1 - none)
+        assert one.mean(at)[0] == pytest.approx(r * A / (B - 1))
+        assert one.probability(at, kept)[0] == pytest.approx(-np.expm1(one.log_without(at, kept)[0]))
+
+
 @pytest.mark.parametrize("name", FORMS)
 @pytest.mark.parametrize("degrees", ["plain", "corrected"])
 def test_a_rate_that_is_left_to_the_data_is_that_of_the_known_pairs(name: str, degrees: str) -> None:

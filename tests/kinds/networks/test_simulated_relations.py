@@ -54,7 +54,9 @@ def sum_by_pair(drawn: list[Relation]) -> tuple[Any, Any]:
     return edges / DRAWS, total / DRAWS
 
 
-@pytest.mark.parametrize(("form", "degrees"), [("binary", "plain"), (COUNT, "plain"), (COUNT, "corrected")])
+@pytest.mark.parametrize(
+    ("form", "degrees"), [("binary", "plain"), (COUNT, "plain"), (COUNT, "corrected"), (COUNT, "scattered")]
+)
 @pytest.mark.parametrize("name", FORMS)
 @pytest.mark.parametrize("is_large", [False, True])
 def test_edges_have_their_predictive_probabilities(
@@ -65,6 +67,8 @@ def test_edges_have_their_predictive_probabilities(
     if degrees == "corrected":
         monkeypatch.setattr(simulated_relations, "MOST_ENDS", 0)  # counts are drawn by pair
     sides, options = FORMS[name].get("sides"), OPTIONS | {"degrees": degrees}
+    if degrees == "scattered":
+        options = OPTIONS | {"precision": 0.8, "shape": 3.0}
     labels = LABELS if sides is None else np.array([0, 0, 2, 1, 1, 2])
     relation = draw_relation(11, form, **FORMS[name])
     if degrees == "corrected":
