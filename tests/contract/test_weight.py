@@ -25,28 +25,28 @@ LINES = {
     "cli": 1_940,
     "config": 2_800,
     "core": 9_040,
-    "data": 8_140,
+    "data": 8_220,
     "diagnostics": 4_100,
     "fits": 1_100,
     "kinds": 60,
-    "kinds/documents": 7_320,
+    "kinds/documents": 7_340,
     "kinds/lines": 980,
-    "kinds/networks": 7_620,
-    "kinds/records": 3_820,
-    "kinds/tables": 13_080,
+    "kinds/networks": 8_100,
+    "kinds/records": 4_440,
+    "kinds/tables": 13_260,
     "kinds/tokens": 440,
     "papers": 8_800,
     "priors": 1_120,
-    "runs": 9_900,
-    "samplers": 6_720,
-    "top": 1_240,
+    "runs": 9_720,
+    "samplers": 6_740,
+    "top": 1_280,
     "verify": 3_400,
 }
 """Lines of .py, .pyx, .pxd and .h by room, and by slice of `kinds`."""
-ALL_LINES = 98_100
-TEST_LINES = 56_300
+ALL_LINES = 99_300
+TEST_LINES = 57_000
 """Lines of .py and .pyx, and of the tables of cases, .yaml."""
-FILES, IMPORT_SHARE = 251, 5.25
+FILES, IMPORT_SHARE = 254, 5.25
 """Python files, and the share of their lines that are imports, in per cent."""
 NAMED = {"records": 4, "networks": 4, "tables": 7, "documents": 5}
 """Files outside a slice that have a word of it."""
@@ -62,7 +62,7 @@ QUESTIONS = re.compile(
 )
 ENGINE = ("analysis", "config", "core", "diagnostics", "fits", "priors", "runs", "samplers", "_kernels")
 """Without data: it reads files for the slices, by the settings of a kind."""
-SPECIFIED = 21
+SPECIFIED = 23
 """Files that read the specification of a run."""
 
 

@@ -433,7 +433,7 @@ class NetworkStart(Start):
 
     def _why_scattered(self, dataset: Dataset, degrees: Mapping[str, str]) -> str | None:
         """Why counts are negative binomial; None where they are Poisson, there are none, or the user named a form."""
-        if {"model.precision", "model.degrees"} & self.named or self.model.options.get("precision") is not None:
+        if {"model.precision", "model.degrees"} & self.named_keys or self.model.options.get("precision") is not None:
             return None
         if all(layer.form != OF_COUNTS for layer in network_of(dataset).layers):
             return None

@@ -445,9 +445,9 @@ def _map_rows(
             continue
         for name, part in zip((f"{parts.columns[0]}={parts.level[0]}", parts.titles[1]), range(2), strict=True):
             made.append((name, parts.mean[clusters, part], parts.standardised_means[clusters, part], part == 0))
-    names, means, far, are_shares = ([row[of] for row in made] for of in range(4))
     shape = len(made), len(clusters)
-    return names, np.reshape(means, shape), np.reshape(far, shape), are_shares
+    means, far = (np.reshape(np.array([row[of] for row in made], dtype=float), shape) for of in (1, 2))
+    return [row[0] for row in made], means, far, [row[3] for row in made]
 
 
 def _name(known: Statistics, f: int) -> str:
