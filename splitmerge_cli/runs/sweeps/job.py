@@ -308,7 +308,10 @@ def make_remotely(engine: Engine, jobs: Mapping[Path, specification.RunSpecifica
             RemoteTask(task_of(job, os.getcwd()), path.resolve(), outs[path], version("smcmc"), marks.get(outs[path]))
             for path, job in jobs.items()
         ]
-        yield from zip(jobs, engine.run(sent), strict=True)
+        # workers that are slow to end their jobs leave no time for more
+        with interrupts.Saying("smcmc: interrupted: the same command continues the sweep"):
+            ended = engine.run(sent)
+        yield from zip(jobs, ended, strict=True)
 
 
 @contextmanager
