@@ -41,9 +41,10 @@ def verify(
 
     smcmc verify sampler=sdds,ss model=emm mode=both size=4 seed=0 iterations=200000 sampler.kernel=ssdm model.alpha=0.1
 
-    sampler and model default to all. mode is exact, as_printed or both. size is the number of items. iterations is the
-    length of a sampled check in addition to the exact one (0: none). The exit status is 1 if a sampler that claims to
-    be exact is not.
+    sampler and model default to all. All samplers are dealt out over the small data sets of a model, such that each
+    sampler meets each value of the model's options; named ones, and all with --all, are checked on every one. mode is
+    exact, as_printed or both. size is the number of items. iterations is the length of a sampled check in addition to
+    the exact one (0: none). The exit status is 1 if a sampler that claims to be exact is not.
 
     smcmc verify 'schedule=[{sams: 1}, {gibbs: 1}]' model=bernoulli 'model.concentration=gamma(2,1)'
 

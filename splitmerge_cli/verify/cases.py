@@ -95,6 +95,8 @@ class Case:
     cell: Callable[[tuple[int, ...], float], float] | None = None
     """Where missing cells are a part of the state: the log density, up to a constant, of number `CELL` given the
     partition at a value as ``parameters`` of the model has it, all else integrated out."""
+    parts: frozenset[str] = frozenset()
+    """What makes it another case than the model's first: options and their values."""
 
     @cached_property
     def partitions(self) -> tuple[list[exact.State], NDArray[np.float64]]:
@@ -104,6 +106,30 @@ class Case:
         for state, p in zip(self.states, pi, strict=True):
             total[state[:2]] = total.get(state[:2], 0.0) + p
         return list(total), np.array(list(total.values()))
+
+
+ON_ALL_CASES = ("gibbs", "sdds")
+"""Samplers that are checked on every case: between them they ask a model for all that most samplers ask for."""
+
+
+def deal(cases: Sequence[Case], samplers: Sequence[Component]) -> list[list[Component]]:
+    """Samplers for each case of a model such that each sampler meets each part of the cases that it supports: it starts
+    with the cases without parts and one of its own, and goes on with the case that has most parts it has not met. A
+    sampler that does not support a case is named there, to be rejected."""
+    dealt: list[list[Component]] = [[] for _ in cases]
+    for number, sampler in enumerate(samplers):
+        able = [sampler.target.supports(case.model)[0] for case in cases]
+        open_ = [c % len(cases) for c in range(number, number + len(cases)) if able[c % len(cases)]]
+        left = frozenset[str]().union(*(cases[c].parts for c in open_))
+        chosen = {c for c in open_ if not cases[c].parts or sampler.name in ON_ALL_CASES} | set(open_[:1])
+        left -= frozenset[str]().union(*(cases[c].parts for c in chosen))
+        while left:
+            chosen.add(best := max(open_, key=lambda c: len(cases[c].parts & left)))
+            left -= cases[best].parts
+        for c in range(len(cases)):
+            if c in chosen or not able[c]:
+                dealt[c].append(sampler)
+    return dealt
 
 
 MOST_ENTITIES = 20
@@ -215,7 +241,7 @@ def reference_case(model: type[Model], size: int, seed: int, params: Mapping[str
     accepted, reason = model.accepts(data)
     if not accepted:
         raise ValueError(f"model {model.__name__} does not accept the example of its kind, nor a part of it: {reason}")
-    of_rows: dict[str, Any] = {key: np.array(options.pop(key)) for key in ("exposure",) if key in options}
+    of_rows: dict[str, Any] = {key: np.resize(options.pop(key), size) for key in ("exposure",) if key in options}
     build = partial(model.from_data, replace(data, **of_rows), **options)
 
     def weight(concentration: exact.Concentration) -> Callable[[exact.State], float]:
@@ -315,6 +341,8 @@ class Request:
     """As in `smcmc run`; checked instead of the samplers alone."""
     everything: bool
     """Explain samplers that are biased as printed, too."""
+    deals: bool = False
+    """Deal the samplers out over the cases of a model (`deal`): not all of both."""
 
 
 def read_request(args: Mapping[str, str], own_places: Sequence[str], everything: bool = False) -> Request:
@@ -357,6 +385,7 @@ def read_request(args: Mapping[str, str], own_places: Sequence[str], everything:
         model_options=nested["model"],
         modes=["exact", "as_printed"] if values["mode"] == "both" else [values["mode"]],
         everything=everything,
+        deals=values["sampler"] == "all" and not everything,
         **{key: values[key] for key in ("size", "seed", "iterations", "schedule")},
     )
 

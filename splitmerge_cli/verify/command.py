@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +12,19 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from splitmerge_cli.config import ConfigError, component, import_beside, places
+from splitmerge_cli.config import Component, ConfigError, component, import_beside, places
 from splitmerge_cli.core.capabilities import Weighted
 from splitmerge_cli.verify import export, transitions
-from splitmerge_cli.verify.cases import Case, Form, Request, list_forms, read_request, small_case, variants_of
+from splitmerge_cli.verify.cases import (
+    Case,
+    Form,
+    Request,
+    deal,
+    list_forms,
+    read_request,
+    small_case,
+    variants_of,
+)
 from splitmerge_cli.verify.kernel import (
     EXACT,
     kernel_of,
@@ -98,8 +107,14 @@ def verify(args: Mapping[str, str], config_dir: str | Path | None = None, everyt
     cases = build_cases(request)
     if request.schedule is not None:
         return verify_schedule(cases, args, request, config_dir, console)
+    dealt: dict[Case, list[Component]] = {}
+    for model in request.models if request.deals else ():
+        of_model = [case for name, case in cases if name == model.name]
+        dealt |= zip(of_model, deal(of_model, request.samplers), strict=True)
+    pairs = 0
     for number, (model_name, case) in enumerate(cases):
-        checked, rejected = check_case(case, request)
+        checked, rejected = check_case(case, replace(request, samplers=dealt.get(case, request.samplers)))
+        pairs += len({one.sampler for one in checked})
         checked_by_model.setdefault(model_name, []).extend(checked)
         for name, reason in rejected:
             unsupported.setdefault(name, {}).setdefault(reason, {})[model_name] = None
@@ -135,7 +150,13 @@ def verify(args: Mapping[str, str], config_dir: str | Path | None = None, everyt
     line = Text(f"{len(cases)} small cases: {exact} of {exact + wrong} forms exact")
     line.append(f", {wrong} NOT EXACT" if wrong else "", style="bold red")
     biased = sum(one.biased for one in forms)
-    print_line(console, line.append(f"; {biased} biased as printed" if biased else ""))
+    line.append(f"; {biased} biased as printed" if biased else "")
+    if left_out := sum(len(request.samplers) - len(samplers) for samplers in dealt.values()):
+        line.append(
+            f"; {pairs} of {pairs + left_out} pairs of a case and a sampler, in which each sampler meets each option "
+            "value of the cases: --all has all"
+        )
+    print_line(console, line)
     return 1 if wrong else 0
 
 
@@ -201,6 +222,7 @@ def build_cases(request: Request) -> list[tuple[str, Case]]:
         for variant in [{}] if request.model_options else variants_of(model.target):
             try:
                 case = small_case(model.target, request.size, request.seed, {**variant, **options})
+                case = replace(case, parts=frozenset(f"{key}={value}" for key, value in variant.items()))
             except (TypeError, ValueError) as error:
                 raise ConfigError(f"{model.title}: {error}") from error
             cases.append((model.name, case))

@@ -1,5 +1,6 @@
 """``smcmc verify``: what it prints, when it fails, and bad input."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +14,7 @@ from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
 from splitmerge_cli.kinds.tables.models.multinomial import Multinomial
 from splitmerge_cli.runs.initial import build_sampler
 from splitmerge_cli.verify import command, export
-from splitmerge_cli.verify.cases import small_case, variants_of
+from splitmerge_cli.verify.cases import ON_ALL_CASES, deal, read_request, small_case, variants_of
 from splitmerge_cli.verify.kernel import kernel_of
 from splitmerge_cli.verify.transitions import balance_defect, proposals
 
@@ -184,6 +185,34 @@ def test_a_line_for_each_model_and_a_summary(smcmc) -> None:
     assert "not compared, as iterations=0" in topics.stdout and ": nothing was compared" in topics.stdout
     unsupported = smcmc("verify", "sampler=pgsm", "model=hdp")
     assert unsupported.exit_code == 1 and unsupported.stdout.endswith(": nothing was compared\n")
+
+
+def test_samplers_are_dealt_out_over_the_cases_of_a_model() -> None:
+    """Each meets each option value of the cases that it supports; few cases are checked by all."""
+    request = read_request({"model": "mixed", "size": "3"}, ())
+    cases = [case for _, case in command.build_cases(request)]
+    dealt = deal(cases, request.samplers)
+    pairs = possible = 0
+    for sampler in request.samplers:
+        able = [case for case in cases if sampler.target.supports(case.model)[0]]
+        met = [case for case, samplers in zip(cases, dealt, strict=True) if sampler in samplers]
+        assert set(cases) - set(able) <= set(met)
+        met = [case for case in met if case in able]
+        assert set().union(*(case.parts for case in met)) == set().union(*(case.parts for case in able))
+        assert all(case in met for case in able if not case.parts or sampler.name in ON_ALL_CASES)
+        pairs, possible = pairs + len(met), possible + len(able)
+    assert len(cases) == 25 and pairs < possible / 2
+
+
+def test_named_samplers_and_those_of_all_cases_are_not_dealt_out(smcmc) -> None:
+    assert not read_request({"sampler": "sdds,gibbs"}, ()).deals
+    assert not read_request({}, (), everything=True).deals
+    result = smcmc("verify", "model=gamma_poisson", "size=2", "iterations=0")
+    assert result.exit_code == 0
+    said = re.search(r"; (\d+) of (\d+) pairs of a case and a sampler, in which each", result.stdout)
+    assert said and int(said[1]) < int(said[2])
+    named = smcmc("verify", "model=gamma_poisson", "sampler=sdds", "size=2", "iterations=0")
+    assert "pairs of a case" not in named.stdout and named.stdout.splitlines()[-1].startswith("7 small cases")
 
 
 @pytest.mark.parametrize(
