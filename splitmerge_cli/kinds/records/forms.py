@@ -78,8 +78,8 @@ def find_exchanged(
     """The rows whose first and last names stand in each other's columns.
 
     Either other records have the first name as a last name, and the reverse, `SURE` times as often as the names in
-    their own columns. Or another record has one of the names in the other column and none in its own, and agrees in a
-    rare value of a further column: then the one of the two whose names are the rarer in their columns is taken, else
+    their own columns. Or another record has one of the names in the other column and agrees in a rare value of a
+    further column: then the one of the two whose names are the rarer in their columns is taken, else
     the later one.
 
     >>> names = [("john", "smith")] * 3 + [("mary", "jones")] * 3 + [("smith", "john")]
@@ -102,7 +102,7 @@ def find_exchanged(
     most = max(LEAST_COMMON * len(first), 2)
     for i in rows:
         for j in {*by_last.get(first[i], ()), *by_first.get(last[i], ())} - {i}:
-            if {i, j} & found or first[i] == first[j] or last[i] == last[j]:
+            if {i, j} & found:
                 continue
             later = max((i, j), key=lambda row: (score[row], row))
             if score[later] > 0.0 and any(
