@@ -36,6 +36,17 @@ def _log_factorials(N: int) -> NDArray[np.float64]:
     return log_factorial
 
 
+@lru_cache(256)
+def _log_renewal(N: int, *ends: float) -> float:
+    """log u_N: after N items, one by one, the last cluster ends. The chain is of its size, where 4 is 4 or more. A
+    value that is accepted is asked for three times."""
+    h = np.array(ends)
+    steps = np.diag(1.0 - h[:-1], 1)
+    steps[-1, -1] = 1.0 - h[-1]
+    steps[:, 0] += h
+    return log(np.linalg.matrix_power(steps, N - 1)[0] @ h)
+
+
 class LearnedSizes(TablePrior):
     """Sizes of clusters are draws from a distribution that is learned. `concentration` is not used. `size_1`, `size_2`,
     `size_3`, `size_more`: h_m, of the clusters with m items or more, the share that has m; `size_more` is the share for
@@ -91,12 +102,7 @@ class LearnedSizes(TablePrior):
             self.set_value(name, drawn)
 
     def _log_renewal(self, options: Any) -> float:
-        """log u_N: after N items, one by one, the last cluster ends. The chain is of its size, where 4 is 4 or more."""
-        h = np.array([options[name] for name in ENDS])
-        steps = np.diag(1.0 - h[:-1], 1)
-        steps[-1, -1] = 1.0 - h[-1]
-        steps[:, 0] += h
-        return log(np.linalg.matrix_power(steps, self.N - 1)[0] @ h)
+        return _log_renewal(self.N, *(options[name] for name in ENDS))
 
     @classmethod
     def log_probability(  # type: ignore[override]

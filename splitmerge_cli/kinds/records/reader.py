@@ -26,6 +26,8 @@ from splitmerge_cli.data.tables.notes import note_left_out
 from splitmerge_cli.data.tables.table import Table, column_key, list_names, quote
 from splitmerge_cli.data.tables.written import DATE_TYPES, EPOCH, days_of_column, days_written
 from splitmerge_cli.data.values import notes_entry, positions_in, require, width_entry
+from splitmerge_cli.diagnostics.cluster_table import count_of
+from splitmerge_cli.kinds.records import forms
 from splitmerge_cli.kinds.records.columns import find_differing, find_followers
 from splitmerge_cli.kinds.records.similar_values import code_fields, words_of
 from splitmerge_cli.overrides import shell_word, write
@@ -79,6 +81,10 @@ SYNONYMS = (
 )
 """Names of columns that mean the same, without what is between words."""
 SOURCE = "the name of a file (data.files)"
+PHONES = "phones"
+"""Entry of the meta data: fields of telephone numbers by number, and how many digits are compared."""
+SHOWN = 5
+"""Rows that a note lists."""
 
 
 class Field(NamedTuple):
@@ -193,6 +199,7 @@ def read_records(table: Table, wanted: Wanted, N: int | None, name: str) -> Data
             written = len(pc.unique(cells.text.filter(pa.array(~cells.missing))))
             if written > len({*fields[j].words} - {None}):
                 spelt.append(j)
+    phones = _read_one_form(table, fields, type_by_column)
     left_out = {j: field.why for j, field in fields.items() if field.why}
     note_left_out(table, left_out, None, "data.types={{{}:string}} would read it")
     read = [j for j in fields if j not in left_out]
@@ -225,6 +232,7 @@ def read_records(table: Table, wanted: Wanted, N: int | None, name: str) -> Data
             table.note(f"{alone}: give columns that mean the same one name")
     typed = [column_key(table, j) for j in read]
     meta = {"path": str(table.path), "names": table.renamed, "rows": rows, "typed": typed}
+    meta[PHONES] = [(read.index(j), length) for j, length in phones.items() if j in read]
     return Dataset(
         name,
         wanted.kind,
@@ -237,6 +245,36 @@ def read_records(table: Table, wanted: Wanted, N: int | None, name: str) -> Data
         positions=positions_in(read, table.width),
         sources=sources,
     )
+
+
+def _read_one_form(table: Table, fields: dict[int, Field], named: Collection[int]) -> dict[int, int]:
+    """Put telephone numbers in one form, and exchanged first and last names in their columns, with notes; columns whose
+    type the user has named (data.types) stay as they are written. Returns how many digits are compared in columns of
+    telephone numbers."""
+    strings = [j for j, field in fields.items() if field.type == "string" and j not in named and not field.why]
+    names = {j: (table.names or [""] * (j + 1))[j].strip() for j in strings}
+    phones = dict[int, int]()
+    for j in strings:
+        if forms.PHONES.fullmatch(names[j]) and (read := forms.read_phones(fields[j].words)) is not None:
+            fields[j], phones[j] = fields[j]._replace(words=read[0]), read[1]
+            keeps = f"data.types={{{column_key(table, j)}:string}} reads them as they are written"
+            table.note(f"{table.column(j)}: telephone numbers are compared by their last {read[1]} digits ({keeps})")
+    if (both := forms.find_name_columns(list(names.values()))) is None:
+        return phones
+    first, last = (strings[d] for d in both)
+    others = [field.words for j, field in fields.items() if j not in (first, last) and not field.why]
+    rows = forms.find_exchanged(fields[first].words, fields[last].words, others)
+    if not rows:
+        return phones
+    one, other = list(fields[first].words), list(fields[last].words)
+    for i in rows:
+        one[i], other[i] = other[i], one[i]
+    fields[first], fields[last] = fields[first]._replace(words=one), fields[last]._replace(words=other)
+    shown = list_names([str(i + 1) for i in rows[:SHOWN]]) + f" and {len(rows) - SHOWN:,} more" * (len(rows) > SHOWN)
+    keeps = f"data.types={{{column_key(table, first)}:string}} leaves them as they are"
+    columns = f"{table.column(first)} and {table.column(last)}"
+    table.note(f"{columns}: first and last names are exchanged in {count_of(len(rows), 'row')}: {shown} ({keeps})")
+    return phones
 
 
 def _leave_out_misleading(
@@ -424,6 +462,8 @@ class RecordsReading(mixed.MixedReading):
         """The records of the data, then the new ones."""
         types = [field.type for field in dataset.types or ()]
         words = [[*old, *added] for old, added in zip(words_of(dataset), words_of(new), strict=True)]
+        for f, length in dataset.meta.get(PHONES, ()):
+            words[f] = [None if word is None else forms.shorten_phone(word, length) for word in words[f]]
         values, fields = code_fields(words, types)
         bundles = None if dataset.bundles is None else dataset.bundles.with_new(new.N, new.bundles)
         return replace(dataset, values=values, types=fields, truth=None, names=None, bundles=bundles, sources=None)

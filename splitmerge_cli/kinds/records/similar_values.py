@@ -17,6 +17,7 @@ from rapidfuzz.distance import OSA, JaroWinkler
 from rapidfuzz.process import cpdist
 
 from splitmerge_cli.data.dataset import ColumnType, Dataset
+from splitmerge_cli.kinds.records.forms import find_short_forms
 
 
 def code_fields(
@@ -100,6 +101,8 @@ def near_values(
         pairs, distance = _within_edits(levels, len(LIMITS))
         if similarity == "jaro_winkler":
             pairs, distance = _by_jaro_winkler(levels, pairs)
+        if len(short := find_short_forms(levels)):
+            pairs, distance = _join((pairs, distance), (short, 1.0))
     elif type == "date":
         digits = [level.replace("-", "") for level in levels]
         pairs, distance = _join(_within_edits(digits, len(LIMITS)), (_near_dates(levels), 1.0))
