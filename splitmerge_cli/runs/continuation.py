@@ -74,7 +74,7 @@ def take_up(plan: Plan, store: RunStore, chains: Sequence[ChainStore], say: Call
             continue
         iterations_made = min(run.summary["iterations"])
         earlier = takewhile(iterations_made.__gt__, judgement.looks(plan))
-        if not _is_stricter(plan.spec.until, _read_until(run)) and (
+        if not _is_stricter(plan.stopping_rule, _read_until(run)) and (
             end := next((end for end in earlier if judgement.look(plan, chains, end).reached), None)
         ):
             _clear(new)

@@ -354,7 +354,7 @@ def _progress(plan: Plan, outcome: dict[str, Any]) -> ChainProgress:
     share = max(outcome["iterations"] / plan.iterations, outcome["seconds"] / plan.budget)
     # chains that end when they have run long enough end before the most that they may take, nobody knows when
     to_end = (plan.iterations - outcome["iterations"]) / max(outcome["rate"], 1e-9)
-    seconds_left = min(math.inf if plan.spec.until.is_given else to_end, plan.budget - outcome["seconds"])
+    seconds_left = min(math.inf if plan.stopping_rule.is_given else to_end, plan.budget - outcome["seconds"])
     where = outcome["rate"], outcome["K"], outcome["log_joint"]
     return ChainProgress(outcome["iterations"], min(1.0, share), *where, max(0.0, seconds_left))
 

@@ -111,8 +111,8 @@ def assemble(
     summary[schema.FIT] = checks.find_misfit(plan, late)
     if ends is not None:
         summary["both_ends"] = ends.summary
-    if plan.spec.until.is_given:
-        found = judgement.look_of(judged, plan.spec.until, max(iterations))
+    if plan.stopping_rule.is_given:
+        found = judgement.look_of(judged, plan.stopping_rule, max(iterations))
         is_early = found.iterations < plan.iterations and judgement.are_apart(plan, found)
         summary["until"] = asdict(found) | {"ended_apart": is_early}
     if judged.converged is False and plan.recorder.is_listed and (modes := _modes(trace, partitions, outcomes)):

@@ -214,7 +214,7 @@ NAMES = (("rhat", "R-hat", "largest"), ("ess", "ESS", "smallest"), ("mcse", "Mon
 
 def looks(plan: Plan) -> Iterator[int]:
     """Iterations after which chains are looked at; the last is their end."""
-    if plan.spec.until.is_given:
+    if plan.stopping_rule.is_given:
         if plan.is_open and plan.iterations <= starts.EARLY_MOST:
             yield from EARLY
         at = float(min(FIRST_OPEN, max(SOONEST, plan.iterations // 50)) if plan.is_open else FIRST)
@@ -242,7 +242,7 @@ def look(plan: Plan, chains: Sequence[ChainStore], upto: int) -> Look:
     series = series_of(whole, {c: rows.labels for c, rows in late.items()})
     rows = [row for name, draws in series.items() for row in measure(name, draws)[1]]
     rows += answers.judge({c: found.labels for c, found in late.items()})
-    until, judged = plan.spec.until, convergence(rows)
+    until, judged = plan.stopping_rule, convergence(rows)
     if plan.is_open and upto < SOONEST and not judged.is_constant:
         return replace(look_of(judged, until, upto), reached=False)
     # errors take longer than R-hat
@@ -271,7 +271,7 @@ def are_apart(plan: Plan, found: Look) -> bool:
 
 def describe_aim(plan: Plan) -> str:
     """Describe when the chains of a run without a fixed length stop."""
-    asked = [(key, name, bound) for key, name, _ in NAMES if (bound := getattr(plan.spec.until, key)) is not None]
+    asked = [(key, name, bound) for key, name, _ in NAMES if (bound := getattr(plan.stopping_rule, key)) is not None]
     aims = [f"{name} {'>=' if key == 'ess' else '<='} {bound:g}" for key, name, bound in asked]
     return f"running until {_join(aims)}, at most {plan.iterations:,} iterations"
 

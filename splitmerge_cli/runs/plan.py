@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from splitmerge_cli.config import Component, ConfigError, DataSource, RunSpecification, classes, gibbs_update
-from splitmerge_cli.config.schema import INITIAL
+from splitmerge_cli.config.schema import INITIAL, Until
 from splitmerge_cli.core.chain import Chain, Rows
 from splitmerge_cli.core.coupled import CoupledChains
 from splitmerge_cli.core.model import Model
@@ -200,6 +200,11 @@ class Plan:
     def n_chains(self) -> int:
         """Number of chains."""
         return self.spec.chains
+
+    @property
+    def stopping_rule(self) -> Until:
+        """When the chains have run long enough."""
+        return self.spec.until
 
     @property
     def is_open(self) -> bool:

@@ -118,6 +118,15 @@ def test_counts_of_words_are_documents(tmp_path: Path) -> None:
     """UCI's bag of words, which holds numbers alone."""
     (tmp_path / "docword.txt").write_text("2\n3\n3\n1 1 2\n1 2 1\n2 3 4\n")
     assert recognise(tmp_path / "docword.txt").data == "corpus"
+    # commas of sentences, and a quote within one
+    texts = [
+        "A fire, near Hill Top, closed the road.",
+        'It was, he said, "the worst" day of, say, ten.',
+        "Rain, at last.",
+    ]
+    for name in ("t.txt", "t.cor", "t"):
+        (tmp_path / name).write_text("\n".join(texts))
+        assert recognise(tmp_path / name).data == "corpus"
 
 
 @pytest.mark.parametrize("head", ["names", "none"])

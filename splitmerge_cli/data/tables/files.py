@@ -5,7 +5,7 @@ Whether the first row of a text names the columns: docs/files.md, "The first lin
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from itertools import islice, pairwise
+from itertools import accumulate, islice, pairwise
 from pathlib import Path
 from typing import NamedTuple
 
@@ -224,6 +224,9 @@ def read_written(path: Path, wanted: Wanted, header: str | bool, suffix: str, fo
     notes += _layout_notes(path, layout_found, default, separator, decimal)
     if layout_found.separator == "space":
         data = separators.tabs(path, data, before)
+    elif layout_found.separator == "tab":
+        data, rows_filled = _with_ends(path, data, before)
+        notes += rows_filled
     data, ends = _without_empty_end(data, layout_found.delimiter)
     if ends:
         notes.append(f"{path}: rows without any cell at the end: {ends}; they are left out")
@@ -263,6 +266,24 @@ def _layout_notes(path: Path, layout_found: separators.Layout, default: str, sep
     if decimal == "auto" and layout_found.decimal == "comma":
         notes.append("numbers have a decimal comma (data.decimal)")
     return [f"{path}: {' and '.join(notes)}"] if notes else []
+
+
+def _with_ends(path: Path, data: bytes, before: int) -> tuple[bytes, list[str]]:
+    """Rows between tabs with those at their ends, which many editors strip with the empty cells before them, and a
+    note: at most a tenth of the rows, each with half of its cells and without quotes, and within none."""
+    lines = data.split(b"\n")
+    width = lines[0].count(b"\t")
+    short = [i for i, line in enumerate(lines) if width <= 2 * line.count(b"\t") + 1 < 2 * width]
+    if not 0 < len(short) <= (1 - separators.ALIKE) * len(lines):
+        return data, []
+    quotes = list(accumulate(line.count(b'"') for line in lines))
+    if any(quotes[i] % 2 or b'"' in lines[i] for i in short):
+        return data, []
+    for i in short:
+        end = b"\r" * lines[i].endswith(b"\r")
+        lines[i] = lines[i].removesuffix(b"\r") + b"\t" * (width - lines[i].count(b"\t")) + end
+    shown = ", ".join(str(1 + before + i) for i in short[:3]) + ", ..." * (len(short) > 3)
+    return b"\n".join(lines), [f"{path}: rows whose last cells lack their tabs: {len(short)} ({shown}): empty cells"]
 
 
 def _without_empty_end(data: bytes, delimiter: str) -> tuple[bytes, int]:

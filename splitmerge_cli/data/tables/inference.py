@@ -254,10 +254,8 @@ def _of_numbers(cells: Cells, key: str, name: str, chosen: bool) -> Reading:
     if chosen or reading.type is None or reading.type.spike is None:
         return reading
     note = f"{counts.max() / len(present):.0%} of the rows hold {reading.type.spike[0]:.15g}"
-    note += (
-        ", which may become a cluster of their own (model=mixed model.zeros=apart gives that number a probability in "
-    )
-    return replace(reading, said=f"{note}every cluster; data.drop={shell_word(f'[{key}]')} leaves the column out)")
+    note += ": model=auto compares whether that number has a probability of its own in every cluster (model=mixed "
+    return replace(reading, said=f"{note}model.zeros=apart); data.drop={shell_word(f'[{key}]')} leaves the column out")
 
 
 def _are_levels(counts: NDArray[np.int64]) -> bool:

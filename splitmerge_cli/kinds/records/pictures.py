@@ -103,10 +103,11 @@ def match_weights(run: Run) -> Figure:
     table, dataset = weights.weights_of_run(run, ends), dataset_of(run)
     words = [list(texts_of(dataset, dataset.values[rows]).values()) for rows in ends.T]
     names = [plain_text(shorten(str(name), CELL)) for name in list(table)[3:]]
+    across = min(2, len(ends))
     rows = -(-len(ends) // 2)
     height = 0.6 + 0.24 * len(names)
     reached = list[float]()
-    figure, axes = plt.subplots(rows, 2, figsize=(FULL, rows * height + 0.5), sharex=True, squeeze=False)
+    figure, axes = plt.subplots(rows, across, figsize=(FULL, rows * height + 0.5), sharex=True, squeeze=False)
     for ax in axes.ravel()[len(ends) :]:
         ax.set_axis_off()
     for k, ax in enumerate(axes.ravel()[: len(ends)]):

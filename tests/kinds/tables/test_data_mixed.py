@@ -221,7 +221,7 @@ def test_numbers_that_name_rows_or_groups_of_rows_are_left_out(
 def test_a_number_that_many_rows_hold_is_said(tmp_path: Path) -> None:
     spiked = [0.0] * 25 + [0.37 * i * i for i in range(1, 76)]
     assert any(
-        "25% of the rows hold 0, which may become a cluster of their own (model=mixed" in n
+        "25% of the rows hold 0: model=auto compares whether that number has a probability of its own" in n
         for n in column(tmp_path, spiked).notes
     )
     assert not any("of the rows hold" in note for note in column(tmp_path, [0.5, *spiked[12:]]).notes)

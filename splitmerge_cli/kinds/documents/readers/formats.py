@@ -189,7 +189,8 @@ def open_table(path: Path, encoding: str, separator: str = "auto") -> Table:
     if suffix == ".xlsx":
         return read_sheet(path, ask=ONE_SHEET)
     data, before, named = separators.without_separator_line(separators.read_text(path, encoding))
-    usual = separators.BY_SUFFIX.get(suffix, "comma")
+    # texts have commas: only an ending of tables makes these usual
+    usual = separators.BY_SUFFIX[suffix] if suffix in separators.BY_SUFFIX and suffix else "tab"
     layout_found = separators.layout(data, usual, named if separator == "auto" and named else separator)
     if layout_found.separator == "space":
         data = separators.tabs(path, data, before)
