@@ -120,7 +120,7 @@ cdef class IRM(Coupled):
 
     cdef readonly double beta1, beta0
     cdef readonly Model columns         # the model of the nodes' columns, which share the partition; or None
-    cdef double power                   # of the likelihood, by which that of the columns is multiplied
+    cdef double power                   # of the likelihood, by which the columns' is multiplied
     cdef object precision_prior         # of the precisions, a Gamma; None: they are fixed, or there are none
     cdef list scattered                 # for each layer of negative binomial counts the numbers of its first part and
     # of the one behind its last, its counts that differ, and how often each is there
@@ -382,7 +382,7 @@ cdef class IRM(Coupled):
         return 0
 
     cdef double log_layer(self, Py_ssize_t first, Py_ssize_t end) noexcept nogil:
-        """Log likelihood of these parts of a layer, without what depends on no block."""
+        """Log likelihood of a layer's parts `first` to `end` - 1, without what depends on no block."""
         cdef Py_ssize_t p, k, j
         cdef int64_t m, n, total = 0
         cdef const part_t *part
@@ -938,8 +938,7 @@ cdef class IRM(Coupled):
         of_row[d] = 0
 
     cdef inline const int64_t *unit_gains(self, Py_ssize_t j, const int64_t *seen_from) noexcept nogil:
-        """What the cell of block j gains by these numbers in addition, against every block, where it is kept; else
-        NULL."""
+        """Gains of block j's cell by these numbers in addition, against every block, where they are kept; else NULL."""
         cdef Py_ssize_t v, found = 0
         cdef int64_t total = 0
         for v in range(self.units):

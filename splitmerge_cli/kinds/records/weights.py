@@ -1,4 +1,4 @@
-"""What speaks for a pair of records being one entity: the terms of the model, field by field, in bits.
+"""Evidence for a pair of records being one entity: the terms of the model, field by field, in bits.
 
 The weight of a pair is log2 of its odds. It begins at the prior: a pair of records against two single ones, among as
 many entities as the estimate has. The likelihood ratio of each field is added, and what changes if one of the two may
@@ -174,7 +174,7 @@ REASONS = 2
 
 
 def compare_pairs(one: Run, other: Run) -> tuple[int, int, list[Compared]]:
-    """How many pairs of records the estimate of the other run joins and that of the one does not, and the reverse; and
+    """How many pairs of records the other run's estimate joins and the one's does not, and the reverse; and
     those whose probability changed most, at most `MOST_COMPARED`."""
     by_run = [_joined(run) for run in (one, other)]
     N = one.summary["N"]

@@ -106,9 +106,9 @@ class Listed:
     other_layers: str = ""
     """Name of a column or attribute that holds layers and is not read."""
     node_columns: list[str] = field(default_factory=list)
-    """Names of columns of the nodes that are not read."""
+    """Names of columns that describe nodes and are not read."""
     notes: list[str] = field(default_factory=list)
-    """What is to be said of how the network was read."""
+    """Notes on how the network was read."""
     is_matrix: bool = False
     """Whether rows are entries of a matrix, in which an edge without a direction stands twice."""
     may_be_directed: bool = False
