@@ -104,7 +104,7 @@ class Entries:
     """int32 ``[types]``: which layer of counts it is part of; -1 none."""
 
     @classmethod
-    def of(cls, relations: Relations) -> "Entries":
+    def from_relations(cls, relations: Relations) -> "Entries":
         """The entries of the nodes; edges of a node to itself, unknown pairs and real values are not read."""
         data = share(prepare, relations)
         slot, value = data.slot[:-1], data.value[:-1]
@@ -138,8 +138,8 @@ class Entries:
         weight[scattered] = np.maximum(np.rint(r * (digamma(x + r) - digamma(r))), 1.0)
         return replace(self, weight=weight)
 
-    def between(self, labels: NDArray[np.int32], K: int) -> "Entries":
-        """The entries between K blocks."""
+    def join_blocks(self, labels: NDArray[np.int32], K: int) -> "Entries":
+        """Join the entries of nodes to entries between K blocks."""
         V = len(self.mirror)
         node = np.repeat(labels, np.diff(self.start)).astype(np.int64)
         code, place = np.unique((node * K + labels[self.neighbour]) * V + self.type, return_inverse=True)
@@ -178,7 +178,7 @@ def agglomerate(entries: Entries, sides: NDArray[np.int32], corrected: bool, rng
     kind = sides
     while K > 1:
         sizes = np.bincount(labels, minlength=K).astype(np.int32)
-        partner, growth = best_merges(entries.between(labels, K), sizes, kind, corrected, rng)
+        partner, growth = best_merges(entries.join_blocks(labels, K), sizes, kind, corrected, rng)
         number, joined = join_best(partner, growth, max(1, int(K * (1.0 - 1.0 / SHRINKING))))
         if not joined:
             break
@@ -299,7 +299,7 @@ def compare_degrees(model: Component, dataset: Dataset) -> Degrees:
         return Degrees(PLAIN, problem="corrected degrees are not possible where pairs are unknown (data.unknown)")
     if not edges:
         return Degrees(PLAIN, problem="the network has no edge")
-    entries = Entries.of(network)
+    entries = Entries.from_relations(network)
     found = [describe_by(model, dataset, entries, {"degrees": form}) for form in FORMS]
     ahead, blocks, is_other = weigh(found[0], found[1], edges)
     return Degrees(FORMS[is_other], ahead, blocks)
@@ -322,7 +322,7 @@ def compare_counts(model: Component, dataset: Dataset) -> str | None:
     degrees that the model has. As `compare_degrees`; an edge is a pair of nodes with a count."""
     network = network_of(dataset)
     edges = sum(len(layer.ends) for layer in network.layers)
-    entries = Entries.of(network)
+    entries = Entries.from_relations(network)
     scattered = {"degrees": PLAIN, "precision": SCATTERED}
     found = [describe_by(model, dataset, entries, changed) for changed in ({}, scattered)]
     ahead, (own, others), is_scattered = weigh(found[0], found[1], edges)
@@ -376,7 +376,7 @@ class NetworkStart(Start):
         return "random", min(-(-model.N // NODES_PER_BLOCK[number % len(NODES_PER_BLOCK)]), model.largest_K)
 
     def start_best(self, model: Model, dataset: Dataset, rng: Rng) -> None:
-        self.entries, self.merged = Entries.of(network_of(dataset)), []
+        self.entries, self.merged = Entries.from_relations(network_of(dataset)), []
         super().start_best(model, dataset, rng)
 
     def _begin(self, number: int, model: Model, dataset: Dataset, rng: Rng, generator: np.random.Generator) -> None:

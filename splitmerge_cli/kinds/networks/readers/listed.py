@@ -67,7 +67,7 @@ class Use:
         return self == Use()
 
     @property
-    def recorded(self) -> dict[str, Any]:
+    def record(self) -> dict[str, Any]:
         """Options that are used, by the names of the keys, for the record of a run."""
         return {key: value for key, value in vars(self).items() if key != "unknown" and value != getattr(Use, key)}
 
@@ -233,7 +233,7 @@ def relational(
         if both := int(back.sum()) // 2:
             of_pairs |= {"reversed": both, "repeated": 0}
     notes += note_rest(listed, use, command, of_pairs)
-    meta = {"use": use.recorded} | size | notes_entry(notes)
+    meta = {"use": use.record} | size | notes_entry(notes)
     names = listed.names
     if sides is not None and names is not None:
         # where nodes of both kinds share a name, the kind stands behind it
