@@ -30,13 +30,14 @@ PARTICIPLES = {
     "hidden", "fallen", "thrown", "written", "overwritten", "undone", "unseen", "unknown", "unwritten",
 }  # fmt: skip
 SPOKEN = {"said", "told", "asked", "meant"}
-# `Posterior.converged` is the word of the field
+# `Posterior.converged` is the word of the field; `mixed` is a kind of data, by which stored runs find its generator
 NOT_PARTICIPLES = {
     "converged",
     "embed",
     "exceed",
     "expected",
     "feed",
+    "mixed",
     "need",
     "ohsumed",
     "proceed",
@@ -70,7 +71,7 @@ SUMMARY = [
 
 WORDS = [
     (r"trees? of choices", "execution paths"),
-    (r"void[ _]moves?|null moves?", "null proposals"),
+    (r"(?<!cdef )void[ _]moves?|null moves?", "null proposals"),
     (r"row c\b", "the topic-model benchmark"),
     (r"pasts|(?:the|a|its|their|share|no|one) past\b(?! the\b)", "chain history"),
     (r"papers? 00\d|papers? by number|00\d and 00\d", "papers by first author and year"),

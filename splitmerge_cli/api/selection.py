@@ -7,8 +7,8 @@
     without a gap of density between them are joined where the draws agree (``gap=null``).
 ``model.covariance=auto``
     diag, iso or full (`mixed`: diag or full): of those whose log predictive density of a row given the others is within
-    a standard error of the best (1.5 where densities rest on few draws), the one with the fewest clusters. Of rows that
-    repeat each other, as chance does not make them, one is read; of more than 1,000, so many are drawn. A covariance
+    a standard error of the best (1.5 where densities rest on few draws), the one with the fewest clusters. Rows that
+    repeat each other, as chance does not make them, are read once; 1,000 rows are drawn if there are more. A covariance
     that the points do not allow is named with the reason; of one column, and where one alone is left, nothing is
     compared.
 ``model.degrees=auto``

@@ -211,7 +211,7 @@ Numbers = NDArray[np.float64]
 @dataclass(frozen=True)
 class Scale:
     """A scale of a column, increasing in its values: ``log`` and ``sqrt`` take positive numbers, ``yeo-johnson`` (Yeo
-    and Johnson 2000) any. Of its powers 1 leaves a column as it is; lower ones draw in large values.
+    and Johnson 2000) any. The power 1 leaves a column as it is; lower ones draw in large values.
 
     >>> log = Scale("log")
     >>> y = log.read(np.array([1.0, 10.0]))

@@ -322,7 +322,7 @@ class Representative:
 
 def representatives(partitions: ArrayLike, number: int, loss: str = "vi") -> list[Representative]:
     """Partitions that represent a posterior, at most so many, the largest weight first; there are fewer if
-    fewer differ. Of the sampled ones ``[M, N]`` those count that the point estimate averages.
+    fewer differ. The sampled ones ``[M, N]`` count if the point estimate averages them.
 
     Raises as `minimise_expected_loss`, and a ValueError for `number` below 1.
     """

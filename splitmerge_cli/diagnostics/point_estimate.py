@@ -1,11 +1,11 @@
 """Summarise a posterior by one clustering: the partition of least expected loss.
 
 The mean of the loss over the sampled partitions is computed as it is, not by a bound, and minimised by a greedy search.
-Of the variation of information it is not the lower bound that puts the mean inside the logarithm.
+The variation of information has a lower bound that puts the mean inside the logarithm: it is not used.
 
 The search: sequential allocation, then sweeps of single moves. Every start is improved until no block of items is
 better in another cluster, an empty one among the choices. Starts are the best sampled partition, a single cluster and
-sequential allocations in random orders. Of a few blocks all partitions are compared instead.
+sequential allocations in random orders. For a few blocks all partitions are compared instead.
 
 The estimate of a run weighs the two errors as `COST` says and has as many clusters as the 0.95 interval of K: of the
 rules that `scripts/compare_estimates.py` compares on generated data it finds the true number most often without loss
@@ -290,7 +290,7 @@ def minimise_expected_loss(
     depends neither on the numbers of their clusters nor, unless they are thinned, on their order. The search is the
     same at every call: its seed is fixed.
 
-    Of sampled partitions ``[M, N]``, M and N at least 1, one that came up twice stands there twice. Of many,
+    Sampled partitions are ``[M, N]``, M and N at least 1; one that came up twice stands there twice. If there are many,
     `most_partitions` are averaged, evenly spaced, and never more than fit a table of `MAX_CELLS` cells. `loss`:
     variation of information (``vi``) or Binder's loss (``binder``, `partition_losses`); `a`: cost of separating what is
     together, from 0 to 2, joining what is apart costs 2 - a; `clusters`: fewest and most clusters that it may have,

@@ -97,7 +97,7 @@ def mean_co_clustering(
     partitions: ArrayLike, labels: ArrayLike
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64]]]:
     """Mean co-clustering of the items with the other members of each cluster, some items at a time: their numbers,
-    int64 ``[n]``, and means ``[n, K]``. Of an item that is alone in its cluster the entry of this cluster is the
+    int64 ``[n]``, and means ``[n, K]``. If an item is alone in its cluster, the entry of this cluster is the
     probability of being alone."""
     rows, own_labels, sizes = _fitting(partitions, labels)
     N, K = len(own_labels), len(sizes)

@@ -154,8 +154,8 @@ def diagnose(
 
     Quantities of the second half of each chain are ``mean/X``, ``rhat/X``, ``rhat_classic/X`` and ``ess_tail/X`` (all
     chains), ``ess/X``, ``tau/X`` in recorded draws (all chains: the mean of those defined; of more than `LONGEST` draws
-    from every m-th), for X in every column of the trace but `NO_SERIES`, and, without ESS and time, `DISTANCE`. Of the
-    whole chain there are ``acceptance/MOVE``, ``null/MOVE`` (share of null proposals), ``seconds_per_iteration``; and
+    from every m-th), for X in every column of the trace but `NO_SERIES`, and, without ESS and time, `DISTANCE`. The
+    whole chain has ``acceptance/MOVE``, ``null/MOVE`` (share of null proposals), ``seconds_per_iteration``; and
     ``accepting/MOVE``, the number of chains that accepted such a move in their second halves, of moves that were
     proposed at least `TRIED` times.
     """

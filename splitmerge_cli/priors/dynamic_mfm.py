@@ -1,6 +1,6 @@
 """Dynamic mixture of finite mixtures: the Dirichlet parameter of a component's weight falls with their number.
 
-Of m components each has the Dirichlet parameter gamma = alpha / m. Given m
+Each of m components has the Dirichlet parameter gamma = alpha / m. Given m
 
     p(z | m) = m! / (m - K)! Gamma(alpha) / Gamma(alpha + N) prod_k Gamma(n_k + alpha / m) / Gamma(alpha / m)
 

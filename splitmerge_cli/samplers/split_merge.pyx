@@ -40,8 +40,8 @@ items in the selected clusters: `random` O(n), `sams` n pairs of predictives, `g
 RGSM(t, r, g) (Jain and Neal 2004), the competitor ("SM") in Wang and Russell 2015, Luo and Shrivastava 2018 and Herlau
 et al. 2014: any two items, restricted Gibbs scans. r tries are made in a step; g is the number of full Gibbs scans that
 the schedule `full_scan` adds. With `launch=anchors` no item is placed at random first: the first of the t scans puts
-them one after the other next to i and j (a variation of Dahl 2003, as Herlau et al. 2014, section 1.3, tell it). Nothing
-of the launch state depends on the present sides, so the ratio is the same. Exact ratio of a split K -> K+1:
+them one after the other next to i and j (a variation of Dahl 2003, as Herlau et al. 2014, section 1.3, tell it).
+Nothing of the launch state depends on the present sides, so the ratio is the same. Exact ratio of a split K -> K+1:
 
     Delta (K+1) / q(A, B given launch)    EMM, predictive alone
     Delta       / q(A, B given launch)    no empty clusters, predictive times size

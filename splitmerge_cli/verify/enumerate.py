@@ -2,7 +2,7 @@
 prior's tables and weights.
 
 A *state* is ``(labels, K)``: cluster of each item, numbered by first appearance, and the number of clusters kept (EMM:
-with the empty ones). Of a model that keeps parameters it is ``(labels, K, parameters)``, with a tuple of numbers per
+with the empty ones). A model that keeps parameters has ``(labels, K, parameters)``, with a tuple of numbers per
 cluster, in the order of their first appearance. A *concentration* is a number, or the pair (shape, rate) of a gamma
 density over which it is integrated, or the present values of a prior's hyper-parameters by name; the scale b0 and the
 weight kappa0 of a normal mixture are numbers or such pairs, too, the rate of b0 a number or one for each column.

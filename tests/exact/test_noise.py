@@ -128,7 +128,7 @@ def weigh_cells(options: dict[str, Any], rows: Any, concentration: float, prior:
 
 
 def complete(name: str) -> NDArray[np.float64]:
-    """Of jointly normal columns no cell is missing."""
+    """The cells of a case; jointly normal columns have no missing ones."""
     return np.where(np.isnan(CELLS), [0, 0, np.nan, 0, 0.7], CELLS) if name.startswith("full") else CELLS
 
 

@@ -522,7 +522,7 @@ SETS = 300
 
 
 def draw_and_predict(options: dict[str, Any], **fitted: Any) -> tuple[NDArray[np.float64], list[Any]]:
-    """The outcome of a row that was not seen, and its prediction, of each of `SETS` data sets of prior and model."""
+    """Draw the outcome of an unseen row, and its prediction, for each of `SETS` data sets of prior and model."""
     known = {"concentration": 2.0, "m0": 0.0, "b0": 1.0, "resolution": 0.0, "rate": 0.3, "kappa0": 0.4} | options
     setting = Setting("mixed", known)
     spec, of_chain = setting.specify(), setting.specify(fitted)

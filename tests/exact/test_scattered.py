@@ -46,7 +46,7 @@ def options_of(relations: Relations, **changed: Any) -> dict[str, Any]:
 
 
 def log_density_by_precision(relations: Relations, z: NDArray[np.int64], power: float = 1.0) -> NDArray[np.float64]:
-    """Log density of the logarithm of the precision at `GRID`, and of the edges, by another route."""
+    """Log density of the precision's logarithm at `GRID`, and of the edges, by another route."""
     options = options_of(relations)
     log_p = [power * log_lik(relations, z, options | {"precision": float(np.exp(t))}) for t in GRID]
     return np.array(log_p) + stats.gamma.logpdf(np.exp(GRID), SHAPE, scale=1 / RATE) + GRID

@@ -135,7 +135,7 @@ def test_a_wrong_split_of_counts_is_found(monkeypatch: pytest.MonkeyPatch) -> No
     def twice(found: dict, values: np.ndarray) -> None:
         found["values"][:, 2] = np.where(values[:, 2] == 0, 0.0, found["values"][:, 2])
 
-    def unshifted(found: dict, values: np.ndarray) -> None:
+    def without_shift(found: dict, values: np.ndarray) -> None:
         found["values"][:, 2] += 1.0
 
     def left(found: dict, values: np.ndarray) -> None:
@@ -148,15 +148,15 @@ def test_a_wrong_split_of_counts_is_found(monkeypatch: pytest.MonkeyPatch) -> No
         found["values"][:, -2:] = np.nan_to_num(found["values"][:, -2:])
 
     right = small_case(Mixed, 4, 1, {"zeros": "apart", "spikes": True})
-    for change in (None, twice, unshifted, left, reversed_codes, no_spikes):
+    for change in (None, twice, without_shift, left, reversed_codes, no_spikes):
 
-        def changed(values, kinds, levels, spikes, change=change) -> dict:
+        def part_and_change(values, kinds, levels, spikes, change=change) -> dict:
             found = mixed_cells.part_zeros(values, kinds, levels, spikes)
             if change is not None:
                 change(found, values)
             return found
 
-        monkeypatch.setattr(mixed, "part_zeros", changed)
+        monkeypatch.setattr(mixed, "part_zeros", part_and_change)
         model, log_joint = right.build(), []
         for labels, _ in right.states:
             model.set_labels(np.array(labels, dtype=np.int32))
@@ -201,7 +201,7 @@ def test_a_column_of_zeros_or_without_any() -> None:
 
 
 def integrate_rates(counts: np.ndarray) -> float:
-    """Log likelihood of counts of a cluster under the default prior, in closed form."""
+    """Log likelihood of a cluster's counts under the default prior, in closed form."""
     n, s, rate = len(counts), counts.sum(), 1 / counts.mean()
     return float(np.log(rate) + gammaln(1 + s) - (1 + s) * np.log(rate + n) - gammaln(counts + 1).sum())
 

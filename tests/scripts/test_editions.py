@@ -8,7 +8,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import check_names
 import correct_verdicts
+import count_habits
 import edition_pages
 import judge_by_words
 import judge_edition_5
@@ -114,6 +116,13 @@ def test_no_rule_changed_since_an_edition_except_those_that_were_corrected(editi
     assert kept.rule_changes(index, list(index["figures"])) == changed
     for name, digest in index.get("fixed by", {}).items():
         assert sha256_of(KEPT.parent / name) == digest
+
+
+def test_the_check_of_words_asks_for_no_change_of_files_that_editions_fix() -> None:
+    indexes = [kept.read_index(folder) for folder in sorted(KEPT.glob("edition-*"))]
+    fixed = {f"docs/{name}" for index in indexes for name in index.get("fixed by", {})}
+    assert fixed == check_names.SEALED and not fixed & {*check_names.list_files(["docs"])}
+    assert not any(map(count_habits.find_place, fixed))
 
 
 def test_claims_may_be_added_and_change_no_rule() -> None:

@@ -166,8 +166,8 @@ class Links(NamedTuple):
 def read_links(key: str, link: Any, dataset: Dataset, units: Mapping[str, int]) -> Links | None:
     """The pairs of rows that an option says: in a file of two columns, or an array; None without any. A file has names
     of rows, names of `units` (which stand for their first row), or numbers of rows from 1; an array has names, or
-    positions from 0. Of a file of reviewed pairs (columns `REVIEWED`) ``must_link`` reads the rows with 1 in the column
-    `SAME`, ``cannot_link`` those with 0."""
+    positions from 0. If a file has reviewed pairs (columns `REVIEWED`), ``must_link`` reads the rows with 1 in the
+    column `SAME`, ``cannot_link`` the rows with 0."""
     if link is None:
         return None
     rows: dict[str, int] = dict(units)

@@ -75,11 +75,11 @@ def csv(
     ``records`` fields.
 
     Without `columns` some are left out besides `truth` and `drop`: pandas' index or the numbers of the rows (first
-    columns that have no name and count 0, 1, ... or 1, 2, ...), and columns that have neither a name nor a value. Of
-    tokens, unless a column is named or numbered, a comma separates cells in .csv and a tab in .tsv and .txt. A large
-    .npy file of floating-point numbers is mapped, not read, unless columns are left out: it must then stay as it is.
-    Standard input is read once and held in memory; its first bytes tell text, .parquet, .feather and .xlsx apart, and
-    whether it is packed. Tokens and true labels are coded in the order of their first appearance. ``points`` are
+    columns that have no name and count 0, 1, ... or 1, 2, ...), and columns that have neither a name nor a value. Cells
+    of tokens are separated by a comma in .csv and by a tab in .tsv and .txt, unless a column is named or numbered. A
+    large .npy file of floating-point numbers is mapped, not read, unless columns are left out: it must then stay as it
+    is. Standard input is read once and held in memory; its first bytes tell text, .parquet, .feather and .xlsx apart,
+    and whether it is packed. Tokens and true labels are coded in the order of their first appearance. ``points`` are
     float64; float32 if that is the type of an .npy file; sparse if they are in .npz, entries of the same place added
     up. The notes say what was left out, which first line was taken for names without being asked for, which separator
     the rows showed, and what the columns of ``mixed`` are read as.

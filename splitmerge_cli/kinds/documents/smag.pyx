@@ -102,8 +102,8 @@ cdef class SMAG(SplitMerge):
                "pair of tokens", choices=("coin", "pair")),
         Choice("weights", "before", "the share u of a split's first side: before (u ~ Beta(p,p), then tokens) or after "
                "(tokens, then u)", choices=("before", "after")),
-        Number("split", 0.5, "choice=coin: probability that a step proposes a split, not a merge (section 4)", least=0.01,
-               most=0.99, later=True),
+        Number("split", 0.5, "choice=coin: probability that a step proposes a split, not a merge (section 4)",
+               least=0.01, most=0.99, later=True),
         Number("p", 1.0, "weights=before: u ~ Beta(p,p)", least=1e-3, most=1e3),
         Count("tries", 1, "number of proposals in a step", least=1),
         Choice("form", "text", "mode=as_printed: text (section 3.3) or box (Algorithm 1's dummy split)",
@@ -161,8 +161,8 @@ cdef class SMAG(SplitMerge):
         return 0
 
     cdef int move_by_coin(self) except -1 nogil:
-        """Algorithm 1: t ~ Bern(0.5), by a user's probability in section 4; a random topic, or two; section 4: two words
-        of one topic, or one of each."""
+        """Algorithm 1: t ~ Bern(0.5), by a user's probability in section 4; a random topic, or two; section 4: two
+        words of one topic, or one of each."""
         cdef Py_ssize_t c, d, i, j, K = self.model.K
         # stored chains drew a fair coin so
         if self.rng.draw_index(2) == 0 if self.share == 0.5 else self.rng.draw_coin(self.share):

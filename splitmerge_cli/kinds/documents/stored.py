@@ -1,4 +1,4 @@
-"""Tables of stored runs of documents alone: ``documents.csv``, topics in the corpus's own terms, entries of the
+"""Stored runs of documents: ``documents.csv``, topics in the corpus's own terms, entries of the
 summary.
 
 Documents under a posterior over topics: documents of the data, and new ones. Topics have their words, their most

@@ -37,7 +37,7 @@ cdef inline double xlogx(int64_t x) noexcept nogil:
 
 
 cdef inline double of_degree(int64_t d, int64_t n, bint corrected) noexcept nogil:
-    """d log m of a block of n nodes."""
+    """d log m for a block of n nodes."""
     if corrected:
         return xlogx(d)
     return d * log(<double> n) if d else 0.0
@@ -121,7 +121,7 @@ cdef double merge_growth(Py_ssize_t a, Py_ssize_t b, const int64_t *row, const i
             if f:
                 total += xlogx(e + f) - xlogx(e) - xlogx(f)
     for v in range(V):
-        # entries of b to a are those of a to b, seen from there
+        # entries of b to a are entries of a to b, seen from there
         own, f, back, e = 0, row[b * V + v], row[b * V + mirror[v]], row[a * V + v]
         for x in range(start[b], start[b + 1]):
             if other[x] == b and type_[x] == v:

@@ -53,8 +53,9 @@ from splitmerge_cli.core.rng cimport Rng
 from splitmerge_cli.core.sums cimport BY_COLUMN, INTS, LONGS, ROOM, ROOM_INTS
 from splitmerge_cli.kinds.networks.cells cimport EXACT_EDGES, FAR_BITS, LEVEL_VALUES, MOST_SLOTS, NO_VALUES, RATES
 from splitmerge_cli.kinds.networks.cells cimport REAL_VALUES, SCATTERED, add_gains, add_numbers, add_own, cell_lik
-from splitmerge_cli.kinds.networks.cells cimport count_neighbours, far_t, fill_logs, fill_row, form_t, log_gamma, log_rising
-from splitmerge_cli.kinds.networks.cells cimport pairs_between, part_lik, part_t, rise_t, row_t, sum_row, within_lik
+from splitmerge_cli.kinds.networks.cells cimport count_neighbours, far_t, fill_logs, fill_row, form_t, log_gamma
+from splitmerge_cli.kinds.networks.cells cimport log_rising, pairs_between, part_lik, part_t, rise_t, row_t
+from splitmerge_cli.kinds.networks.cells cimport sum_row, within_lik
 
 from splitmerge_cli.core.checks import as_numbers
 from splitmerge_cli.core.hyperpriors import draw_hyperparameter, log_density as log_hyperprior
@@ -120,7 +121,7 @@ cdef class IRM(Coupled):
 
     cdef readonly double beta1, beta0
     cdef readonly Model columns         # the model of the nodes' columns, which share the partition; or None
-    cdef double power                   # of the likelihood, by which that of the columns is multiplied
+    cdef double power                   # of the likelihood, by which the columns' is multiplied
     cdef object precision_prior         # of the precisions, a Gamma; None: they are fixed, or there are none
     cdef list scattered                 # for each layer of negative binomial counts the numbers of its first part and
     # of the one behind its last, its counts that differ, and how often each is there
@@ -382,7 +383,7 @@ cdef class IRM(Coupled):
         return 0
 
     cdef double log_layer(self, Py_ssize_t first, Py_ssize_t end) noexcept nogil:
-        """Log likelihood of these parts of a layer, without what depends on no block."""
+        """Log likelihood of a layer's parts `first` to `end` - 1, without what depends on no block."""
         cdef Py_ssize_t p, k, j
         cdef int64_t m, n, total = 0
         cdef const part_t *part
@@ -428,8 +429,8 @@ cdef class IRM(Coupled):
         self.set_precision(first, end, drawn)
 
     def start_parameters(self, Rng rng not None):
-        cdef int t
-        for t in range(START_DRAWS if self.precision_prior is not None else 0):
+        cdef int _t
+        for _t in range(START_DRAWS if self.precision_prior is not None else 0):
             self.refresh_parameters(rng)
 
     @property
@@ -446,7 +447,9 @@ cdef class IRM(Coupled):
             raise ValueError("model IRM keeps no parameters: no precision is resampled")
         given = as_numbers("parameters", values, len(self.scattered)).reshape(-1)
         if not ((given >= LEAST_PRECISION) & (given <= MOST_PRECISION)).all():
-            raise ValueError(f"parameters: expected numbers from {LEAST_PRECISION:g} to {MOST_PRECISION:g}, got {given}")
+            raise ValueError(
+                f"parameters: expected numbers from {LEAST_PRECISION:g} to {MOST_PRECISION:g}, got {given}"
+            )
         for precision, (first, end, *_) in zip(given, self.scattered, strict=True):
             self.set_precision(first, end, precision)
         self.precisions_changed()
@@ -938,8 +941,7 @@ cdef class IRM(Coupled):
         of_row[d] = 0
 
     cdef inline const int64_t *unit_gains(self, Py_ssize_t j, const int64_t *seen_from) noexcept nogil:
-        """What the cell of block j gains by these numbers in addition, against every block, where it is kept; else
-        NULL."""
+        """Gains of block j's cell by these numbers in addition, against every block, where they are kept; else NULL."""
         cdef Py_ssize_t v, found = 0
         cdef int64_t total = 0
         for v in range(self.units):

@@ -106,9 +106,9 @@ def degree_tables(N: int, propensity: float) -> Mapping[str, Any]:
 
 
 def precisions_of(layers: Sequence[Any], options: Mapping[str, Any], parameters: Any = None) -> list[float | None]:
-    """The precision of each layer of counts that are negative binomial; None of others. `parameters`: those that were
-    drawn, as the model has them; then the option is their prior. A ValueError for a prior without them, or a precision
-    of another number of layers."""
+    """The precision of each layer with negative binomial counts; None of others. `parameters`: those that were drawn,
+    as the model has them; then the option is their prior. A ValueError for a prior without them, or a precision of
+    another number of layers."""
     precision = options.get("precision")
     if parameters is not None and isinstance(precision, Gamma):
         drawn = iter(np.ravel(parameters).tolist())

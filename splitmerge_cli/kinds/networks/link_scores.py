@@ -116,12 +116,12 @@ class Links:
     # -- negative binomial counts
     @property
     def precision(self) -> float | None:
-        """Shape of the gamma variable by which the rate of a pair differs from that of its blocks; None: none does."""
+        """Shape of the gamma variable by which the rate of a pair differs from its blocks' rate; None: none does."""
         return self.options.get("precision") if self.relation.form == COUNT else None
 
     @cached_property
     def success(self) -> tuple[Array, Array]:
-        """Both numbers of the beta posterior of the share of success between two blocks, ``[K, K]``."""
+        """Both numbers of the beta posterior for the share of success between two blocks, ``[K, K]``."""
         shape, rate = self.gamma
         return shape, 1.0 + float(self.options["precision"]) * rate
 
@@ -139,7 +139,7 @@ class Links:
         """`log_number` of negative binomial counts.
 
         The rate of a pair of count x has a gamma posterior of shape x + precision, so the number is negative binomial
-        with that shape, c, and odds more p, where p is the share of success. That of p is beta (A, B) before:
+        with that shape, c, and odds more p, where p is the share of success. The posterior of p is beta (A, B) before:
 
             Gamma(c + n) / (Gamma(c) n!) more^n E[p^n (1 + more p)^-(c + n)]
         """
@@ -263,8 +263,8 @@ NODES = 24
 
 
 def log_mean_power(A: Array, B: Array, c: Array, more: float) -> Array:
-    """log E[(1 + more p)^-c] of p ~ Beta(A, B), by quadrature of the logit of p about its mode, scaled by the curvature
-    there.
+    """log E[(1 + more p)^-c] for p ~ Beta(A, B), by quadrature over the logit of p about its mode, scaled by the
+    curvature there.
 
     >>> log_mean_power(np.array([2.0]), np.array([3.0]), np.array([0.0]), 0.5).round(12) + 0.0
     array([0.])
@@ -321,7 +321,7 @@ class HeldOut:
     """A network without some of its edges, and the pairs that are scored of each layer."""
 
     rest: Relations
-    """What the model sees."""
+    """The network that the model sees."""
     scored: list[Scored]
     kept: float
     """Probability with which an edge, or a unit of a count, was kept."""
@@ -412,9 +412,9 @@ class LinkScores:
     """Log probability of what was removed, summed over all pairs of the network, over the number of removed edges: nats
     an edge."""
     per_pair: float
-    """The same sum over the number of pairs."""
+    """This sum divided by the number of pairs."""
     value_density: float
-    """Mean log density of the values of removed edges, given where they are; nan of edges without values."""
+    """Mean log density of removed edges' values, given where the edges are; nan if edges have no values."""
     reliability: "pd.DataFrame" = field(repr=False)
     """Groups of pairs, the least probable first, each with a tenth of the expected edges: probability (mean), pairs,
     expected, observed, error (standard deviation of the observed number, if the probabilities are right)."""

@@ -275,7 +275,7 @@ class LinkAnswers(StoredDraws):
 
 
 def score_lines(run: Run, share: float) -> Iterator[str]:
-    """Lines on how well a share of the edges of a run is predicted by the others."""
+    """Describe how well a share of a run's edges is predicted by the others."""
     yield from str(LinkAnswers(run).link_scores(share, seed=run.config["seed"])).splitlines()
 
 

@@ -75,10 +75,10 @@ EXPLAINED = {
 MERGINGS = 4
 """Agglomerations by which a form of degrees is judged, at most."""
 ALIKE = 0.05
-"""Forms that describe a network equally well but for less, in nats an edge, are told apart by their blocks."""
+"""Nats an edge below which two forms describe a network equally well, so that their blocks decide."""
 LOG_LEAST, LOG_MOST = np.log(LEAST_PRECISION), np.log(MOST_PRECISION)
 STEP = 0.01
-"""Difference of logarithms of a precision by which the curvature of its density is measured."""
+"""Difference between logarithms of a precision by which the curvature of its density is measured."""
 SCATTER = 2.0
 """Variance of the degrees over their mean below which a network has plain degrees: edges at random alone make 1."""
 ASKED = {"model.degrees", "model.beta1", "model.beta0", "model.density"}
@@ -101,10 +101,10 @@ class Entries:
     mirror: NDArray[np.int32]
     """int32 ``[types]``: the type at the other end."""
     counted: NDArray[np.int32]
-    """int32 ``[types]``: which of the layers of counts it is part of; -1 none."""
+    """int32 ``[types]``: which layer of counts it is part of; -1 none."""
 
     @classmethod
-    def of(cls, relations: Relations) -> "Entries":
+    def from_relations(cls, relations: Relations) -> "Entries":
         """The entries of the nodes; edges of a node to itself, unknown pairs and real values are not read."""
         data = share(prepare, relations)
         slot, value = data.slot[:-1], data.value[:-1]
@@ -138,8 +138,8 @@ class Entries:
         weight[scattered] = np.maximum(np.rint(r * (digamma(x + r) - digamma(r))), 1.0)
         return replace(self, weight=weight)
 
-    def between(self, labels: NDArray[np.int32], K: int) -> "Entries":
-        """The entries between K blocks."""
+    def join_blocks(self, labels: NDArray[np.int32], K: int) -> "Entries":
+        """Join the entries of nodes to entries between K blocks."""
         V = len(self.mirror)
         node = np.repeat(labels, np.diff(self.start)).astype(np.int64)
         code, place = np.unique((node * K + labels[self.neighbour]) * V + self.type, return_inverse=True)
@@ -178,7 +178,7 @@ def agglomerate(entries: Entries, sides: NDArray[np.int32], corrected: bool, rng
     kind = sides
     while K > 1:
         sizes = np.bincount(labels, minlength=K).astype(np.int32)
-        partner, growth = best_merges(entries.between(labels, K), sizes, kind, corrected, rng)
+        partner, growth = best_merges(entries.join_blocks(labels, K), sizes, kind, corrected, rng)
         number, joined = join_best(partner, growth, max(1, int(K * (1.0 - 1.0 / SHRINKING))))
         if not joined:
             break
@@ -199,7 +199,7 @@ def merge(
     entries: Entries, model: Model, sides: NDArray[np.int8] | None, corrected: bool, rng: Rng
 ) -> tuple[float, NDArray[np.int32]]:
     """The highest log joint density among the partitions of one agglomeration, and that partition, int32 ``[N]``. The
-    precisions of counts are drawn for each partition; a second agglomeration goes by those of the best one, which the
+    precisions of counts are drawn for each partition; a second agglomeration goes by the best one's, which the
     model has in the end."""
     kind = np.zeros(model.N, dtype=np.int32) if sides is None else sides.astype(np.int32)
     model.set_labels(np.zeros(model.N, dtype=np.int32))
@@ -257,7 +257,7 @@ def integrate_precisions(model: Model) -> float:
         top = float(minimize_scalar(lambda t: -log_density(t), bounds=(low, high), method="bounded").x)
         around = [log_density(t) for t in (top - STEP, top + STEP, top)]
         curvature = max(2.0 * around[2] - around[0] - around[1], 1e-12) / STEP**2
-        # the density on the scale of the logarithm; the log joint density at the end counts that of the precision
+        # the density on the scale of the logarithm; the log joint density at the end counts the precision's
         spreads += place[n] + 0.5 * np.log(2.0 * np.pi / curvature)
     return float(model.log_joint()) + float(spreads)
 
@@ -291,7 +291,7 @@ def compare_degrees(model: Component, dataset: Dataset) -> Degrees:
     """Which form of degrees describes a network better, by the best of a few agglomerations with each.
 
     Log joint densities of both forms are of the same data once edges that cannot be have no probability under either
-    (`log_exclusion`). Forms that are `ALIKE` are told apart by their blocks, of which fewer are better.
+    (`log_exclusion`). The blocks decide between forms that are `ALIKE`: fewer are better.
     """
     network = network_of(dataset)
     edges = sum(int(layer.weights.sum()) for layer in network.layers)
@@ -299,7 +299,7 @@ def compare_degrees(model: Component, dataset: Dataset) -> Degrees:
         return Degrees(PLAIN, problem="corrected degrees are not possible where pairs are unknown (data.unknown)")
     if not edges:
         return Degrees(PLAIN, problem="the network has no edge")
-    entries = Entries.of(network)
+    entries = Entries.from_relations(network)
     found = [describe_by(model, dataset, entries, {"degrees": form}) for form in FORMS]
     ahead, blocks, is_other = weigh(found[0], found[1], edges)
     return Degrees(FORMS[is_other], ahead, blocks)
@@ -322,7 +322,7 @@ def compare_counts(model: Component, dataset: Dataset) -> str | None:
     degrees that the model has. As `compare_degrees`; an edge is a pair of nodes with a count."""
     network = network_of(dataset)
     edges = sum(len(layer.ends) for layer in network.layers)
-    entries = Entries.of(network)
+    entries = Entries.from_relations(network)
     scattered = {"degrees": PLAIN, "precision": SCATTERED}
     found = [describe_by(model, dataset, entries, changed) for changed in ({}, scattered)]
     ahead, (own, others), is_scattered = weigh(found[0], found[1], edges)
@@ -334,11 +334,11 @@ def compare_counts(model: Component, dataset: Dataset) -> str | None:
 
 
 def log_exclusion(network: Relations, labels: NDArray[np.int32], options: Mapping[str, Any]) -> float:
-    """What the log likelihood of corrected degrees gains where a pair cannot have two edges, nor a node one to itself.
+    """Gain of the log likelihood with corrected degrees if a pair cannot have two edges, nor a node one to itself.
 
-    Edges are Poisson, so a pair of mean l has one edge with probability l exp(-l), but at least one with
-    1 - exp(-l); a node of mean l has none to itself with exp(-l), where it must have none. The mean is that of the
-    posterior. Counts are left as they are.
+    Edges are Poisson, so a pair of mean l has one edge with probability l exp(-l), but at least one with 1 - exp(-l); a
+    node of mean l has none to itself with exp(-l), where it must have none. Means are over the posterior. Counts are
+    left as they are.
     """
     total = 0.0
     nodes = np.repeat(np.arange(network.N, dtype=np.int32)[:, None], 2, axis=1)
@@ -376,7 +376,7 @@ class NetworkStart(Start):
         return "random", min(-(-model.N // NODES_PER_BLOCK[number % len(NODES_PER_BLOCK)]), model.largest_K)
 
     def start_best(self, model: Model, dataset: Dataset, rng: Rng) -> None:
-        self.entries, self.merged = Entries.of(network_of(dataset)), []
+        self.entries, self.merged = Entries.from_relations(network_of(dataset)), []
         super().start_best(model, dataset, rng)
 
     def _begin(self, number: int, model: Model, dataset: Dataset, rng: Rng, generator: np.random.Generator) -> None:
@@ -418,7 +418,7 @@ class NetworkStart(Start):
         return repr((self.data.values, dataset.N, file_digests(self.data), self.model.values))
 
     def _choose_degrees(self, dataset: Dataset) -> tuple[dict[str, str], list[str]]:
-        """The key of the form of degrees that describes the network better, and a note; nothing if the user named
+        """Choose the form of degrees that describes the network better, and write a note; nothing if the user named
         one."""
         if ASKED & self.named_keys or self._is_corrected or self.model.options.get("precision") is not None:
             return {}, []
@@ -432,7 +432,7 @@ class NetworkStart(Start):
         return {"model.degrees": degrees.taken}, notes
 
     def _why_scattered(self, dataset: Dataset, degrees: Mapping[str, str]) -> str | None:
-        """Why counts are negative binomial; None where they are Poisson, there are none, or the user named a form."""
+        """Why counts are negative binomial; None if they are Poisson or absent, or the user named a form."""
         if {"model.precision", "model.degrees"} & self.named_keys or self.model.options.get("precision") is not None:
             return None
         if all(layer.form != OF_COUNTS for layer in network_of(dataset).layers):

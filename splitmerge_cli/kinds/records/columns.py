@@ -35,7 +35,7 @@ KEPT, LEAST_KEPT = 0.9, 0.6
 LEAST_GAIN = 4.0
 """Log likelihood that is lost at the least if half of `LEAST_SHARE` follows."""
 COVERED = 0.8
-"""Share of the letters of a text in its parts, from which on it holds nothing else."""
+"""Share of a text's letters in its parts, from which on it holds nothing else."""
 YEARS = 25
 """Years that days are spread over, from which on they are of people's lives, not of entries."""
 NEARLY_ALL = 0.9
@@ -45,8 +45,8 @@ WORDS = 5.0
 ALIKE_CODES, ALIKE_NOTES = 0.8, 0.6
 """Similarity from which on two codes are alike, but for typing errors, and share of the words of notes."""
 LEAST_RECURS = 0.2
-"""Share of the pairs of one entity that agree in a column, above chance, up to which it describes no entity; twice as
-many must be excluded by two standard errors."""
+"""Share of one entity's pairs that agree in a column, above chance, up to which it describes no entity; twice as many
+must be excluded by two standard errors."""
 NO_CHANCE = 3.0
 """Log of how many times rarer than one among all pairs of records a coincidence is that shows one entity."""
 MOST_CROSSED = 6
@@ -104,7 +104,7 @@ def _find_parts(values: NDArray[np.int32], types: tuple[ColumnType, ...]) -> dic
 
 
 def _share_within(part: list[str], whole: list[str], is_date: bool) -> float:
-    """The share of the rows with a `part` in which it is within the `whole`, above that of other rows."""
+    """The share of the rows with a `part` in which it is within the `whole`, corrected for chance by other rows."""
 
     def is_within(word: str, text: str) -> bool:
         return word in text if not is_date else word.lstrip("0") in [number.lstrip("0") for number in text.split("-")]
@@ -134,8 +134,8 @@ def _draw_pairs(codes: NDArray[np.signedinteger[Any]], rng: np.random.Generator)
 def _share_given(
     values: NDArray[np.int32], pairs: NDArray[np.int64], by_chance: NDArray[np.float64], columns: list[int]
 ) -> float:
-    """The share of the second of the `columns` that follows from the first, whose values agree in the `pairs`; the
-    others show which are duplicates. 0 where it is not certain."""
+    """The share of the second column that follows from the first, whose values agree in the `pairs`; the other
+    `columns` show which are duplicates. 0 where it is not certain."""
     parent, child = columns[:2]
     pairs = pairs[(values[pairs, child] >= 0).all(axis=1)]
     if not len(pairs):
@@ -161,7 +161,7 @@ def _fit_pairs(
 ) -> tuple[float, float, float, float]:
     """Fit a mixture of duplicates and different entities to pairs ``[pairs, columns]``, in 30 steps of EM. Columns of
     different entities agree as by chance (`base`), the first one at a `rate` of its own. Returns the log likelihood,
-    this rate, that of duplicates, and the share of pairs of different entities."""
+    this rate, the rate of duplicates, and the share of pairs of different entities."""
     agrees, differs = alike.astype(float), (both & ~alike).astype(float)
     same, chance, duplicates = np.full(len(base), KEPT), base.copy(), 0.5
     chance[0] = KEPT if rate is None else rate
@@ -240,7 +240,7 @@ def _are_notes(field: ColumnType) -> bool:
 
 
 def _cross(one: NDArray[np.int32], other: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Codes of the pairs of values of two columns, -1 where one of them is missing."""
+    """Codes for pairs of values in two columns, -1 where one of them is missing."""
     crossed: NDArray[np.int64] = one.astype(np.int64) * (int(other.max(initial=0)) + 1) + other
     return np.where((one >= 0) & (other >= 0), crossed, -1)
 

@@ -193,7 +193,7 @@ class Entities(Answers):
 
     @staticmethod
     def section(run: Run) -> Markup | None:
-        """What the terminal shows, and the table by threshold; None without one."""
+        """Lines of the terminal, and the table by threshold; None without one."""
         if not (rows := _read_thresholds(run)):
             return None
         shown = [line for line in islice(Entities._lines(run), 1, None) if line[:1] != " " and line[-1:] != ":"]
@@ -433,7 +433,7 @@ def list_entities(
 ) -> "pd.DataFrame":
     """A row for each entity: its number, from `first` on, number of records, mean `certainty` of these, and its merged
     record: the most probable true value of each field, empty if all are missing. `labels`: int32 ``[N]``, from 0;
-    `parameters`: posterior means of those of the model, if it has some; `certainty`: float ``[N]``."""
+    `parameters`: posterior means of the model's, if it has some; `certainty`: float ``[N]``."""
     built = build_model(model, replace(dataset, bundles=None))
     built.set_labels(labels)
     if parameters is not None:

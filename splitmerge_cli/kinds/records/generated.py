@@ -303,7 +303,7 @@ def probabilities(
 
 
 class _Records(NamedTuple):
-    """What may have happened to the records of an entity: how many of them may be the original; the numbers of entities
+    """Possible histories of an entity's records: how many of them may be the original; the numbers of entities
     that may have one and that have one, of copies by their errors, of single errors by field; and the key of each
     field's probability."""
 
@@ -330,7 +330,7 @@ def _histories(own: tuple[int, ...], F: int, may_have_original: bool) -> Iterato
 
 
 def _log_shares(counts: ArrayLike, prior: Sequence[float]) -> float:
-    """Log probability of a sequence of draws with these counts, by a Dirichlet prior of their shares."""
+    """Log probability of draws with these counts, in one order, by a Dirichlet prior of their shares."""
     a, n = np.array(prior), np.array(counts)
     return float(gammaln(a.sum()) - gammaln(a.sum() + n.sum()) + (gammaln(a + n) - gammaln(a)).sum())
 
@@ -368,7 +368,7 @@ def records_log_weight(
 
     @cache
     def at_nodes(f: int, own: tuple[int, ...], origin: int | None, errors: tuple[bool, ...]) -> NDArray[np.float64]:
-        """Probability of the cells of a field at each node."""
+        """Probability of a field's cells at each node."""
         phi, P, psi, _weight = tables[f]
         cells = values[list(own), f]
         if origin is None:

@@ -112,7 +112,7 @@ _BUTTONS = (
 
 
 def page_of_pairs(table: "pd.DataFrame", title: str) -> str:
-    """The page of a table of pairs as `splitmerge_cli.kinds.records.entities.list_review` gives it, which has a row at
+    """The page for a table of pairs as `splitmerge_cli.kinds.records.entities.list_review` gives it, which has a row at
     least: row, other, same, probability, then every field twice."""
     rows = [["" if cell != cell else f"{cell:.6g}" if isinstance(cell, float) else str(cell) for cell in row]
             for row in table.itertuples(index=False, name=None)]  # fmt: skip

@@ -122,7 +122,7 @@ class EntityAnswers(StoredDraws):
         return Table(tables.list_review(self.dataset, self._linked_pairs, most, 0, draws=self._draws_by_chain))
 
     def match_weights(self, pairs: ArrayLike | None = None) -> Table:
-        """What speaks for and against pairs of records being one entity: the terms of the model, in bits.
+        """Evidence for and against pairs of records being one entity: the terms of the model, in bits.
 
         Parameters
         ----------

@@ -13,9 +13,9 @@ summed out: a cluster of records has the likelihood
     prod_f sum_y phi(y) prod_i P(x_if | y)
 
 where cells that are missing are left out. Relative to prod_i theta phi(x_if) the term of a value y that no value of the
-cluster is or is near to is (1 - lambda)^n, so that the sum runs over values near those of the cluster, however many
-there are. theta and lambda have beta priors and phi a Dirichlet prior: ``refresh`` draws true values, whether each cell
-is distorted and whether it is a slip, then theta, lambda and phi given these, and forgets the former.
+cluster is or is near to is (1 - lambda)^n, so that the sum runs over values near the cluster's, however many there are.
+theta and lambda have beta priors and phi a Dirichlet prior: ``refresh`` draws true values, whether each cell is
+distorted and whether it is a slip, then theta, lambda and phi given these, and forgets the former.
 
 Originals: by the above, where half of the records have an error, a quarter of the pairs have two or more. A register
 may grow in another way: a record is right, and others repeat it with a slip. So of the entities of 2 to ``MOST_COPIES``
@@ -844,7 +844,7 @@ cdef class Records(Model):
             self.theta[f], self.lam[f], before = theta, lam, after
 
     cdef double log_lik_of_lone(self, Py_ssize_t f, bint slips, double slipping) noexcept nogil:
-        """Log likelihood of the lone cells of field f, over that of share 0, where a share `slipping` are slips."""
+        """Log likelihood of field f's lone cells where a share `slipping` are slips, less the one without slips."""
         cdef double total = 0.0
         cdef Py_ssize_t u
         if slips:

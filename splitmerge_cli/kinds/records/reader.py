@@ -1,6 +1,6 @@
 """Records: the columns of a table as fields of entities, by their cells; two files as sources.
 
-The rules are those of docs/data/records.md, in their order, but for columns that mislead, which are found last; cells
+The rules are in docs/data/records.md, in their order, but for columns that mislead, which are found last; cells
 that are missing do not count. Capital letters and blanks tell no words apart.
 """
 

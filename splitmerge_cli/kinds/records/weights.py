@@ -1,4 +1,4 @@
-"""What speaks for a pair of records being one entity: the terms of the model, field by field, in bits.
+"""Evidence for a pair of records being one entity: the terms of the model, field by field, in bits.
 
 The weight of a pair is log2 of its odds. It begins at the prior: a pair of records against two single ones, among as
 many entities as the estimate has. The likelihood ratio of each field is added, and what changes if one of the two may
@@ -174,9 +174,9 @@ REASONS = 2
 
 
 def compare_pairs(one: Run, other: Run) -> tuple[int, int, list[Compared]]:
-    """How many pairs of records the estimate of the other run joins and that of the one does not, and the reverse; and
+    """How many pairs of records the other run's estimate joins and the one's does not, and the reverse; and
     those whose probability changed most, at most `MOST_COMPARED`."""
-    by_run = [_joined(run) for run in (one, other)]
+    by_run = [_joined_pairs(run) for run in (one, other)]
     N = one.summary["N"]
     gained, lost = np.setdiff1d(by_run[1], by_run[0]), np.setdiff1d(by_run[0], by_run[1])
     keys = np.concatenate([gained, lost])
@@ -227,7 +227,7 @@ def _show(weight: float) -> str:
     return "none" if np.isnan(weight) else f"{weight:+.1f}"
 
 
-def _joined(run: Run) -> NDArray[np.int64]:
+def _joined_pairs(run: Run) -> NDArray[np.int64]:
     return pairs_of(np.asarray(run.summary["point_estimate"]["labels"], dtype=np.int32))
 
 

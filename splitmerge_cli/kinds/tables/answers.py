@@ -1,4 +1,4 @@
-"""What a run of a table finds in addition to its clusters: an outcome in each, and a model that may fit better."""
+"""Answers about a table in addition to its clusters: an outcome in each, and a model that may fit better."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -47,7 +47,7 @@ ERRORS = 3.0
 FEWEST_ROWS = 4
 """Rows of a cluster that is compared with others, at least."""
 LEAST_LIKE, LEAST_SHARE = 2, 1 / 3
-"""Clusters that are like a larger one, and their share, from which a line says so."""
+"""Least number of clusters that are like a larger one, and least share, that a line reports."""
 FEWEST_CELLS, MOST_CELLS = 2, 10_000_000
 """Counts above 0 of a column in a cluster that have a mean to compare; cells of a table that is looked at."""
 
@@ -139,7 +139,7 @@ class ColumnAnswers(Answers):
 
     @staticmethod
     def far_lines(run: "Run") -> Iterator[str]:
-        """A line that names the rows of noise, and one for those of little weight."""
+        """A line that names the rows of noise, and one for the rows of little weight."""
         is_noise = rows_apart(run.summary.get("point_estimate", {}).get("labels", []), run.summary)
         if is_noise is not None and is_noise.any():
             mean, low, high = (f"{100 * value:.0f}" for value in run.summary[APART]["share"])
@@ -277,7 +277,7 @@ def count_like(dataset: Dataset, labels: NDArray[Any]) -> dict[str, int] | None:
 def _off_spike(
     cells: NDArray[np.float64], spike: NDArray[np.float64], are_counts: NDArray[np.bool_]
 ) -> NDArray[np.float64]:
-    """Share of the spikes of each column, mean of all other cells, and its standard error, of counts no less than a
+    """Share of spikes in each column, mean of all other cells, and its standard error, for counts no less than a
     Poisson distribution has: ``[3, D]``; means of `FEWEST_CELLS` and more that are not `MOSTLY_0`, else NaN."""
     seen = ~np.isnan(cells)
     is_other = seen & (cells != spike)

@@ -1,4 +1,4 @@
-"""Small cases of the models of tables for ``smcmc verify``; with an outcome by dense matrices over rows: nothing
+"""Small cases of models for tables, for ``smcmc verify``; with an outcome by dense matrices over rows: nothing
 compiled has a part in their probabilities."""
 
 from __future__ import annotations

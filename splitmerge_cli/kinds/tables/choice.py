@@ -188,8 +188,8 @@ def _least_bic(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def forms_of_counts(readings: Mapping[str, Dataset], options: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """Return those of `FORMS_OF_COUNTS` to compare for a mixed table, by the name of its reading, and the options that
-    are named: those of readings that `can_part_zeros`."""
+    """Return the `FORMS_OF_COUNTS` to compare for a mixed table, by the name of its reading, and the options that are
+    named: the forms of readings that `can_part_zeros`."""
     return {
         name: dict(more)
         for name, more in FORMS_OF_COUNTS.items()
@@ -265,7 +265,7 @@ def compare_noise(
 
 
 def _gain_of_noise(log_density: NDArray[np.float64], log_uniform: NDArray[np.float64]) -> float:
-    """Nats that a uniform component of the best share and these densities adds to those of rows."""
+    """Nats that a uniform component of the best share and these densities adds to the densities of rows."""
     ratio = np.exp(np.minimum(log_uniform - log_density, 300.0))
     share = 0.05
     for _ in range(STEPS):

@@ -78,7 +78,7 @@ class Statistics:
     a column in the units of the data. Empty: no column has a scale of its own."""
     spiked: dict[int, "Statistics"] = field(default_factory=dict, kw_only=True)
     """The parts of columns that hold one number in many cells: whether a cell is this number, and all other cells. The
-    divergence of such a column is that of the first part, and of the second in the share of cells that it has."""
+    divergence of such a column is the first part's, and the second's in the share of cells that it has."""
 
     @property
     def titles(self) -> list[str]:

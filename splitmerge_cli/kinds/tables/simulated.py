@@ -16,7 +16,7 @@ from splitmerge_cli.kinds.tables.models.outcome_cells import draw_outcome
 from splitmerge_cli.kinds.tables.models.real_columns import box_of, resolutions_of
 
 BUILD = "splitmerge_cli.kinds.tables.models.mixed:Mixed.build"
-"""What makes the model of a table, which imports this."""
+"""Builder of a table's model, which imports this module."""
 
 
 def simulate_bits(rng: Rng, given: Given) -> Any:

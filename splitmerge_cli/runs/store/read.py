@@ -222,8 +222,8 @@ class Run:
         """``clusters.csv`` of a finished run: row, cluster, name where items have names, unit where
         rows of one unit stay together, certainty, second, second_probability.
 
-        The last three are missing if they are not known. Of rows that repeat others, where each is read once, the
-        first alone is there: an item.
+        The last three are missing if they are not known. Where rows that repeat others are read once, only the first of
+        them is there: an item.
         """
         file = self.file(files.CLUSTERS)
         with files.report_damage(file):

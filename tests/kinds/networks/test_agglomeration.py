@@ -63,7 +63,7 @@ def test_a_merge_is_the_best_of_all(corrected: bool) -> None:
         relations = layers(rng)
         labels = np.append(np.arange(8), rng.integers(8, size=16)).astype(np.int32)
         sides = np.zeros(8, dtype=np.int32)
-        rows = Entries.of(relations).between(labels, 8)
+        rows = Entries.from_relations(relations).join_blocks(labels, 8)
         partner, growth = best_merges(rows, np.bincount(labels).astype(np.int32), sides, corrected, Rng(seed))
         before = profile(relations, labels, corrected)
         for a in range(8):
@@ -81,7 +81,7 @@ def test_after_sweeps_no_node_has_a_better_block(corrected: bool) -> None:
         rng = np.random.default_rng(seed)
         relations = layers(rng)
         labels = (np.arange(24) % 6).astype(np.int32)
-        blocks = Blocks(Entries.of(relations), labels, np.zeros(6, dtype=np.int32), corrected)
+        blocks = Blocks(Entries.from_relations(relations), labels, np.zeros(6, dtype=np.int32), corrected)
         before = profile(relations, labels, corrected)
         while blocks.sweep(Rng(seed)):
             pass
@@ -108,7 +108,7 @@ def test_nodes_of_two_kinds_share_no_block() -> None:
     relations = network_of(dataset)
     assert relations.sides is not None
     sides = relations.sides.astype(np.int32)
-    found = list(agglomerate(Entries.of(relations), sides, False, Rng(1)))
+    found = list(agglomerate(Entries.from_relations(relations), sides, False, Rng(1)))
     assert int(found[-1].max()) == 1
     for labels in found:
         assert all(len(np.unique(sides[labels == k])) == 1 for k in range(int(labels.max()) + 1))
@@ -116,8 +116,8 @@ def test_nodes_of_two_kinds_share_no_block() -> None:
 
 def test_entries_between_blocks_are_those_of_their_nodes() -> None:
     relations = layers(np.random.default_rng(3))
-    entries, labels = Entries.of(relations), np.arange(24, dtype=np.int32) % 5
-    between, V = entries.between(labels, 5), len(prepare(relations)["mirror"])
+    entries, labels = Entries.from_relations(relations), np.arange(24, dtype=np.int32) % 5
+    between, V = entries.join_blocks(labels, 5), len(prepare(relations)["mirror"])
     assert len(entries.weight) == 2 * sum((one.ends[:, 0] != one.ends[:, 1]).sum() for one in relations.layers)
     dense = np.zeros((5, 5, V), dtype=np.int64)
     for k in range(5):
@@ -135,7 +135,7 @@ def test_merged_blocks_are_as_probable_as_planted_ones(options: dict[str, Any]) 
     words += ["model.degrees=corrected"] if "degrees" in options else []
     for seed in range(3):
         plan = plan_of(compose([*words, f"data.seed={seed}"]))
-        model, entries = build_model(plan.spec.model, plan.dataset), Entries.of(network_of(plan.dataset))
+        model, entries = build_model(plan.spec.model, plan.dataset), Entries.from_relations(network_of(plan.dataset))
         heights = []
         network = network_of(plan.dataset)
         merged = merge(entries, model, network.sides, "degrees" in options, Rng(seed, 0))[1]

@@ -206,7 +206,7 @@ def test_a_sample_has_the_links_of_the_form_that_it_took() -> None:
 
 
 def test_a_network_without_multiple_edges_is_no_misfit_of_corrected_degrees() -> None:
-    """What the model makes has them, and they count: else it had too few ties, of too even degrees."""
+    """Multiple edges that the model makes count: else it had too few ties, of too even degrees."""
     dataset, labels = draw_network(0, is_heavy=True)
     states = [State(labels.astype(np.int32), 5, {})]
     fit = check_fit(model_of({"name": "irm", "degrees": CORRECTED}), dataset, states, draws=60)

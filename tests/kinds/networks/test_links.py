@@ -83,7 +83,7 @@ def test_counts_that_scatter_have_the_probability_of_the_integral(kept: float, n
         x = count.get(pair, 0.0)
 
         def weigh(p: float, n: float, x: float = x) -> float:
-            """Of n more, given x."""
+            """Probability of n more, given x."""
             return float(stats.nbinom.pmf(n, r + x, 1 / (1 + p * (1 - kept) / kept)))
 
         expected = integrate.quad(lambda p, A=A, B=B: stats.beta.pdf(p, A, B) * weigh(p, number), 0, 1)[0]

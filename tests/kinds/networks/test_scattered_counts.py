@@ -71,7 +71,7 @@ def test_poisson_counts_stay(tmp_path: Path, N: int) -> None:
 def test_merged_blocks_are_those_that_made_the_counts() -> None:
     relations, labels = draw_counts(5, 90, 0.3)
     model = IRM.from_data(Dataset("made", "graph", simple_graph(relations), relations=relations), precision=SCATTERED)
-    _, found = merge(Entries.of(relations), model, None, False, Rng(1, 0))
+    _, found = merge(Entries.from_relations(relations), model, None, False, Rng(1, 0))
     pairs = {*zip(labels.tolist(), found.tolist(), strict=True)}
     assert len(pairs) == 3 == found.max() + 1
     # the model has the precision of the best partition
@@ -83,7 +83,7 @@ def test_counts_are_merged_by_their_expected_terms() -> None:
     r, counts = 0.7, np.array([1.0, 4.0, 4000.0])
     binary = Relation("b", np.array([[0, 1], [2, 3]], dtype=np.int32))
     layer = Relation("c", np.array([[0, 1], [0, 2], [2, 3]], dtype=np.int32), COUNT, counts, directed=True)
-    entries = Entries.of(Relations(4, (binary, layer)))
+    entries = Entries.from_relations(Relations(4, (binary, layer)))
     assert entries.damp(None) is entries
     damped = entries.damp(np.array([[r]]))
     expected = {x: max(round(sum(r / (r + k) for k in range(int(x)))), 1) for x in counts}

@@ -36,7 +36,7 @@ def draw(
 
 
 def test_of_a_small_network_every_pair_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Edges are drawn cell by cell only of a network of more than `MOST_PAIRS` pairs, not of 60 nodes."""
+    """Edges are drawn cell by cell only if a network has more than `MOST_PAIRS` pairs, which 60 nodes do not."""
     monkeypatch.setattr(simulated_relations._Layer, "_pairs_at", None)
     ends = np.array([[0, 1], [1, 2]], dtype=np.int32)
     relations = Relations(60, (Relation("", ends, directed=True),))

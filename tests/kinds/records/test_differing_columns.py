@@ -139,7 +139,7 @@ def test_named_as_of_a_person_they_are_kept(tmp_path):
         assert (set(names) <= {*read.columns}) == kept and ({*names} & {*read.columns} == set()) == (not kept)
 
 
-def duplicated(rng, people, pairs, values=100, columns=4):
+def names_with_duplicates(rng, people, pairs, values=100, columns=4):
     """Names of `people`, the first `pairs` of which have two records: four columns of so many values."""
     names = rng.integers(values, size=(people, columns))
     rows = np.concatenate([names, names[:pairs]])
@@ -159,25 +159,25 @@ def of_pairs(rng, people, pairs, agreeing):
 
 @pytest.mark.parametrize("agreeing, found", [(400, True), (512, False)])
 def test_pairs_agree_no_more_than_a_fifth_of_the_way(agreeing, found):
-    """Many pairs, so that .64 of them, of .5 by chance, exclude two fifths of the way."""
+    """Many pairs, so that 0.64 of them, of 0.5 by chance, exclude two fifths of the way."""
     rng = np.random.default_rng(1)
-    columns = [*duplicated(rng, 1600, 800), of_pairs(rng, 1600, 800, agreeing)]
+    columns = [*names_with_duplicates(rng, 1600, 800), of_pairs(rng, 1600, 800, agreeing)]
     assert bool(find_in(columns)) == found
 
 
 @pytest.mark.parametrize("pairs, agreeing, found", [(200, 109, True), (22, 12, False)])
 def test_few_pairs_do_not_exclude_two_fifths_of_the_way(pairs, agreeing, found):
-    """The same share of pairs that agree, of 200 and of 22."""
+    """As large a share of pairs agrees among 200 and among 22."""
     rng = np.random.default_rng(2)
-    columns = [*duplicated(rng, 600, pairs), of_pairs(rng, 600, pairs, agreeing)]
+    columns = [*names_with_duplicates(rng, 600, pairs), of_pairs(rng, 600, pairs, agreeing)]
     assert bool(find_in(columns)) == found
 
 
 def test_pairs_that_differ_in_a_name_are_no_evidence(monkeypatch):
-    """Most pairs are of two people of one household: other first names, and letters as they come."""
+    """Most pairs are two people of one household: other first names, and letters as they come."""
     monkeypatch.setattr(misleading_columns, "find_followers", lambda *_: {})
     rng = np.random.default_rng(3)
-    columns, letters = duplicated(rng, 400, 200), of_pairs(rng, 400, 200, 100)
+    columns, letters = names_with_duplicates(rng, 400, 200), of_pairs(rng, 400, 200, 100)
     assert find_in([*columns, letters])
     # the first thirty pairs are of one person, and agree
     letters[400:430] = letters[:30]
@@ -191,7 +191,7 @@ def test_agreement_by_coincidence_is_no_evidence():
     rng = np.random.default_rng(4)
     columns = [[f"{name}{code}" for code in rng.integers(5, size=300)] for name in "ab"]
     assert not find_in([*columns, ["fm"[k] for k in rng.integers(2, size=300)]])
-    assert find_in([*duplicated(rng, 300, 100), of_pairs(rng, 300, 100, 50)])
+    assert find_in([*names_with_duplicates(rng, 300, 100), of_pairs(rng, 300, 100, 50)])
 
 
 def test_a_column_that_follows_is_no_second_coincidence():
@@ -202,7 +202,7 @@ def test_a_column_that_follows_is_no_second_coincidence():
     places = [[f"{name}{code // size}q" for code in postcode] for name, size in (("p", 1), ("t", 2), ("c", 5))]
     assert not find_in([last, *places, letters])
     # columns that do not follow are as many coincidences
-    assert find_in([*duplicated(rng, 600, 100), of_pairs(rng, 600, 100, 50)])
+    assert find_in([*names_with_duplicates(rng, 600, 100), of_pairs(rng, 600, 100, 50)])
 
 
 @pytest.mark.parametrize("mistyped", [True, False])
@@ -214,7 +214,7 @@ def test_codes_with_typing_errors_are_of_the_person(mistyped):
         f"{code[:5]}{(int(code[5]) + 1) % 10}{code[6:]}" if mistyped else str(rng.integers(10**9, 10**10))
         for code in codes[:100]
     ]
-    assert bool(find_in([*duplicated(rng, 400, 100), codes + second], "string")) == (not mistyped)
+    assert bool(find_in([*names_with_duplicates(rng, 400, 100), codes + second], "string")) == (not mistyped)
 
 
 @pytest.mark.parametrize("share_words", [True, False])
@@ -222,4 +222,4 @@ def test_notes_that_share_most_words_are_of_the_person(share_words):
     rng = np.random.default_rng(7)
     notes = [" ".join(rng.choice(WORDS, 8, replace=False)) for _ in range(400)]
     second = [f"{note} changed" if share_words else notes[-1 - k] for k, note in enumerate(notes[:100])]
-    assert bool(find_in([*duplicated(rng, 400, 100), notes + second], "string")) == (not share_words)
+    assert bool(find_in([*names_with_duplicates(rng, 400, 100), notes + second], "string")) == (not share_words)

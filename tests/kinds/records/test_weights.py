@@ -141,7 +141,7 @@ const window = {addEventListener() {}};
 const Blob = class { constructor(parts) { console.log(JSON.stringify(parts[0])); } };
 const URL = {createObjectURL: () => "", revokeObjectURL() {}};
 """
-"""What the script of the page asks of a browser."""
+"""Objects of a browser that the script of the page needs."""
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="no program that runs scripts")

@@ -348,7 +348,7 @@ def test_new_items_with_missing_cells_are_stacked() -> None:
     assert data.kind.stack(data, data.kind.new_items(data, [[1, 0]])).values.dtype == np.uint8
 
 
-def _recorded(x: np.ndarray) -> Dataset:
+def _recorded_points(x: np.ndarray) -> Dataset:
     return Dataset("t", "points", x, is_recorded=True)
 
 
@@ -357,14 +357,14 @@ def test_wide_tables_are_looked_at_in_blocks(monkeypatch: pytest.MonkeyPatch) ->
     calls = []
     monkeypatch.setattr(choice.real_columns, "find_resolution", lambda cells: calls.append(1) or find_resolution(cells))
     x = np.random.default_rng(0).normal(size=(20, 3_000))
-    assert not choice.has_steps(_recorded(x)) and not calls
-    assert choice.has_steps(_recorded(x.round(1))) and len(calls) == 1
+    assert not choice.has_steps(_recorded_points(x)) and not calls
+    assert choice.has_steps(_recorded_points(x.round(1))) and len(calls) == 1
     # as column by column, also with missing cells
     for digits in (0, 1, 2, 3):
         some = x[:, :5].round(digits)
         some[digits, 0] = np.nan
         steps = [find_resolution(cells) > choice.FINE * np.nanstd(cells) for cells in some.T]
-        assert choice.has_steps(_recorded(some)) == any(steps)
+        assert choice.has_steps(_recorded_points(some)) == any(steps)
     monkeypatch.setattr(separators, "_is_whole", lambda cell, others: pytest.fail(cell))
     assert separators.layout(b"a,b\n1,2\n", "comma").separator == "comma"
 

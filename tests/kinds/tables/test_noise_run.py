@@ -232,7 +232,7 @@ def test_the_gain_of_a_uniform_component() -> None:
 
 @pytest.mark.parametrize("model", ["lines", "gamma_poisson"])
 def test_a_model_without_a_background_is_not_asked_for_one(smcmc, tmp_path: Path, model: str) -> None:
-    """What lines call noise is something else."""
+    """The noise of lines is something else."""
     pd.DataFrame({"x": [1, 2, 3, 4], "y": [2, 4, 6, 9]}).to_csv(tmp_path / "few.csv", index=False)
     result = smcmc("run", "few.csv", f"model={model}", "model.noise=auto")
     assert result.exit_code == 2

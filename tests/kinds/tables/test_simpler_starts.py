@@ -56,7 +56,7 @@ def heights(init: str, seeds: int) -> list[float]:
 
 @pytest.mark.parametrize("seed", [1, 2])
 def test_every_chain_starts_near_the_groups(smcmc: Any, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
-    """Of overlapping groups in nine columns: no start lies below the partition that generated the rows."""
+    """With overlapping groups in nine columns no start lies below the partition that generated the rows."""
     monkeypatch.setattr(TableStart, "trials", (8, 40))
     z = write_groups(seed)
     plan = prepare(compose(WORDS))

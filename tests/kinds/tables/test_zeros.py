@@ -28,7 +28,7 @@ COUNT = ColumnType("count")
 FORM = next(iter(FORMS_OF_COUNTS))
 
 
-def inflated(N: int = 240, seed: int = 0) -> tuple[Dataset, np.ndarray]:
+def zero_inflated_counts(N: int = 240, seed: int = 0) -> tuple[Dataset, np.ndarray]:
     """Two groups of counts, a third of which are 0; and clusters of like zeros within groups."""
     rng = np.random.default_rng(seed)
     z = np.repeat([0, 1], N // 2)
@@ -50,7 +50,7 @@ def inflated(N: int = 240, seed: int = 0) -> tuple[Dataset, np.ndarray]:
     ],
 )
 def test_zeros_are_compared_where_there_are_any(cells, types, options, expected) -> None:
-    """Of counts any zeros; of the same numbers, read as real, the spike that their column has."""
+    """Counts need any zero; numbers that are read as real need a column with a spike."""
     table = Dataset("t", "mixed", np.array(cells), types=(types,))
     reals = replace(table, types=(ColumnType("real", spike=(1.0, 2.0) if len(cells) > 2 else None),))
     readings = {"as counts": table, "as real numbers": reals}
@@ -58,7 +58,7 @@ def test_zeros_are_compared_where_there_are_any(cells, types, options, expected)
 
 
 def test_clusters_that_differ_in_zeros_alone_are_counted() -> None:
-    dataset, groups = inflated()
+    dataset, groups = zero_inflated_counts()
     found = count_like(dataset, groups)
     assert found == {"clusters": 14, "like": 6}
     # of clusters by their rates none is like the other

@@ -166,7 +166,7 @@ DIRECTED = {
 @dataclass(frozen=True)
 class Rows:
     """The rows of an edge list in the file `path`: as `listed`, whose nodes are the names of the ends in the order of
-    their first appearance, those of sources first where there are two kinds of nodes."""
+    their first appearance, sources first where there are two kinds of nodes."""
 
     path: Path
     listed: Listed
@@ -175,7 +175,7 @@ class Rows:
     table: tuple[Table, int, int] | None = None
     """Table that the rows come from, and the positions of the ends in it."""
     kinds: int | None = None
-    """Number of names that are of the first of two kinds; the others are of the second."""
+    """Number of names in the first of two kinds; the others are in the second."""
 
     @property
     def names(self) -> list[str]:

@@ -67,7 +67,7 @@ def edges(
 
     Options: ``conf/data/edges.yaml``. A graph is in .graphml, .gml, .gexf, .net (Pajek), .dot or .gv (Graphviz), or
     .json (nodes and links), a matrix in .npy, .npz (scipy.sparse) or .mtx (Matrix Market); columns of edges are
-    attributes of a graph's edges, columns of nodes those of its nodes.
+    attributes of a graph's edges, columns of nodes attributes of its nodes.
 
     ``weights=auto`` is the column named weight; in a file without names of columns the third, if it holds numbers; with
     `values` also a column with another common name (value, sign, rating, ...), or the only one left. Without weights

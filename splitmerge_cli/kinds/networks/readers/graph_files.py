@@ -248,7 +248,7 @@ _LINKS = ("links", "edges")
 """Keys of the list of edges: D3 and older versions of networkx write the first."""
 _IS_NODE_LINK = re.compile(rb'\s*\{.*?"(?:nodes|links|edges)"\s*:\s*\[', re.DOTALL)
 HEAD = 1 << 16
-"""Bytes of a .json file by which it is told what it holds."""
+"""Bytes of a .json file that show what it holds."""
 
 
 def parse_node_link(path: Path, text: str) -> Attributed:

@@ -67,7 +67,7 @@ class Use:
         return self == Use()
 
     @property
-    def recorded(self) -> dict[str, Any]:
+    def record(self) -> dict[str, Any]:
         """Options that are used, by the names of the keys, for the record of a run."""
         return {key: value for key, value in vars(self).items() if key != "unknown" and value != getattr(Use, key)}
 
@@ -106,9 +106,9 @@ class Listed:
     other_layers: str = ""
     """Name of a column or attribute that holds layers and is not read."""
     node_columns: list[str] = field(default_factory=list)
-    """Names of columns of the nodes that are not read."""
+    """Names of columns that describe nodes and are not read."""
     notes: list[str] = field(default_factory=list)
-    """What is to be said of how the network was read."""
+    """Notes on how the network was read."""
     is_matrix: bool = False
     """Whether rows are entries of a matrix, in which an edge without a direction stands twice."""
     may_be_directed: bool = False
@@ -233,7 +233,7 @@ def relational(
         if both := int(back.sum()) // 2:
             of_pairs |= {"reversed": both, "repeated": 0}
     notes += note_rest(listed, use, command, of_pairs)
-    meta = {"use": use.recorded} | size | notes_entry(notes)
+    meta = {"use": use.record} | size | notes_entry(notes)
     names = listed.names
     if sides is not None and names is not None:
         # where nodes of both kinds share a name, the kind stands behind it

@@ -6,8 +6,8 @@ marginal likelihood
 
     m(C) = (1 - rho) f(C) + rho u(C),        u(C) = prod_{i in C} 1 / V_i
 
-with f that of the normal model and V_i the volume of the box in the columns that row i has. It is a product over
-clusters again, and the predictive of one more row is the mixture of both by the posterior odds of the kind,
+with f the likelihood of the normal model and V_i the volume of the box in the columns that row i has. It is a product
+over clusters again, and the predictive of one more row is the mixture of both by the posterior odds of the kind,
 
     p(x | C) = P(normal | C) f(x | C) + P(noise | C) / V,        P(noise | C) = rho u(C) / m(C)
 
@@ -229,7 +229,7 @@ cdef class Background(Scaled):
 
     # -- probabilities
     cdef double log_rest(self, Py_ssize_t i) noexcept nogil:
-        """What the model without noise leaves out of the log predictive of row i in its scores."""
+        """The part of row i's log predictive that the model without noise leaves out of its scores."""
         return self.cells.log_rest(i) if self.points is None else -self.zeta * self.points.log_units_of(i)
 
     cdef void score(self, Py_ssize_t i, Py_ssize_t block, Py_ssize_t own) noexcept nogil:
@@ -245,7 +245,7 @@ cdef class Background(Scaled):
 
     # -- b0 and kappa0 resampled
     cdef void draw_cluster(self, Rng rng, Py_ssize_t k) noexcept nogil:
-        """Draw the kind of cluster k. Noise has no means and variances: those of an empty cluster are drawn."""
+        """Draw the kind of cluster k. Noise has no means and variances: an empty cluster's are drawn."""
         cdef double odds = self.log_odds_normal(k)
         if not rng.draw_coin(1.0 / (1.0 + exp(-odds))):
             k = self.K

@@ -26,9 +26,9 @@ resolution of real columns"). With grain r^2 / 12 of each column every point add
 so that a predictive has b_n + grain / 2 where b_n stood, and the factor (b_n / (b_n + grain / 2))^(a_n + 1/2) in level.
 
 A likelihood to the power zeta (``model.power``; Miller and Dunson 2019) has the statistics n, sum and squares times
-zeta: kappa_n, a_n and b_n are zeta times those of the prior kappa0 / zeta, a0 / zeta, b0 / zeta (docs/derivations.md,
-"A power of the likelihood"). The model keeps these, so that q is what it is without a power, and multiplies degrees and
-log b_n by zeta.
+zeta: kappa_n, a_n and b_n are zeta times their values under the prior kappa0 / zeta, a0 / zeta, b0 / zeta
+(docs/derivations.md, "A power of the likelihood"). The model keeps these, so that q is what it is without a power, and
+multiplies degrees and log b_n by zeta.
 
 b0 and kappa0 are numbers, or have gamma priors (Richardson and Green 1997; ``normal.pyx``) and are resampled.
 
@@ -209,8 +209,8 @@ cdef class DenseGaussian(Normal):
         self.both_square = <whole *> self.memory.doubles(2 * self.width)
 
     def _own_tables(self):
-        """Tables that follow b0 and kappa0, from those of the start, which the models of a run share. With weights the
-        factors of kappa_n are left to a cluster."""
+        """Tables that follow b0 and kappa0, from the tables of the start, which the models of a run share. With weights
+        the factors of kappa_n are left to a cluster."""
         cdef Py_ssize_t n, room = self.total + 2
         cdef double half = 0.5 * self.D, kappa
         self.free_c, self.free_n = self.memory.doubles(room), self.memory.doubles(room)

@@ -4,7 +4,7 @@ density. The formulas are in ``dense_gaussian.pyx``. Cost: a point against K clu
 O(D).
 
 A column of diag may lack cells: a missing one, NaN, has no factor. Its number of cells, level and degree are then its
-own, while those of the columns without missing ones belong to all of these together, of which an item has one product.
+own, while columns without missing ones have theirs in common, and an item has one product of them.
 Cell by cell are also scored rows that have weights, where a column lacks cells or is recorded to a resolution. With W_d
 the sum of the weights of a column's n_d cells, 1 each where there are none, kappa_n = kappa0 + W_d, a_n = a0 + n_d / 2:
 
@@ -398,7 +398,7 @@ cdef class DensePlugIn(PlugIn):
 
 def _cell_tables(Py_ssize_t N, kappa0, double a0, double zeta):
     """The factors of one column that depend on its number of cells, 0 to N + 1, alone; kappa0, a0 and b_n over zeta.
-    kappa0 None: but for those of kappa_n."""
+    kappa0 None: without the factors of kappa_n."""
     cdef Py_ssize_t n
     cdef double a, constant = 0.5 * zeta * log(2.0 * M_PI * zeta)
     cdef double[::1] log_c = np.empty(N + 2), log_n = np.empty(N + 2)
@@ -658,7 +658,7 @@ cdef class DiagonalGaussian(DenseGaussian):
             self.power[k], self.left[k] = 0.0, 1.0
 
     cdef void score_cells(self, const double *x, double w, Py_ssize_t block, Py_ssize_t own) noexcept nogil:
-        """Add the scores of these cells to ``power``; with weights of a row of weight w."""
+        """Add these cells' scores to ``power``; where rows have weights, this one has weight w."""
         cdef Py_ssize_t d, n
         cdef double total = self.power[own] if own >= 0 else 0.0, rest, kappa, q, e, product = 1.0
         cdef const double *row = self.at + block * self.rows + 16 * self.D
@@ -747,8 +747,8 @@ cdef class DiagonalGaussian(DenseGaussian):
         return n
 
     cdef void draw_cells(self, Rng rng, Py_ssize_t k, double *theta) noexcept nogil:
-        """Mean, root and log root of the precision of each column, as ``tile_cells`` reads them; without a generator
-        what to expect."""
+        """Draw each column's mean and the root and log root of its precision, as ``tile_cells`` reads them; without a
+        generator what to expect."""
         cdef Py_ssize_t d
         cdef double kappa, shape, precision, scatter
         cdef const whole *column = self.column(self.squares_of(k), 0)

@@ -578,7 +578,7 @@ cdef class Mixed(Scaled):
         return self.regression is None or self.regression.add_own_score(i, k, out)
 
     cdef double log_rest(self, Py_ssize_t i) noexcept nogil:
-        """What ``power`` leaves out of the log predictive of item i."""
+        """The part of item i's log predictive that ``power`` leaves out."""
         cdef double units = 0.0 if self.joint is None else self.zeta * self.joint.log_units_of(i)
         return self.constant[i] * self.constant_unit - units
 

@@ -215,8 +215,8 @@ def box_of_table(values: Numbers, kinds: Sequence[str], levels: Sequence[int], b
 
 
 def default_rates(counts: Iterable[Numbers], options: Mapping[str, Any]) -> list[float]:
-    """The rate of the prior of each column of counts, of its observed cells: those given, or shape over their mean,
-    with ``zeros=apart`` that of the cells above 0, less 1."""
+    """Prior rates, one for each column of counts: those given, or shape over the mean of the observed cells, with
+    ``zeros=apart`` of the cells above 0, less 1."""
     if options["zeros"] == APART:
         counts = [cells[cells > 0] - 1.0 for cells in counts]
     means = [cells.mean() if cells.size else 0.0 for cells in counts]

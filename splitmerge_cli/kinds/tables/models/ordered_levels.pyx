@@ -192,8 +192,7 @@ cdef class OrderedLevels(Sums):
         return total
 
     cdef double log_density(self, const int32_t *count, const int32_t *code) noexcept nogil:
-        """Log predictive probability of the answers of an item that is not counted, for which the posterior has the
-        power."""
+        """Log predictive probability of an uncounted item's answers, for which the posterior has the power."""
         cdef point_weights points
         cdef Py_ssize_t c
         cdef double total, log_pred = 0.0

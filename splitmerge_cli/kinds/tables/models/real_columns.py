@@ -17,8 +17,8 @@ SAME = 1e-9
 OFF_GRID = 0.01
 """Steps between a value and the nearest one of a grid that it is on."""
 LEAST_SCALE, MOST_SCALE = 1e-10, 1e10
-"""b0 is between these multiples of the variance of its column: beyond the first, clusters of equal points have no
-digits left to compare."""
+"""b0 is between these multiples of its column's variance: beyond the first, clusters of equal points have no digits
+left to compare."""
 COLUMNS = 1 << 17
 """Numbers of the data that are prepared at the same time, a column at least."""
 REACH = 8.0

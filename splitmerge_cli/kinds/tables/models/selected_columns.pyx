@@ -73,7 +73,7 @@ def options_by_column(values, kinds, levels, spikes, given):
 
 @cython.final
 cdef class SelectedColumns(Scaled):
-    """Mixture of tables, with indicators of the columns that tell the clusters apart. Arguments are those of `Mixed`.
+    """Mixture of tables, with indicators of the columns that tell the clusters apart. It has the arguments of `Mixed`.
 
     Cost: as of `Mixed` with the columns that are in, in loops of one column each; ``refresh`` O(N D). Memory: for each
     column what a `Mixed` of one column has.

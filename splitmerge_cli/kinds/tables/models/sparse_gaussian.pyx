@@ -243,7 +243,7 @@ def _prepare(points, str covariance, m0, b0):
 @cython.final
 cdef class SparseGaussian(Normal):
     """Mixture of normal distributions, for sparse points. `x`: sparse array of shape (N, D), CSR or what becomes it.
-    Options are those of ``Gaussian``; covariance=full, D^2 numbers a cluster, is rejected, and so are a power below 1
+    It has the options of ``Gaussian``; covariance=full, D^2 numbers a cluster, is rejected, and so are a power below 1
     and gamma priors of b0 and kappa0.
 
     Cost: a point against K clusters O(K entries of the point); a change of a cluster: iso O(entries), diag O(columns of
@@ -488,7 +488,7 @@ cdef class SparseGaussian(Normal):
         return self.predictive(n, det, log1p(0.5 * kappa / (kappa + 1.0) * distance / (self.b0[0] * exp(det))))
 
     cdef void score(self, Py_ssize_t i, Py_ssize_t block, Py_ssize_t own) noexcept nogil:
-        """Of the clusters and a new one."""
+        """Score the clusters and a new one."""
         cdef Py_ssize_t k
         for k in range(block, min(block + 8, self.K + 1)):
             self.power[k] = self.score_in(i, k, k == own)

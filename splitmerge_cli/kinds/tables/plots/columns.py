@@ -78,7 +78,7 @@ class Found:
     looks: dict[int, tuple[str, str]]
     """Colour and marker of every cluster, the largest first."""
     names: list[str]
-    """What people call each cluster."""
+    """Name of each cluster."""
 
     @classmethod
     def from_run(cls, run: Run) -> "Found":
@@ -435,7 +435,7 @@ def cluster_means(run: Run) -> Figure:
 def _map_rows(
     known: Statistics, features: NDArray[np.int64], clusters: NDArray[np.int64]
 ) -> tuple[list[str], Numbers, Numbers, list[bool]]:
-    """Names of the rows of the map, their means and standardised means by cluster, ``[rows, K]``, and which of them are
+    """Names of the map's rows, their means and standardised means by cluster, ``[rows, K]``, and which of them are
     shares: a row for each feature, and two for the parts of a column with a spike."""
     whole, made = known.standardised_means, []
     for f in features:
