@@ -53,8 +53,9 @@ from splitmerge_cli.core.rng cimport Rng
 from splitmerge_cli.core.sums cimport BY_COLUMN, INTS, LONGS, ROOM, ROOM_INTS
 from splitmerge_cli.kinds.networks.cells cimport EXACT_EDGES, FAR_BITS, LEVEL_VALUES, MOST_SLOTS, NO_VALUES, RATES
 from splitmerge_cli.kinds.networks.cells cimport REAL_VALUES, SCATTERED, add_gains, add_numbers, add_own, cell_lik
-from splitmerge_cli.kinds.networks.cells cimport count_neighbours, far_t, fill_logs, fill_row, form_t, log_gamma, log_rising
-from splitmerge_cli.kinds.networks.cells cimport pairs_between, part_lik, part_t, rise_t, row_t, sum_row, within_lik
+from splitmerge_cli.kinds.networks.cells cimport count_neighbours, far_t, fill_logs, fill_row, form_t, log_gamma
+from splitmerge_cli.kinds.networks.cells cimport log_rising, pairs_between, part_lik, part_t, rise_t, row_t
+from splitmerge_cli.kinds.networks.cells cimport sum_row, within_lik
 
 from splitmerge_cli.core.checks import as_numbers
 from splitmerge_cli.core.hyperpriors import draw_hyperparameter, log_density as log_hyperprior
@@ -173,7 +174,7 @@ cdef class IRM(Coupled):
     # what is computed where it is asked for, and kept while a block stays, by the time of its last change
     cdef int64_t time
     cdef int64_t *since                 # [cap] the last change of a block
-    cdef int64_t *by_degree             # [DEGREES, G, cap] what the degree of a node without edges to a block adds in it
+    cdef int64_t *by_degree             # [DEGREES, G, cap] what a node's degree adds in a block it has no edge to
     cdef int64_t *by_degree_time
     cdef int32_t *changed               # [cap] row and column of `zero` to be recomputed
     cdef int32_t *listed                # [cap] row and column of `zero` are counted in `base`
@@ -438,8 +439,8 @@ cdef class IRM(Coupled):
         self.set_precision(first, end, drawn)
 
     def start_parameters(self, Rng rng not None):
-        cdef int t
-        for t in range(START_DRAWS if self.precision_prior is not None else 0):
+        cdef int _
+        for _ in range(START_DRAWS if self.precision_prior is not None else 0):
             self.refresh_parameters(rng)
 
     @property
@@ -456,7 +457,8 @@ cdef class IRM(Coupled):
             raise ValueError("model IRM keeps no parameters: no precision is resampled")
         given = as_numbers("parameters", values, len(self.scattered)).reshape(-1)
         if not ((given >= LEAST_PRECISION) & (given <= MOST_PRECISION)).all():
-            raise ValueError(f"parameters: expected numbers from {LEAST_PRECISION:g} to {MOST_PRECISION:g}, got {given}")
+            raise ValueError(f"parameters: expected numbers from {LEAST_PRECISION:g} to {MOST_PRECISION:g}, got "
+                             f"{given}")
         for precision, (first, end, *_) in zip(given, self.scattered, strict=True):
             self.set_precision(first, end, precision)
         self.precisions_changed()
