@@ -110,8 +110,10 @@ N = 60
 
 
 def large(form: str, **fields):
-    """A larger network of a form, with planted blocks of its own; `corrected` and `columns` are no fields of it."""
+    """A larger network of a form, with planted blocks of its own; `corrected`, `precision` and `columns` are no fields
+    of it."""
     options = DEFAULTS | {"degrees": "corrected" if fields.pop("corrected", False) else "plain"}
+    options |= {"precision": fields.pop("precision", None)}
     columns = table_of_nodes(N) if fields.pop("columns", False) else None
     sides = (np.arange(N) % 3 > 0).astype(np.int8) if fields.pop("sides", False) else None
     layer = relation(5, N, form, sides=sides, **fields)
@@ -130,6 +132,8 @@ LARGE = {
     "counts-columns": (COUNT, {"loops": True, "columns": True}),
     "levels-directed": (LEVELS, {"directed": True}),
     "sides-reals": (REAL, {"sides": True, "unknown": 9}),
+    "scattered": (COUNT, {"precision": 0.7}),
+    "scattered-directed": (COUNT, {"directed": True, "precision": 20.0}),
     "corrected-directed": (COUNT, {"directed": True, "corrected": True}),
     "corrected-sides": ("binary", {"sides": True, "corrected": True, "columns": True}),
 }

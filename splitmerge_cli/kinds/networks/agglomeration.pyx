@@ -24,23 +24,25 @@ from splitmerge_cli.core.model import draw_permutation
 cdef enum:
     # blocks with which each block, or node, is compared
     TRIES = 16
-    # e log e is looked up below this number
+    # log e and e log e are looked up below this number
     KNOWN = 1 << 14
 
-cdef double[KNOWN] LOGS
+cdef double[KNOWN] LOG
+cdef double[KNOWN] XLOGX
 for _n in range(KNOWN):
-    LOGS[_n] = _n * log(<double> _n) if _n else 0.0
+    LOG[_n] = log(<double> _n) if _n else 0.0
+    XLOGX[_n] = _n * LOG[_n]
 
 
 cdef inline double xlogx(int64_t x) noexcept nogil:
-    return LOGS[x] if x < KNOWN else x * log(<double> x)
+    return XLOGX[x] if x < KNOWN else x * log(<double> x)
 
 
 cdef inline double of_degree(int64_t d, int64_t n, bint corrected) noexcept nogil:
-    """d log m for a block of n nodes."""
+    """d log m for a block of n nodes; an empty block has no degree."""
     if corrected:
         return xlogx(d)
-    return d * log(<double> n) if d else 0.0
+    return d * (LOG[n] if n < KNOWN else log(<double> n))
 
 
 cdef inline int64_t draw_entry(Rng rng, const int64_t *start, Py_ssize_t i) noexcept nogil:
@@ -72,10 +74,13 @@ def best_merges(rows, sizes, sides, bint corrected, Rng rng not None):
     cdef int32_t[::1] best = partner
     cdef double[::1] most = growths
     cdef int32_t[TRIES] seen
+    cdef int64_t[::1] within = np.zeros(K * V, dtype=np.int64)
     with nogil:
         for a in range(K):
             for x in range(start[a], start[a + 1]):
                 degree[a * V + type_[x]] += weight[x]
+                if other[x] == a:
+                    within[a * V + type_[x]] = weight[x]
         for a in range(K):
             for x in range(start[a], start[a + 1]):
                 row[other[x] * V + type_[x]] = weight[x]
@@ -100,7 +105,7 @@ def best_merges(rows, sizes, sides, bint corrected, Rng rng not None):
                     n += 1
                     if b != a and side[a] == side[b]:
                         growth = merge_growth(a, b, &row[0], &start[0], &other[0], &type_[0], &weight[0], &mirror[0],
-                                              V, &degree[0], size[a], size[b], corrected)
+                                              V, &degree[0], &within[0], size[a], size[b], corrected)
                         if growth > most[a]:
                             most[a], best[a] = growth, <int32_t> b
             for x in range(start[a], start[a + 1]):
@@ -110,8 +115,10 @@ def best_merges(rows, sizes, sides, bint corrected, Rng rng not None):
 
 cdef double merge_growth(Py_ssize_t a, Py_ssize_t b, const int64_t *row, const int64_t *start, const int32_t *other,
                          const int32_t *type_, const int64_t *weight, const int32_t *mirror, Py_ssize_t V,
-                         const int64_t *degree, int64_t na, int64_t nb, bint corrected) noexcept nogil:
-    """Growth of L where blocks a and b become one; `row` holds the entries of a."""
+                         const int64_t *degree, const int64_t *within, int64_t na, int64_t nb,
+                         bint corrected) noexcept nogil:
+    """Growth of L where blocks a and b become one; `row` holds the entries of a, `within` those of blocks to
+    themselves."""
     cdef double total = 0.0
     cdef Py_ssize_t x, v
     cdef int64_t e, f, back, own
@@ -122,10 +129,7 @@ cdef double merge_growth(Py_ssize_t a, Py_ssize_t b, const int64_t *row, const i
                 total += xlogx(e + f) - xlogx(e) - xlogx(f)
     for v in range(V):
         # entries of b to a are entries of a to b, seen from there
-        own, f, back, e = 0, row[b * V + v], row[b * V + mirror[v]], row[a * V + v]
-        for x in range(start[b], start[b + 1]):
-            if other[x] == b and type_[x] == v:
-                own = weight[x]
+        own, f, back, e = within[b * V + v], row[b * V + v], row[b * V + mirror[v]], row[a * V + v]
         total += 0.5 * (xlogx(e + f + back + own) - xlogx(e) - xlogx(f) - xlogx(back) - xlogx(own))
         total -= of_degree(degree[a * V + v] + degree[b * V + v], na + nb, corrected)
         total += of_degree(degree[a * V + v], na, corrected) + of_degree(degree[b * V + v], nb, corrected)
@@ -147,6 +151,9 @@ cdef class Blocks:
     cdef int64_t[::1] degree            # [K, V]
     cdef int64_t[::1] count             # [K, V] entries of a node
     cdef int32_t[::1] touched
+    cdef int32_t[::1] block             # of each that is touched
+    cdef double[::1] leaving            # what the growth of L has of each where the node leaves its block
+    cdef double[::1] leaving_degree     # [V]
     cdef int64_t[::1] own               # [V] entries of a node in all
     cdef Py_ssize_t K, V, n_touched
     cdef bint corrected
@@ -162,7 +169,8 @@ cdef class Blocks:
         self.between = np.zeros(self.K * self.K * self.V, dtype=np.int64)
         self.degree = np.zeros(self.K * self.V, dtype=np.int64)
         self.count, self.own = np.zeros(self.K * self.V, dtype=np.int64), np.zeros(self.V, dtype=np.int64)
-        self.touched = np.zeros(self.K * self.V, dtype=np.int32)
+        self.touched, self.block = np.zeros((2, self.K * self.V), dtype=np.int32)
+        self.leaving, self.leaving_degree = np.zeros(self.K * self.V), np.zeros(self.V)
         for i in range(len(self.z)):
             for x in range(self.start[i], self.start[i + 1]):
                 self.between[(self.z[i] * self.K + self.z[self.neighbour[x]]) * self.V + self.type_[x]] += (
@@ -170,8 +178,10 @@ cdef class Blocks:
                 self.degree[self.z[i] * self.V + self.type_[x]] += self.weight[x]
 
     cdef void look(self, Py_ssize_t i) noexcept nogil:
-        """Count the entries of node i by block and type."""
-        cdef Py_ssize_t x, t
+        """Count the entries of node i by block and type, and what leaving its block makes of L."""
+        cdef Py_ssize_t x, t, v, r = self.z[i], V = self.V
+        cdef const int64_t *row = &self.between[r * self.K * V]
+        cdef int64_t c
         for t in range(self.n_touched):
             self.count[self.touched[t]] = 0
         memset(&self.own[0], 0, self.V * sizeof(int64_t))
@@ -179,10 +189,18 @@ cdef class Blocks:
         for x in range(self.start[i], self.start[i + 1]):
             t = self.z[self.neighbour[x]] * self.V + self.type_[x]
             if self.count[t] == 0:
-                self.touched[self.n_touched] = <int32_t> t
+                self.touched[self.n_touched], self.block[self.n_touched] = <int32_t> t, self.z[self.neighbour[x]]
                 self.n_touched += 1
             self.count[t] += self.weight[x]
             self.own[self.type_[x]] += self.weight[x]
+        for t in range(self.n_touched):
+            v = self.touched[t]
+            c = self.count[v]
+            self.leaving[t] = xlogx(row[v] - c) - xlogx(row[v]) if self.block[t] != r else 0.0
+        for v in range(V):
+            c = self.degree[r * V + v]
+            self.leaving_degree[v] = (of_degree(c, self.size[r], self.corrected)
+                                      - of_degree(c - self.own[v], self.size[r] - 1, self.corrected))
 
     cdef double growth(self, Py_ssize_t r, Py_ssize_t s) noexcept nogil:
         """Growth of L where the node looked at moves from block r to block s."""
@@ -192,11 +210,11 @@ cdef class Blocks:
         cdef const int64_t *row_s = &self.between[s * self.K * V]
         cdef double total = 0.0
         for t in range(self.n_touched):
-            v = self.touched[t]
-            if v // V == r or v // V == s:
+            if self.block[t] == r or self.block[t] == s:
                 continue
+            v = self.touched[t]
             c = self.count[v]
-            total += xlogx(row_r[v] - c) - xlogx(row_r[v]) + xlogx(row_s[v] + c) - xlogx(row_s[v])
+            total += self.leaving[t] + xlogx(row_s[v] + c) - xlogx(row_s[v])
         for v in range(V):
             w = self.mirror[v]
             to_r, to_s = self.count[r * V + v], self.count[s * V + v]
@@ -205,8 +223,7 @@ cdef class Blocks:
             total += 0.5 * (xlogx(rr - to_r - from_r) - xlogx(rr) + xlogx(ss + to_s + from_s) - xlogx(ss)
                             + xlogx(rs - to_s + from_r) - xlogx(rs) + xlogx(sr + to_r - from_s) - xlogx(sr))
             k = self.own[v]
-            total += (of_degree(self.degree[r * V + v], self.size[r], self.corrected)
-                      - of_degree(self.degree[r * V + v] - k, self.size[r] - 1, self.corrected)
+            total += (self.leaving_degree[v]
                       + of_degree(self.degree[s * V + v], self.size[s], self.corrected)
                       - of_degree(self.degree[s * V + v] + k, self.size[s] + 1, self.corrected))
         return total

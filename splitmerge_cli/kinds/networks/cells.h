@@ -17,6 +17,8 @@
 
 #define FAR_BITS 16
 #define MOST_SLOTS 128
+/* so far Stirling's series is moved */
+#define SHIFT 8
 /* parts from which on those without entries are left out of sums */
 #define MANY_PARTS 4
 
@@ -101,18 +103,13 @@ static inline double log_one(double x)
     return lanes_log(all)[0];
 }
 
-/* what Stirling's series adds, of x from 16 on */
-static inline double stirling(double x)
-{
-    const double y = 1 / (x * x);
-    return (1. / 12 - y * (1. / 360 - y * (1. / 1260 - y * (1. / 1680 - y / 1188)))) / x;
-}
-
 /* log Gamma(x), Stirling's series from 16 on: what is left out is below 1e-15 */
 static inline double log_gamma(double x)
 {
     if (x < 16) return lgamma(x);
-    return (x - 0.5) * log_one(x) - x + 0.91893853320467274178 + stirling(x);
+    const double y = 1 / (x * x);
+    return (x - 0.5) * log_one(x) - x + 0.91893853320467274178
+           + (1. / 12 - y * (1. / 360 - y * (1. / 1260 - y * (1. / 1680 - y / 1188)))) / x;
 }
 
 /* of the values of n edges, s: their sums */
@@ -154,12 +151,30 @@ static inline double rate_of(const part_t *p, int64_t m)
     return p->rate + p->exposure * m;
 }
 
-/* log Gamma(x + n) - log Gamma(x), which keeps its digits where x is large */
+/* what Stirling's series adds to (x - 1/2) log x - x */
+static inline lanes series(lanes x)
+{
+    const lanes y = 1 / (x * x);
+    return (1. / 12 - y * (1. / 360 - y * (1. / 1260 - y * (1. / 1680 - y / 1188)))) / x;
+}
+
+/* log Gamma(x + n) - log Gamma(x) of x > 0 by Stirling's series SHIFT further on, where what is left out is below 1e-13;
+   where x is large its digits are kept */
+static inline lanes log_rises(lanes x, lanes n)
+{
+    const lanes end = x + n, a = x + SHIFT, b = end + SHIFT;
+    lanes above = end, below = x;
+    for (int j = 1; j < SHIFT; j++) {
+        above *= end + j;
+        below *= x + j;
+    }
+    return (a - 0.5) * lanes_log(b / a) + n * lanes_log(b) - n + series(b) - series(a) - lanes_log(above / below);
+}
+
+/* One of them, the same bits as among others. */
 static inline double log_rising(double x, double n)
 {
-    const double end = x + n;
-    if (x < 16) return log_gamma(end) - log_gamma(x);
-    return (x - 0.5) * log1p(n / x) + n * log_one(end) - n + stirling(end) - stirling(x);
+    return log_rises(x - (lanes){0}, n - (lanes){0})[0];
 }
 
 /* of a sum s of negative binomial counts of m pairs, which all have one success probability, beta distributed */
@@ -328,13 +343,35 @@ static int add_rates(const form_t *f, const part_t *part, row_t r, const double 
     return both;
 }
 
+/* Edges that are negative binomial counts, and all pairs known. */
+static void add_scattered(const form_t *f, const part_t *part, row_t r, int64_t *restrict out)
+{
+    const ptrdiff_t step = r.every ? f->V : 0, K = r.K, a = r.a, b = r.b, V = f->V;
+    const int64_t *restrict s = r.row + part->slot, *restrict more = r.add + part->slot;
+    for (ptrdiff_t first = 0; first < K; first += 8) {
+        double x[8] __attribute__((aligned(64))), n[8] __attribute__((aligned(64)));
+        const int width = K - first < 8 ? (int)(K - first) : 8;
+        for (int h = 0; h < 8; h++) {
+            const ptrdiff_t k = h < width ? first + h : first;
+            x[h] = 1 + part->precision * rate_of(part, pairs_of(f, &r, k));
+            n[h] = part->shape + (s[k * V] + more[k * step]);
+        }
+        EACH_LANE(h) LANES_TO(x + h) = log_rises(LANES_AT(x + h), LANES_AT(n + h));
+        for (int h = 0; h < width; h++) {
+            const ptrdiff_t k = first + h;
+            if (k == a || k == b) continue;
+            out[k] += entry(&part->rise, s[k * V] + more[k * step], 0) - llrint(part->per * (x[h] - part->offset));
+        }
+    }
+}
+
 /* out[k] += of each block of a row; `logs`: rows of `cap` kept logarithms, NULL for none */
 static void add_row(const form_t *f, const row_t *r, const double *logs, ptrdiff_t cap, int64_t *restrict out)
 {
     const int V = f->V;
     for (int p = 0; p < f->n; p++) {
         const part_t *part = f->part + p;
-        if (part->values != NO_VALUES || part->unknown >= 0 || part->edges == SCATTERED) {
+        if (part->values != NO_VALUES || part->unknown >= 0) {
             for (ptrdiff_t k = 0; k < r->K; k++) {
                 if (k == r->a || k == r->b) continue;
                 int64_t cell[MOST_SLOTS];
@@ -344,6 +381,8 @@ static void add_row(const form_t *f, const row_t *r, const double *logs, ptrdiff
             }
         } else if (part->edges == EXACT_EDGES)
             add_exact(f, part, *r, out);
+        else if (part->edges == SCATTERED)
+            add_scattered(f, part, *r, out);
         else
             p += add_rates(f, part, *r, logs, cap, out);
     }

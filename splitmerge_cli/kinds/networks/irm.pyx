@@ -82,6 +82,8 @@ cdef enum:
     SCRATCH = 6
     # numbers of a cell for each of which it is kept what one more adds
     MOST_UNITS = 2
+    # degrees below which it is kept what a node of such a degree adds within each block
+    DEGREES = 64
     # updates of a precision before a chain begins
     START_DRAWS = 5
     # log2 of what a block of both kinds of nodes costs, in units: far beyond RANGE of ``layout.py``
@@ -169,6 +171,11 @@ cdef class IRM(Coupled):
     cdef int32_t *n1
     cdef int32_t *grown0                # [cap] the same with one more node
     cdef int32_t *grown1
+    # what is computed where it is asked for, and kept while a block stays, by the time of its last change
+    cdef int64_t time
+    cdef int64_t *since                 # [cap] the last change of a block
+    cdef int64_t *by_degree             # [DEGREES, G, cap] what a node's degree adds in a block it has no edge to
+    cdef int64_t *by_degree_time
     cdef int32_t *changed               # [cap] row and column of `zero` to be recomputed
     cdef int32_t *listed                # [cap] row and column of `zero` are counted in `base`
     cdef bint any_changed
@@ -357,6 +364,9 @@ cdef class IRM(Coupled):
         self.keep(&self.grown1, ROOM_INTS)
         self.keep(&self.seen0, ROOM_INTS)
         self.keep(&self.seen1, ROOM_INTS)
+        self.keep(&self.since, ROOM)
+        self.keep(&self.by_degree, ROOM, DEGREES * self.G)
+        self.keep(&self.by_degree_time, ROOM, DEGREES * self.G)
         self.keep(&self.changed, ROOM_INTS)
         self.keep(&self.listed, ROOM_INTS)
         self.keep(&self.is_touched, ROOM_INTS)
@@ -576,6 +586,8 @@ cdef class IRM(Coupled):
         self.now = <int64_t *> self.memory.larger_rows(self.now, old * 8, cap * 8, old, cap)
         self.single = <int64_t *> self.memory.larger(self.single, 0, cap * self.units * cap * 8)
         self.logs = <double *> self.memory.larger(self.logs, 0, cap * self.n_logs * cap * 8)
+        if self.G:
+            memset(self.by_degree_time, 255, DEGREES * self.G * cap * 8)
         for k in range(self.K):
             self.change(k)
         if self.columns is not None:
@@ -587,6 +599,8 @@ cdef class IRM(Coupled):
 
     cdef inline void change(self, Py_ssize_t k) noexcept nogil:
         self.changed[k] = self.any_changed = True
+        self.time += 1
+        self.since[k] = self.time
 
     cdef inline void turn(self, int64_t *to, const int64_t *cell) noexcept nogil:
         """A cell seen from the other block."""
@@ -643,6 +657,8 @@ cdef class IRM(Coupled):
             self.base[k] = 0
         self.changed[k] = k < self.K
         self.any_changed |= k < self.K
+        self.time += 1
+        self.since[k] = self.time
 
     cdef void tell(self, Py_ssize_t i, Py_ssize_t k, int sign) noexcept nogil:
         cdef Py_ssize_t t, v, g
@@ -956,8 +972,10 @@ cdef class IRM(Coupled):
         cdef Py_ssize_t t, k, j, own = self.z[i], K = self.K, cap = self.cap
         cdef int64_t d1 = self.side[i], d0 = 1 - d1, b0, b1, new_block, stay
         # whether a block that it has no edges to takes it in otherwise than the nodes that were counted there
-        cdef bint every = (self.G > 0 or self.sided
-                           or self.has_loops and self.loop_start[i + 1] > self.loop_start[i])
+        cdef bint has_loop = self.has_loops and self.loop_start[i + 1] > self.loop_start[i]
+        # the degree alone
+        cdef bint by_degree = self.G > 0 and not self.sided and not has_loop
+        cdef bint every = (self.G > 0 or self.sided or has_loop) and not by_degree
         cdef int64_t *score = self.score
         cdef const int64_t *c
         cdef const int64_t *kept
@@ -989,6 +1007,8 @@ cdef class IRM(Coupled):
         for k in range(K if every else 0):
             if k != own:
                 score[k] += self.log_within_changed(i, k, 1) - self.zero[k * cap + k]
+        if by_degree:
+            self.add_degrees(i, own)
         if own < 0:
             return new_block
         # against its own block, without the item
@@ -1013,6 +1033,25 @@ cdef class IRM(Coupled):
                 stay += now[k] - self.without[k]
         score[own] = stay
         return new_block
+
+    cdef void add_degrees(self, Py_ssize_t i, Py_ssize_t own) noexcept nogil:
+        """Add to `score` what the degrees of item i, looked at, add within the blocks that it has no edges to."""
+        cdef Py_ssize_t g, k, cap = self.cap
+        cdef int64_t d, D, n
+        cdef int64_t *kept
+        cdef int64_t *time
+        for g in range(self.G):
+            d = self.degree[i * self.groups + g]
+            kept = self.by_degree + (min(d, DEGREES - 1) * self.G + g) * cap
+            time = self.by_degree_time + (min(d, DEGREES - 1) * self.G + g) * cap
+            for k in range(self.K):
+                if k == own or self.is_touched[k]:
+                    continue
+                if time[k] < self.since[k] or d >= DEGREES - 1:
+                    n, D = self.grown0[k] + self.grown1[k], self.degrees[k * self.G + g]
+                    kept[k] = self.of_degrees(n, D + d) - self.of_degrees(n, D)
+                    time[k] = self.time
+                self.score[k] += kept[k]
 
     cdef int64_t score_one(self, Py_ssize_t i, Py_ssize_t k, Py_ssize_t own) noexcept nogil:
         """`score_all` for one block k other than `own`, of item i, looked at."""
