@@ -437,7 +437,7 @@ def _map_rows(
 ) -> tuple[list[str], Numbers, Numbers, list[bool]]:
     """Names of the rows of the map, their means and standardised means by cluster, ``[rows, K]``, and which of them are
     shares: a row for each feature, and two for the parts of a column with a spike."""
-    whole, made = known.standardised_means, []
+    whole, made = known.standardised_means, list[tuple[str, Numbers, Numbers, bool]]()
     for f in features:
         parts = known.spiked.get(int(known.column[f]))
         if parts is None:
@@ -445,9 +445,9 @@ def _map_rows(
             continue
         for name, part in zip((f"{parts.columns[0]}={parts.level[0]}", parts.titles[1]), range(2), strict=True):
             made.append((name, parts.mean[clusters, part], parts.standardised_means[clusters, part], part == 0))
-    names, means, far, are_shares = ([row[of] for row in made] for of in range(4))
     shape = len(made), len(clusters)
-    return names, np.reshape(means, shape), np.reshape(far, shape), are_shares
+    means, far = (np.reshape(numbers, shape) for numbers in ([row[1] for row in made], [row[2] for row in made]))
+    return [row[0] for row in made], means, far, [row[3] for row in made]
 
 
 def _name(known: Statistics, f: int) -> str:
