@@ -106,8 +106,9 @@ NOT_CONVERGED = 1.1
 OF_PARTITIONS = ("log_joint", "log_lik", "n_clusters", "K", "largest", "pairs")
 """Quantities of every trace, and pairs of items in one cluster. The others are hyper-parameters, which a trace has
 where they are unknown."""
-WHOLE = ("components", "informative")
-"""Hyper-parameters that are whole numbers: one may have one value in all draws, though it is sampled."""
+OF_FEW_VALUES = ("components", "informative", "nu")
+"""Hyper-parameters that are whole numbers, or one of some fixed values: one may have one value in all draws, though it
+is sampled."""
 MOVED = 2
 """Fewest chains that reached one state independently, if no draw differs."""
 COARSE = {"expected_loss": 2.5, "interval_low": 5.0, "interval_high": 5.0}
@@ -215,7 +216,7 @@ def convergence(diagnosis: Sequence[Row]) -> Convergence:
         mcse_of=mcse_of,
         classic=classic,
     )
-    not_sampled = (name for name, _, note in bulk if note == CONSTANT and name not in OF_PARTITIONS + WHOLE)
+    not_sampled = (name for name, _, note in bulk if note == CONSTANT and name not in OF_PARTITIONS + OF_FEW_VALUES)
     if named := tuple(name for name in not_sampled if not name.startswith("largest")):
         return replace(judged, converged=False, note="constant in the second half of every chain", not_sampled=named)
     for name, _, note in rows:

@@ -471,6 +471,8 @@ def test_questions_that_go_together_are_read_as_real_numbers_next() -> None:
     assert step is not None and step[0].startswith("questions that go together within clusters, read as real numbers")
     assert step[1]["data.types"] == dict.fromkeys(ANSWERS, "real") | {"sex": "binary"}
     assert step[1]["model.covariance"] == "full" and step[1]["init"] is None
+    # readings that were compared were left for a reason
+    assert choose_model({"fit": {"unlike": [tie]}, "chosen": {"ratings": []}}, specify_keys(keys)) is None
     of_sex = tie | {"subject": "q0 and sex"}
     assert choose_model({"fit": {"unlike": [of_sex]}}, specify_keys(keys)) is None
 

@@ -343,9 +343,14 @@ def test_a_hyper_parameter_that_no_move_changes_is_not_sampled(chains, values):
     found = convergence(diagnose(trace, []))
     assert (found.converged, found.not_sampled) == (False, ("concentration",))
     assert found.description == "not sampled: concentration"
-    # a number of components may have all its probability at one value
-    found = convergence(diagnose(trace.drop(columns="concentration").assign(components=3.0), []))
-    assert found.not_sampled == () and found.converged == (None if chains == 1 else True)
+    # a number of components, or degrees of freedom on a grid, may have all probability at one value
+    of_few = trace.drop(columns="concentration")
+    for name in ("components", "nu"):
+        found = convergence(diagnose(of_few.assign(**{name: 3.0}), []))
+        assert found.not_sampled == () and found.converged == (None if chains == 1 else True)
+        # each chain at a value of its own is no agreement
+        found = convergence(diagnose(of_few.assign(**{name: 3.0 + trace["chain"]}), []))
+        assert found.not_sampled == () and found.converged == (None if chains == 1 else False)
 
 
 # ---- which partitions are recorded

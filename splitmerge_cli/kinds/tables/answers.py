@@ -182,7 +182,8 @@ class ColumnAnswers(Answers):
         if farthest.get("of_reals") and is_independent and "model.covariance" not in chosen:
             return "a covariance for each cluster describes columns that go together:", {"model.covariance": "full"}
         types = dict(data.get("types") or {})
-        if tied and all(types.get(name) == "ordinal" for name in tied):
+        # ratings as real numbers that were compared were left for a reason
+        if tied and "ratings" not in chosen and all(types.get(name) == "ordinal" for name in tied):
             reals = {name: "real" if one == "ordinal" else one for name, one in types.items()}
             scales = {key: "hierarchical" for key in ("model.b0", "model.kappa0") if key not in named}
             why = "questions that go together within clusters, read as real numbers with a covariance for each cluster:"

@@ -437,7 +437,7 @@ def _map_rows(
 ) -> tuple[list[str], Numbers, Numbers, list[bool]]:
     """Names of the map's rows, their means and standardised means by cluster, ``[rows, K]``, and which of them are
     shares: a row for each feature, and two for the parts of a column with a spike."""
-    whole, made = known.standardised_means, []
+    whole, made = known.standardised_means, list[tuple[str, Numbers, Numbers, bool]]()
     for f in features:
         parts = known.spiked.get(int(known.column[f]))
         if parts is None:
@@ -446,7 +446,7 @@ def _map_rows(
         for name, part in zip((f"{parts.columns[0]}={parts.level[0]}", parts.titles[1]), range(2), strict=True):
             made.append((name, parts.mean[clusters, part], parts.standardised_means[clusters, part], part == 0))
     shape = len(made), len(clusters)
-    means, far = (np.reshape(np.array([row[of] for row in made], dtype=float), shape) for of in (1, 2))
+    means, far = (np.reshape(numbers, shape) for numbers in ([row[1] for row in made], [row[2] for row in made]))
     return [row[0] for row in made], means, far, [row[3] for row in made]
 
 
