@@ -25,14 +25,14 @@ LINES = {
     "cli": 1_940,
     "config": 2_800,
     "core": 9_040,
-    "data": 8_220,
+    "data": 8_240,
     "diagnostics": 4_100,
     "fits": 1_100,
     "kinds": 60,
     "kinds/documents": 7_340,
     "kinds/lines": 980,
-    "kinds/networks": 8_100,
-    "kinds/records": 4_440,
+    "kinds/networks": 8_180,
+    "kinds/records": 4_640,
     "kinds/tables": 13_260,
     "kinds/tokens": 440,
     "papers": 8_800,
@@ -40,13 +40,13 @@ LINES = {
     "runs": 9_720,
     "samplers": 6_740,
     "top": 1_280,
-    "verify": 3_400,
+    "verify": 3_460,
 }
 """Lines of .py, .pyx, .pxd and .h by room, and by slice of `kinds`."""
-ALL_LINES = 99_300
-TEST_LINES = 57_000
+ALL_LINES = 99_700
+TEST_LINES = 57_200
 """Lines of .py and .pyx, and of the tables of cases, .yaml."""
-FILES, IMPORT_SHARE = 254, 5.25
+FILES, IMPORT_SHARE = 255, 5.25
 """Python files, and the share of their lines that are imports, in per cent."""
 NAMED = {"records": 4, "networks": 4, "tables": 7, "documents": 5}
 """Files outside a slice that have a word of it."""
@@ -62,7 +62,7 @@ QUESTIONS = re.compile(
 )
 ENGINE = ("analysis", "config", "core", "diagnostics", "fits", "priors", "runs", "samplers", "_kernels")
 """Without data: it reads files for the slices, by the settings of a kind."""
-SPECIFIED = 23
+SPECIFIED = 21
 """Files that read the specification of a run."""
 
 
