@@ -117,8 +117,8 @@ cdef double merge_growth(Py_ssize_t a, Py_ssize_t b, const int64_t *row, const i
                          const int32_t *type_, const int64_t *weight, const int32_t *mirror, Py_ssize_t V,
                          const int64_t *degree, const int64_t *within, int64_t na, int64_t nb,
                          bint corrected) noexcept nogil:
-    """Growth of L where blocks a and b become one; `row` holds the entries of a, `within` those of blocks to
-    themselves."""
+    """Growth of L where blocks a and b become one; `row` holds the entries of a, `within` entries that stay in
+    a block."""
     cdef double total = 0.0
     cdef Py_ssize_t x, v
     cdef int64_t e, f, back, own
