@@ -96,7 +96,7 @@ class Case:
     """Where missing cells are a part of the state: the log density, up to a constant, of number `CELL` given the
     partition at a value as ``parameters`` of the model has it, all else integrated out."""
     parts: frozenset[str] = frozenset()
-    """Options and their values that make it another case than the model's first."""
+    """Options and their values by which it differs from the model's first case."""
 
     @cached_property
     def partitions(self) -> tuple[list[exact.State], NDArray[np.float64]]:

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 PHONES = re.compile(r"(?i)(.*[_ .-])?((tele)?phone|tel|mobile|cell|fax)([_ .-]?(numbers?|nr|no))?")
-"""How columns of telephone numbers are named."""
+"""Names of columns that hold telephone numbers."""
 _PHONE = re.compile(r"[+(]*[0-9][0-9 ()./+-]{4,}(\s*(x|ext\.?)\s*\d+)?")
 LEAST_PHONES = 0.9
 """Share of cells that must look like telephone numbers."""
@@ -22,9 +22,9 @@ DIGITS = (6, 10)
 """Digits of a number that are compared: fewest and most."""
 FIRST = ("first", "firstname", "givenname", "forename", "fname", "vorname", "prenom", "nombre")
 LAST = ("last", "lastname", "surname", "familyname", "lname", "nachname", "nom", "apellido")
-"""How columns of first and last names are named, without what is between words."""
+"""Names of columns that hold first and last names, without what is between words."""
 RARE = 0.1
-"""Added to the number of other records that have a name in a column."""
+"""Addition to the number of other records that have a name in a column."""
 SURE = np.log(300.0)
 """Log ratio of these numbers, for the two columns exchanged over as they are, from which on they are exchanged."""
 LEAST_COMMON = 0.05

@@ -86,7 +86,7 @@ def test_exchanged_names_return_to_their_columns(tmp_path: Path) -> None:
         (["ada", "berg", "cleo"], ["berg", "ada", "dahl"], ["ulm", "ulm", "kiel"], [1]),
         # or one of the names
         (["ada", "berg", "cleo"], ["berg", "eve", "dahl"], ["ulm", "ulm", "kiel"], [1]),
-        # without agreement nothing speaks for it
+        # without agreement there is no evidence of it
         (["ada", "berg", "cleo"], ["berg", "ada", "dahl"], ["ulm", "bonn", "kiel"], []),
         # kelly ross and ross moss of one town: others have these names in these columns
         (["kelly"] * 4 + ["ross"] * 4, ["ross"] * 4 + ["moss"] * 4, [*"abcdaefg"], []),
