@@ -255,6 +255,7 @@ NO_SUMMARY = {
     "entities",
     "link_scores",
     "load",
+    "match_weights",
     "n_clusters_interval",
     "n_items",
     "outcome_gain",

@@ -122,7 +122,7 @@ def test_counts_of_words_are_documents(tmp_path: Path) -> None:
     texts = [
         "A fire, near Hill Top, closed the road.",
         'It was, he said, "the worst" day of, say, ten.',
-        "Rain, at last.",
+        "Rain, at last, fell on the hills.",
     ]
     for name in ("t.txt", "t.cor", "t"):
         (tmp_path / name).write_text("\n".join(texts))

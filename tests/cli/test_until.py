@@ -142,7 +142,7 @@ def test_the_most_iterations_follow_from_the_data(args: list[str], most: int) ->
     spec = compose(args)
     dataset = load_dataset(spec.data, spec.model.kind, {})
     assert initial.most_iterations(spec, dataset) == most
-    plan = SimpleNamespace(spec=spec, is_open=spec.is_open, iterations=most)
+    plan = SimpleNamespace(stopping_rule=spec.until, is_open=spec.is_open, iterations=most)
     found = list(judgement.looks(plan))
     early = judgement.EARLY if most <= starts.EARLY_MOST else ()
     assert found[-1] == most and found[: len(early)] == list(early)

@@ -48,7 +48,7 @@ def plan() -> SimpleNamespace:
     streamed = [SimpleNamespace(table=name) for name in (schema.TRACE, schema.PARTITIONS)]
     return SimpleNamespace(
         n_chains=2,
-        spec=SimpleNamespace(until=until),
+        stopping_rule=until,
         is_open=False,
         recorder=SimpleNamespace(streamed_tables=streamed, not_estimated=None),
         dataset=SimpleNamespace(N=4, kind=SimpleNamespace(has_small_clusters=False, answers="")),
@@ -85,28 +85,28 @@ def test_too_few_draws_reach_nothing() -> None:
 
 def test_errors_are_looked_at_when_r_hat_is_reached() -> None:
     chains, asked = [chain(0, [0, 0, 1, 1], 1), chain(1, [0, 0, 1, 1], 2)], plan()
-    asked.spec.until = Until(rhat=1.1, ess=50, mcse=0.02)
+    asked.stopping_rule = Until(rhat=1.1, ess=50, mcse=0.02)
     found = look(asked, chains, DRAWS)
     assert found.reached and found.mcse == 0
-    asked.spec.until = Until(rhat=1.1, ess=1e6, mcse=0.02)
+    asked.stopping_rule = Until(rhat=1.1, ess=1e6, mcse=0.02)
     found = look(asked, chains, DRAWS)
     assert not found.reached and found.mcse is None
-    line = describe_look(asdict(found), asdict(asked.spec.until))
+    line = describe_look(asdict(found), asdict(asked.stopping_rule))
     assert line.startswith("not long enough after 400 iterations: largest R-hat ") and "Monte Carlo" not in line
     alone = describe_look(asdict(found), {"rhat": None, "ess": None, "mcse": 0.02})
     assert alone == "not long enough after 400 iterations: Monte Carlo error undefined, target 0.02"
     infinite = describe_look(asdict(found) | {"rhat": None, "rhat_of": "K"}, {"rhat": 1.1, "ess": None, "mcse": None})
     assert infinite == "not long enough after 400 iterations: R-hat infinite, target 1.1"
-    asked.spec.until = Until(rhat=1.1, ess=50, mcse=1e-9)
+    asked.stopping_rule = Until(rhat=1.1, ess=50, mcse=1e-9)
     K = np.random.default_rng(3).integers(2, 4, (2, DRAWS))
     chains = [chain(c, [0, 0, 1, 1], c, K=K[c]) for c in (0, 1)]
-    line = describe_look(asdict(look(asked, chains, DRAWS)), asdict(asked.spec.until))
+    line = describe_look(asdict(look(asked, chains, DRAWS)), asdict(asked.stopping_rule))
     assert "; largest Monte Carlo error 0.0" in line and line.endswith(", target 1e-09")
 
 
 def test_soon_only_chains_without_a_difference_end() -> None:
     chains, asked = [chain(0, [0, 0, 1, 1], 1), chain(1, [0, 0, 1, 1], 2)], plan()
-    asked.spec.until, asked.is_open = Until(rhat=1.5, ess=5, mcse=0.5), True
+    asked.stopping_rule, asked.is_open = Until(rhat=1.5, ess=5, mcse=0.5), True
     assert look(asked, chains, 300).reached and not look(asked, chains, 120).reached
 
 

@@ -41,8 +41,8 @@ CONVERTERS = {
     ".dta": _with_pandas("read_stata"),
     ".mm": ("import scipy.io, scipy.sparse as s; s.save_npz({npz!r}, s.csr_array(scipy.io.mmread({file!r})))", ""),
     ".svmlight": (
-        "import numpy, pandas; from sklearn.datasets import load_svmlight_file as f; x, y = f({file!r}); "
-        "pandas.DataFrame(numpy.c_[x.toarray(), y]).to_csv({csv!r}, index=False, header=False)",
+        "import numpy; from sklearn.datasets import load_svmlight_file as f; x, y = f({file!r}); "
+        "numpy.savetxt({csv!r}, numpy.c_[x.toarray(), y], '%.17g', ',')",
         "scikit-learn",
     ),
     ".sas7bdat": _with_pandas("read_sas"),
