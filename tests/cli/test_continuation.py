@@ -266,6 +266,7 @@ NO_SUMMARY = {
     "predict_outcome",
     "review",
     "rhat",
+    "thresholds",
     "traces",
     "update",
 }
