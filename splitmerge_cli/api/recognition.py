@@ -105,7 +105,9 @@ def _is_edge(cells: Sequence[str]) -> bool:
 
 def _of_cells(file: Path) -> Recognised:
     """By the names and the cells of a table."""
-    table = formats.open_table(file, UTF_8)
+    # texts have commas: only an ending of tables makes these usual
+    unknown = not (suffix := separators.suffix_of(file)) or suffix not in separators.BY_SUFFIX
+    table = formats.open_table(file, UTF_8, usual="tab" if unknown else None)
     head = list(table.names or [])
     if isinstance(table, text.Text):
         head = [cell.strip() for cell in next(iter(table.lines()), (0, []))[1]]

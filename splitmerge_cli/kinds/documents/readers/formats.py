@@ -174,10 +174,11 @@ def _are_texts(cells: Sequence[str | None]) -> bool:
     return 2 * sum(len(cell.split()) > LONGEST_TERM for cell in held) > len(held) > 0
 
 
-def open_table(path: Path, encoding: str, separator: str = "auto") -> Table:
+def open_table(path: Path, encoding: str, separator: str = "auto", usual: str | None = None) -> Table:
     """A table of documents in any of the formats; of a text the first row may still name the columns.
 
-    What ends the cells of a text is found as `data=csv` finds it, except that spaces between words separate nothing.
+    What ends the cells of a text is found as `data=csv` finds it, except that spaces between words separate nothing,
+    and what is `usual` may differ from what the ending of its name says.
     """
     suffix = separators.suffix_of(path)
     if suffix == ".parquet":
@@ -189,8 +190,7 @@ def open_table(path: Path, encoding: str, separator: str = "auto") -> Table:
     if suffix == ".xlsx":
         return read_sheet(path, ask=ONE_SHEET)
     data, before, named = separators.without_separator_line(separators.read_text(path, encoding))
-    # texts have commas: only an ending of tables makes these usual
-    usual = separators.BY_SUFFIX[suffix] if suffix in separators.BY_SUFFIX and suffix else "tab"
+    usual = separators.BY_SUFFIX.get(suffix, "comma") if usual is None else usual
     layout_found = separators.layout(data, usual, named if separator == "auto" and named else separator)
     if layout_found.separator == "space":
         data = separators.tabs(path, data, before)
