@@ -255,9 +255,11 @@ def _parse_for_grid(arg: str) -> Any:
 
 def unreadable(override: str) -> str:
     """Return what is wrong with an override that Hydra's grammar does not know."""
-    key, equals, _ = override.partition("=")
+    key, equals, _ = (override := one_line(override)).partition("=")
     if not equals:
         return f"{override}: {own_file(override) or 'expected KEY=VALUE'}"
+    if not all(key.lstrip("+~").split(".")):
+        return f"{override}: '{key}' is no key; expected KEY=VALUE, such as seed=1"
     expected = ""
     if "(" in override:
         prior = "" if key.startswith("data.") else "a prior as NAME(NUMBER,...), other "

@@ -71,9 +71,12 @@ class Option:
         try:
             return self.convert(value)
         except OutOfRange as error:
-            raise ValueError(f"{group}.{self.name}={format_value(value)}: {error}") from None
+            expected: object = error
         except (TypeError, ValueError, OverflowError):
-            raise ValueError(f"{group}.{self.name}={format_value(value)}: expected {self.expected_or_null}") from None
+            expected = f"expected {self.expected_or_null}"
+        # a message is one line, whatever was typed
+        shown = " ".join(format_value(value).splitlines())
+        raise ValueError(f"{group}.{self.name}={shown}: {expected}")
 
 
 class OutOfRange(ValueError):

@@ -148,6 +148,7 @@ def test_types_are_those_that_a_key_takes(given: str, value: object) -> None:
         ("data.drop=größe,2", "data.drop=größe,2: expected 'data.drop=[größe,2]'; of several values"),
         ("data.types={a}", "data.types={a}: cannot be read as a value; expected data.types={NAME: VALUE, ...}"),
         ("seed=ä", "seed=ä: cannot be read as a value"),
+        ("a.=2", "a.=2: 'a.' is no key; expected KEY=VALUE"),
         ("data=dä.csv", "data=dä.csv: expected data=csv 'data.path=dä.csv'"),
         ("sampler=größe", "sampler=größe: expected one of"),
     ],
