@@ -240,7 +240,9 @@ def test_the_command_that_converts_a_file(tmp_path: Path, name: str) -> None:
         path.write_text(f"@relation t\n@attribute x numeric\n@attribute y numeric\n@data\n{cells}\n")
     elif path.suffix == ".svmlight":
         path.write_text("".join(f"{y} 1:{x}\n" for x, y in frame.to_numpy()))
-        assert recognise(path).data == "csv"
+        # as long as sentences are
+        (tmp_path / "t.txt").write_text("1 1:.5 2:1 3:2 4:1 5:1.5 6:2\n-1 1:1 3:2.5 4:1 5:.5 6:2 7:1\n" * 3)
+        assert recognise(path).data == recognise(tmp_path / "t.txt").data == "csv"
     elif path.suffix == ".sav":
         pytest.importorskip("pyreadstat").write_sav(frame, path)
     else:
