@@ -128,7 +128,9 @@ def test_every_joint_kernel(case_name: str, name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["gibbs-scan=site", "dyadic", "dyadic-allocation=sams", "rgsm", "sdds", "ss"])
+@pytest.mark.parametrize(
+    "name", ["gibbs-scan=site", "dyadic", "dyadic-allocation=sams", "rgsm", "rgsm-launch=anchors", "sdds", "ss"]
+)
 @pytest.mark.parametrize("case_name", ["bernoulli", "gaussian-diag"])
 def test_five_items(case_name: str, name: str) -> None:
     case = of_size(case_name, 5)
