@@ -35,7 +35,7 @@ from splitmerge_cli.diagnostics.intervals import MOST_UNITS
 from splitmerge_cli.diagnostics.mixing import rhat_classic
 from splitmerge_cli.diagnostics.restarts import late, mean_and_spread
 from splitmerge_cli.papers.arm.runs import INDEPENDENT, Cells
-from splitmerge_cli.papers.claims import PATTERNS, shared_numbers
+from splitmerge_cli.papers.claims import PATTERNS, Claim, shared_numbers
 from splitmerge_cli.papers.declaration import paper_of
 from splitmerge_cli.papers.smag import counts
 from splitmerge_cli.papers.verdicts import (
@@ -69,19 +69,27 @@ JUDGED: Mapping[str, Callable[[Sequence[Run]], Sequence[Verdict]]] = {
 
 
 def judge(
-    entry: Mapping[str, Any], listed: Mapping[str, Any], before: Sequence[Verdict], runs: Sequence[Run]
+    entry: Mapping[str, Any],
+    listed: Mapping[str, Any],
+    before: Sequence[Verdict],
+    runs: Sequence[Run],
+    edition: int = EDITION,
+    sentences: Mapping[str, Callable[[Claim, Sequence[Run]], Verdict]] = ADDED,
 ) -> list[Verdict]:
-    """Return verdicts on the claims of an entry that are undecided in `before`, by intervals at the file's level."""
+    """Return verdicts on the claims of an entry that are undecided in `before`, by intervals at the file's level.
+
+    `sentences`: judges of single claims, by metric; other claims are judged with their figure.
+    """
     wanted = [v for v in before if v.is_counted and v.verdict == UNDECIDED and fits(_row(v), entry["claims"])]
     patch = {"diagnostics.intervals.TAIL": (1 - listed["level"]) / 2, "papers.verdicts.LEAST_UNITS": listed["least"]}
     with replace_names(patch | COUNTED), use_style():
-        added = [ADDED[v.claim.metric](v.claim, runs) for v in wanted if v.claim.metric in ADDED]
+        added = [sentences[v.claim.metric](v.claim, runs) for v in wanted if v.claim.metric in sentences]
         figures = JUDGED[entry["figure"]](runs) if len(added) < len(wanted) else []
         plt.close("all")
     found = {_key(v): v for v in [*figures, *added] if v.is_counted and v.n}
     of_level = f"{listed['level']:.0%} interval".replace("%", " %")
     return [
-        replace(now, reason=f"{now.reason}; {of_level}; seeds of edition {EDITION}", samples=_name_level(now, listed))
+        replace(now, reason=f"{now.reason}; {of_level}; seeds of edition {edition}", samples=_name_level(now, listed))
         for now in (found[_key(v)] for v in wanted if _key(v) in found)
     ]
 
@@ -160,10 +168,10 @@ def place_share(kept: Verdict, names: Sequence[str], values: Sequence[float], ru
     return replace(kept, verdict=verdict, reason=reason, rule="mixing", needed=None, samples=samples, **numbers)
 
 
-def repeat(figure: str, known: Mapping[tuple[str, ...], Verdict]) -> list[Verdict]:
+def repeat(figure: str, known: Mapping[tuple[str, ...], Verdict], edition: int = EDITION) -> list[Verdict]:
     """Return the verdicts of a figure that repeat one which was judged, as shared.csv names them, metric included."""
     first_of = shared_numbers([figure])
-    before = kept_verdicts(figure, sources(KEPT, EDITION - 1)[figure])
+    before = kept_verdicts(figure, sources(KEPT, edition - 1)[figure])
     return [
         replace(known[first], claim=v.claim)
         for v in before
