@@ -447,7 +447,8 @@ cdef class Chain:
         self.begun = True
         if self.history is not None:
             self.number_by_appearance(self.present)
-            self.history.record(self.number, self.present)
+            ll = self.model.log_lik_all() if self.history.weighs else 0.0
+            self.history.record(self.number, self.present, ll)
         if self.iteration % self.thin == 0:
             ll = self.model.log_lik_all()
             lj = ll + self.model.log_prior_all() + self.model.log_extra()

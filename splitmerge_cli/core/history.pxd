@@ -17,8 +17,11 @@ cdef class History:
     cdef void ****state                 # [S, CHUNKS, CHUNK] each a width in bytes and N labels
     cdef readonly int64_t freeze        # nothing is recorded after this iteration; -1: all is
     cdef readonly bint present_only     # no more than the last state is kept
+    cdef readonly bint weighs           # each has its log likelihood
 
-    cdef int record(self, Py_ssize_t chain, const int32_t *labels) except -1 nogil
+    cdef int record(self, Py_ssize_t chain, const int32_t *labels, double log_lik) except -1 nogil
+    cdef const char *find(self, Py_ssize_t chain, int64_t t) except NULL nogil
+    cdef double log_lik(self, Py_ssize_t chain, int64_t t) except? -1.0 nogil
     cdef int64_t end(self, Py_ssize_t chain) noexcept nogil
     cdef int64_t oldest(self, int64_t end) noexcept nogil
     cdef int read(self, Py_ssize_t chain, int64_t t, int32_t *out) except -1 nogil
@@ -32,7 +35,7 @@ cdef class AdaptiveProposal:
     cdef readonly Py_ssize_t chain, N
     cdef readonly str adaptation
     cdef int64_t freeze
-    cdef bint population
+    cdef bint population, by_likelihood
     cdef bint fixed                     # za and zb are given
     cdef Py_ssize_t fixed_i, fixed_j    # and so is the pair, unless -1
     cdef int32_t *za                    # [N] labels by first appearance
@@ -43,7 +46,14 @@ cdef class AdaptiveProposal:
     cdef int32_t *size_a                # [N]
     cdef int32_t *size_b
     cdef int32_t *disagree              # [N] items about which za and zb disagree with this one
+    cdef double *lw                     # [2 room] log weights of past states, and behind them weights
+    cdef Py_ssize_t room
 
     cdef int draw(self, Rng rng, Py_ssize_t *i, Py_ssize_t *j) except -1 nogil
     cdef int draw_partitions(self, Rng rng) except -1 nogil
+    cdef int draw_two_chains(self, Rng rng, Py_ssize_t *a, Py_ssize_t *b) except -1 nogil
+    cdef int read_state(self, Rng rng, Py_ssize_t first, Py_ssize_t chains, int64_t begin, int64_t window,
+                        int32_t *out) except -1 nogil
+    cdef int make_room(self, Py_ssize_t m) except -1 nogil
+    cdef Py_ssize_t draw_weighed(self, Rng rng, Py_ssize_t m) noexcept nogil
     cdef bint draw_pair(self, Rng rng, Py_ssize_t *i, Py_ssize_t *j) noexcept nogil

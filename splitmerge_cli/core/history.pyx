@@ -11,15 +11,21 @@ option `adaptation` says which two:
     population   the present states of two other chains, the chains being updated one after the other: exact at any t,
                  for the joint distribution of all chains.
 
+Within its window every state is as probable as another, or, with `past=likelihood`, as its likelihood says ("using the
+likelihood of previous states as a weight", section 2.4): what is drawn does not depend on the present state, so that
+the ratio of a move is the same.
+
 Labels are kept in 1, 2 or 4 bytes each, and what no window reaches any more is dropped: S T n / 2 bytes for S chains of
 T iterations with up to 256 clusters.
 """
+from libc.math cimport INFINITY
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t
 from libc.stdlib cimport calloc, free, malloc
 from libc.string cimport memcmp, memcpy, memset
 
 import numpy as np
 
+from splitmerge_cli.core.log_scale cimport exp_weights
 from splitmerge_cli.core.memory cimport Memory, copy_ints, doubles
 
 from splitmerge_cli.core.checks import check_count
@@ -30,6 +36,8 @@ ADAPTATION = (
            "(a fixed window after `freeze` iterations) or population (the present states of other chains)",
            choices=("paper", "frozen", "population")),
     Count("freeze", 1000, "adaptation=frozen: the iteration after which nothing new is learnt", least=1, most=1 << 53),
+    Choice("past", "uniform", "how a partition is drawn from its window: uniform, or in proportion to its likelihood",
+           choices=("uniform", "likelihood"), later=True),
 )
 """The options of a sampler that adapts to the chain history."""
 
@@ -44,23 +52,24 @@ cdef extern from *:
 
 cdef enum:
     TRIES = 100
-    HEADER = 8                          # bytes before the labels of a state
+    HEADER = 16                         # bytes before the labels of a state: their width, and at 8 the log likelihood
+    LOG_LIK = 8
 
 
 cdef class History:
     """The partitions of S chains on N items, by iteration. `freeze`: nothing is recorded after this iteration;
-    `present_only`: no more than the last partition of each chain is kept.
+    `present_only`: no more than the last partition of each chain is kept; `weighs`: each has its log likelihood.
 
     Chains may record and read at the same time, each its own number of iterations, as long as none is more than one
     iteration ahead of another.
     """
 
-    def __init__(self, Py_ssize_t S, Py_ssize_t N, freeze=None, bint present_only=False):
+    def __init__(self, Py_ssize_t S, Py_ssize_t N, freeze=None, bint present_only=False, bint weighs=False):
         if S < 1 or N < 1:
             raise ValueError(f"S={S}, N={N}: expected at least 1 of each")
         self.S, self.N = S, N
         self.freeze = -1 if freeze is None else freeze
-        self.present_only = present_only
+        self.present_only, self.weighs = present_only, weighs
         self.made = <int64_t *> doubles(S)
         self.kept = <int64_t *> doubles(S)
         self.state = <void ****> doubles(S)
@@ -109,8 +118,8 @@ cdef class History:
             free(slot[0])
             slot[0] = NULL
 
-    cdef int record(self, Py_ssize_t chain, const int32_t *labels) except -1 nogil:
-        """The next partition of a chain, numbered by first appearance."""
+    cdef int record(self, Py_ssize_t chain, const int32_t *labels, double log_lik) except -1 nogil:
+        """The next partition of a chain, numbered by first appearance, and its log likelihood."""
         cdef int64_t t = self.made[chain], oldest = self.oldest(t + 1)
         cdef Py_ssize_t i, width
         cdef int32_t most = 0
@@ -130,6 +139,7 @@ cdef class History:
                 raise MemoryError(f"the history of {t} iterations")
         out = <char *> slot[0]
         out[0] = <char> width
+        memcpy(out + LOG_LIK, &log_lik, sizeof(double))
         out += HEADER
         for i in range(self.N):
             if width == 1:
@@ -144,17 +154,25 @@ cdef class History:
             self.drop(chain, t)
         return 0
 
-    cdef int read(self, Py_ssize_t chain, int64_t t, int32_t *out) except -1 nogil:
-        """The partition of a chain after iteration t, which must be one that is kept."""
-        cdef const char *stored
-        cdef int width
-        cdef Py_ssize_t i
+    cdef const char *find(self, Py_ssize_t chain, int64_t t) except NULL nogil:
+        """What is kept of a chain after iteration t, which must be one that is kept."""
         if not get_count(self.kept + chain) <= t < self.end(chain):
             with gil:
                 raise RuntimeError(f"the history of chain {chain} does not hold iteration {t}: expected chains that "
                                    "learn from each other to advance together")
-        stored = <const char *> self.state[chain][t // CHUNK][t % CHUNK]
-        width = stored[0]
+        return <const char *> self.state[chain][t // CHUNK][t % CHUNK]
+
+    cdef double log_lik(self, Py_ssize_t chain, int64_t t) except? -1.0 nogil:
+        """The log likelihood of a chain after iteration t."""
+        cdef double value
+        memcpy(&value, self.find(chain, t) + LOG_LIK, sizeof(double))
+        return value
+
+    cdef int read(self, Py_ssize_t chain, int64_t t, int32_t *out) except -1 nogil:
+        """The partition of a chain after iteration t."""
+        cdef const char *stored = self.find(chain, t)
+        cdef int width = stored[0]
+        cdef Py_ssize_t i
         stored += HEADER
         if width == 1:
             for i in range(self.N):
@@ -171,14 +189,15 @@ cdef class History:
         if not 0 <= chain < self.S:
             raise ValueError(f"chain={chain}: expected 0 to {self.S - 1}")
 
-    def add(self, Py_ssize_t chain, labels):
-        """Record a partition of a chain, labels of shape (N,), after its last."""
+    def add(self, Py_ssize_t chain, labels, double log_lik=0.0):
+        """Record a partition of a chain, labels of shape (N,), and its log likelihood, after its last."""
         cdef int32_t[::1] v = by_appearance(labels, self.N)
         self.check_chain(chain)
-        self.record(chain, &v[0])
+        self.record(chain, &v[0], log_lik)
 
     def kept_states(self, Py_ssize_t chain):
-        """States of a chain: the number made, the first kept, and those kept, ndarray of shape (states, N)."""
+        """States of a chain: the number made, the first kept, and those kept, ndarray of shape (states, N); where they
+        are weighed also their log likelihoods, ndarray of shape (states,)."""
         self.check_chain(chain)
         cdef int64_t t, end = self.end(chain), first = self.kept[chain]
         cdef int width = 1
@@ -191,9 +210,10 @@ cdef class History:
         for t in range(first, end):
             self.read(chain, t, &v[0])
             out[t - first] = row
-        return int(self.made[chain]), int(first), out
+        kept = int(self.made[chain]), int(first), out
+        return (*kept, np.array([self.log_lik(chain, t) for t in range(first, end)])) if self.weighs else kept
 
-    def restore(self, Py_ssize_t chain, made, first, states):
+    def restore(self, Py_ssize_t chain, made, first, states, log_liks=None):
         """Take up what ``kept_states`` gave. A ValueError where it is nothing that a history of this kind gives; the
         history is then as before."""
         cdef int32_t[::1] v
@@ -209,12 +229,15 @@ cdef class History:
                              f"{given.dtype}")
         for t, labels in enumerate(given, start):
             check_appearance(f"history: state {t}", labels, self.N)
+        weights = np.zeros(end - start) if not self.weighs else np.asarray(log_liks)
+        if weights.shape != (end - start,) or weights.dtype.kind != "f" or not np.isfinite(weights).all():
+            raise ValueError(f"history: expected {end - start} finite log likelihoods")
         for t in range(self.kept[chain], self.end(chain)):
             self.drop(chain, t)
         self.made[chain] = self.kept[chain] = start
-        for labels in given:
+        for labels, log_lik in zip(given, weights, strict=True):
             v = np.ascontiguousarray(labels, dtype=np.int32)
-            self.record(chain, &v[0])
+            self.record(chain, &v[0], log_lik)
         self.made[chain] = made
 
 
@@ -245,13 +268,13 @@ def check_appearance(str what, labels, Py_ssize_t N):
 cdef class AdaptiveProposal:
     """One chain's view of the history: it draws two partitions and a pair of items about which they disagree. Of `N`
     items; `adaptation`: paper, frozen or population; `freeze`: frozen: the iteration after which nothing new is learnt,
-    at least 1."""
+    at least 1; `past`: uniform or likelihood."""
 
-    def __init__(self, Py_ssize_t N, str adaptation="paper", freeze=1000):
-        for option, value in zip(ADAPTATION, (adaptation, freeze), strict=True):
+    def __init__(self, Py_ssize_t N, str adaptation="paper", freeze=1000, str past="uniform"):
+        for option, value in zip(ADAPTATION, (adaptation, freeze, past), strict=True):
             option.read(value, "sampler")
         self.N, self.adaptation, self.freeze = N, adaptation, freeze
-        self.population = adaptation == "population"
+        self.population, self.by_likelihood = adaptation == "population", past == "likelihood"
         self.memory = Memory()
         self.za, self.zb = self.memory.ints(N), self.memory.ints(N)
         self.first, self.then, self.seen = self.memory.ints(N), self.memory.ints(N), self.memory.ints(N)
@@ -262,7 +285,8 @@ cdef class AdaptiveProposal:
         if self.population and S < 3:
             raise ValueError(f"sampler.adaptation=population: learns from two other chains; expected chains=3 or more, "
                              f"got {S}")
-        return History(S, self.N, self.freeze if self.adaptation == "frozen" else None, self.population)
+        freeze = self.freeze if self.adaptation == "frozen" else None
+        return History(S, self.N, freeze, self.population, self.by_likelihood)
 
     def adapt_to(self, History history, Py_ssize_t chain):
         """Learn from this history, as the chain of this number."""
@@ -300,7 +324,7 @@ cdef class AdaptiveProposal:
 
     cdef int draw_partitions(self, Rng rng) except -1 nogil:
         """Two partitions that differ, in at most 100 tries."""
-        cdef int64_t t, window, other
+        cdef int64_t t, window
         cdef Py_ssize_t a, b, _try
         if self.history is None or self.history.made[self.chain] == 0:
             return False
@@ -310,20 +334,59 @@ cdef class AdaptiveProposal:
         window = t - t // 2 + 1
         for _try in range(TRIES):
             if self.population:
-                a = rng.draw_index(self.history.S - 1)
-                a += a >= self.chain
-                b = rng.draw_index(self.history.S - 2)
-                b += b >= min(a, self.chain)
-                b += b >= max(a, self.chain)
+                self.draw_two_chains(rng, &a, &b)
                 self.history.read(a, self.history.made[a] - 1, self.za)
                 self.history.read(b, self.history.made[b] - 1, self.zb)
             else:
-                self.history.read(self.chain, t // 2 + rng.draw_index(window), self.za)
-                other = rng.draw_index(self.history.S * window)
-                self.history.read(other // window, t // 2 + other % window, self.zb)
+                self.read_state(rng, self.chain, 1, t // 2, window, self.za)
+                self.read_state(rng, 0, self.history.S, t // 2, window, self.zb)
             if memcmp(self.za, self.zb, self.N * sizeof(int32_t)) != 0:
                 return True
         return False
+
+    cdef int draw_two_chains(self, Rng rng, Py_ssize_t *a, Py_ssize_t *b) except -1 nogil:
+        """Two other chains, uniform or by the likelihoods of their present states."""
+        cdef Py_ssize_t s, S = self.history.S
+        if not self.by_likelihood:
+            a[0] = rng.draw_index(S - 1)
+            a[0] += a[0] >= self.chain
+            b[0] = rng.draw_index(S - 2)
+            b[0] += b[0] >= min(a[0], self.chain)
+            b[0] += b[0] >= max(a[0], self.chain)
+            return 0
+        self.make_room(S)
+        for s in range(S):
+            self.lw[s] = -INFINITY if s == self.chain else self.history.log_lik(s, self.history.made[s] - 1)
+        a[0] = self.draw_weighed(rng, S)
+        self.lw[a[0]] = -INFINITY
+        b[0] = self.draw_weighed(rng, S)
+        return 0
+
+    cdef int read_state(self, Rng rng, Py_ssize_t first, Py_ssize_t chains, int64_t begin, int64_t window,
+                        int32_t *out) except -1 nogil:
+        """Draw a state of these chains among their states from `begin` on, uniform or by likelihood."""
+        cdef int64_t r, m = chains * window
+        if self.by_likelihood:
+            self.make_room(m)
+            for r in range(m):
+                self.lw[r] = self.history.log_lik(first + r // window, begin + r % window)
+            r = self.draw_weighed(rng, m)
+        else:
+            r = rng.draw_index(m)
+        return self.history.read(first + r // window, begin + r % window, out)
+
+    cdef int make_room(self, Py_ssize_t m) except -1 nogil:
+        """Room for m log weights, and behind them weights."""
+        if m > self.room:
+            with gil:
+                self.lw = <double *> self.memory.larger(self.lw, 2 * self.room * sizeof(double), 4 * m * sizeof(double))
+                self.room = 2 * m
+        return 0
+
+    cdef Py_ssize_t draw_weighed(self, Rng rng, Py_ssize_t m) noexcept nogil:
+        """One of the log weights lw[:m]."""
+        exp_weights(self.lw, m, self.lw + m)
+        return rng.draw_categorical(self.lw + m, m)
 
     cdef bint draw_pair(self, Rng rng, Py_ssize_t *i, Py_ssize_t *j) noexcept nogil:
         """A pair, uniform among the ordered ones that one partition joins and the other parts; False if there is

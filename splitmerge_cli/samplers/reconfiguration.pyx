@@ -411,7 +411,7 @@ cdef class ARM(Reconfiguration):
         super().__init__(model, rng, **options)
         cdef Py_ssize_t N = self.model.N
         self.whole_blocks = self.options["variant"] == "arm"
-        self.adaptive = AdaptiveProposal(N, self.options["adaptation"], self.options["freeze"])
+        self.adaptive = AdaptiveProposal(N, *[self.options[o.name] for o in ADAPTATION])
         self.blocks = <block_t *> self.memory.doubles(N)
         self.block_of = self.memory.ints(N)
         self.next_of = self.memory.ints(N)

@@ -602,7 +602,7 @@ cdef class BSM(SplitMerge):
         super().__init__(model, rng, **options)
         # the printed launch state is another proposal, with the same ratio
         self.omit("printed")
-        self.adaptive = AdaptiveProposal(self.model.N, self.options["adaptation"], self.options["freeze"])
+        self.adaptive = AdaptiveProposal(self.model.N, *[self.options[o.name] for o in ADAPTATION])
         self.anchors = HistoryPair(self.adaptive)
         if self.options["allocation"] == "sams":
             self.allocation = Sequential()

@@ -28,6 +28,7 @@ NEEDS = {
     "neal8": ["data=lines", "model=lines"],
     "smag": ["data=docs200"],
     "partially_collapsed": ["data=docs200"],
+    "drawn_topics": ["data=docs200"],
     **{name: ["data=jain_neal"] for name in ("slice", "subcluster")},
     "ohsumed23": ["N=300"],
     **{name: ["data=jain_neal"] for name in ("arm", "sarm", "bsm", "srm", "lshsm", "gibbs")},

@@ -216,7 +216,12 @@ def test_example_histories():
 
 # ---- Chains with a shared history
 
-SAMPLED = {"arm": (ARM, {}), "sarm": (ARM, {"variant": "sarm"}), "bsm": (BSM, {"t": 5})}
+SAMPLED = {
+    "arm": (ARM, {}),
+    "sarm": (ARM, {"variant": "sarm"}),
+    "bsm": (BSM, {"t": 5}),
+    "arm by likelihood": (ARM, {"past": "likelihood"}),
+}
 
 
 @pytest.mark.parametrize("adaptation", ["frozen", "population"])

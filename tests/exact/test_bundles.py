@@ -96,7 +96,7 @@ def pairs(learning: bool = False) -> list[tuple[str, str]]:
 def test_samplers():
     """Samplers that draw parameters of clusters do not take bundles, all others do; two are for topics and mentions."""
     without = {s.split("-")[0] for s in SAMPLERS} - {s.split("-")[0] for learning in (0, 1) for _, s in pairs(learning)}
-    assert without == {"independence", "partially_collapsed", "refresh", "slice", "smag", "subcluster"}
+    assert without == {"drawn_topics", "independence", "partially_collapsed", "refresh", "slice", "smag", "subcluster"}
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -68,7 +68,7 @@ def test_everything_is_found():
     found = {c for c, _ in pairs()}
     assert {CASES[c][0] for c in found} == set(MODELS) - {"HDP"}
     left = {s.split("-")[0] for s in SAMPLERS} - {s.split("-")[0] for _, s in pairs()}
-    assert left == {"arm", "sarm", "bsm", "slice", "smag", "subcluster", "partially_collapsed"}
+    assert left == {"arm", "sarm", "bsm", "slice", "smag", "subcluster", "partially_collapsed", "drawn_topics"}
     assert {CASES[c][0] for c, _ in pairs(learning=True)} == set(MODELS) - {"HDP", "EMM"}
 
 

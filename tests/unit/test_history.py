@@ -31,18 +31,20 @@ def test_states_are_kept_as_they_were(N: int, clusters: int) -> None:
     assert history.kept_states(0)[0] == 0
 
 
+@pytest.mark.parametrize("weighs", [False, True])
 @pytest.mark.parametrize(("freeze", "present_only"), [(None, False), (6, False), (None, True)])
-def test_a_restored_past_goes_on_alike(freeze: int | None, present_only: bool) -> None:
-    history, states = History(1, 9, freeze, present_only), random_partitions(30, 9, 4)
-    for labels in states[:17]:
-        history.add(0, labels)
-    other = History(1, 9, freeze, present_only)
+def test_a_restored_past_goes_on_alike(freeze: int | None, present_only: bool, weighs: bool) -> None:
+    history, states = History(1, 9, freeze, present_only, weighs), random_partitions(30, 9, 4)
+    for number, labels in enumerate(states[:17]):
+        history.add(0, labels, -number / 3)
+    other = History(1, 9, freeze, present_only, weighs)
     other.restore(0, *history.kept_states(0))
     for labels in states[17:]:
-        history.add(0, labels)
-        other.add(0, labels)
-    assert history.kept_states(0)[:2] == other.kept_states(0)[:2]
-    np.testing.assert_array_equal(history.kept_states(0)[2], other.kept_states(0)[2])
+        history.add(0, labels, -0.5)
+        other.add(0, labels, -0.5)
+    assert history.kept_states(0)[:2] == other.kept_states(0)[:2] and len(history.kept_states(0)) == 3 + weighs
+    for kept, again in zip(history.kept_states(0)[2:], other.kept_states(0)[2:], strict=True):
+        np.testing.assert_array_equal(kept, again)
     if freeze is not None:
         assert len(history.kept_states(0)[2]) >= freeze - freeze // 2 + 1
 
@@ -67,6 +69,36 @@ def test_pairs_are_uniform_over_disagreements() -> None:
     expected = 20_000 / disagree.sum()
     chi2 = ((counts[disagree] - expected) ** 2 / expected).sum()
     assert abs(chi2 - disagree.sum()) < 5 * np.sqrt(2 * disagree.sum())
+
+
+@pytest.mark.parametrize("adaptation", ["paper", "population"])
+@pytest.mark.parametrize("past", ["uniform", "likelihood"])
+def test_a_past_is_drawn_uniformly_or_by_likelihood(adaptation: str, past: str) -> None:
+    """z_a of the chain's own later half and another z_b of the later halves of all; or of two other chains, the second
+    among those that are left."""
+    model, S, steps, own = MODELS["bernoulli"](), 4, 20_000, 1
+    sampler = ARM(model, Rng(3), adaptation=adaptation, past=past)
+    history, states = sampler.adaptive.new_history(S), random_partitions(5 * S, model.N, 4).reshape(5, S, model.N)
+    log_lik = np.random.default_rng(2).normal(-400, 1, (5, S))
+    for t, chain in np.ndindex(5, S):
+        history.add(chain, states[t, chain], log_lik[t, chain])
+    sampler.adapt_to(history, own)
+    w = np.exp(log_lik - log_lik.max()) if past == "likelihood" else np.ones((5, S))
+    w[: 4 if adaptation == "population" else 2] = 0
+    first = np.where((np.arange(S) == own) == (adaptation == "paper"), w, 0).ravel()
+    second = first if adaptation == "population" else w.ravel()
+    p = np.outer(first, second) * ~np.eye(len(first), dtype=bool)
+    if adaptation == "population":  # each draw is scaled on its own
+        p = np.divide(p, p.sum(axis=1, keepdims=True), where=p > 0, out=p) * first[:, None]
+    p /= p.sum()
+    number = {tuple(z): k for k, z in enumerate(states.reshape(-1, model.N).tolist())}
+    counts = np.zeros_like(p)
+    for _ in range(steps):
+        sampler.step()
+        counts[tuple(number[tuple(z.tolist())] for z in sampler.adaptive.partitions())] += 1
+    assert counts[p == 0].sum() == 0
+    chi2, cells = ((counts[p > 0] - steps * p[p > 0]) ** 2 / (steps * p[p > 0])).sum(), (p > 0).sum()
+    assert abs(chi2 - cells) < 5 * np.sqrt(2 * cells)
 
 
 @pytest.mark.parametrize("sampler", [ARM, BSM])
@@ -99,14 +131,14 @@ def test_bad_histories_are_rejected() -> None:
         adaptive.fix([0, 0, 1, 1, 1], [0, 0, 1, 1, 2], 0, 1)
 
 
-def chains(model: str, S: int, adaptation: str = "paper", partitions: int = 1) -> list[Chain]:
+def chains(model: str, S: int, adaptation: str = "paper", past: str = "uniform") -> list[Chain]:
     built = []
     for number in range(S):
         m, rng = MODELS[model](), Rng(5, number)
         m.set_labels(np.arange(m.N) % 7)
-        mover = ARM(m, rng, adaptation=adaptation, freeze=30)
+        mover = ARM(m, rng, adaptation=adaptation, freeze=30, past=past)
         gibbs = Gibbs(m, rng)
-        built.append(Chain(m, rng, [mover, gibbs], partitions=partitions, timing=False, warmup=(gibbs, 10)))
+        built.append(Chain(m, rng, [mover, gibbs], partitions=1, timing=False, warmup=(gibbs, 10)))
     history = built[0].samplers[0].adaptive.new_history(S)
     for number, chain in enumerate(built):
         chain.adapt_to(history, number)
@@ -127,12 +159,13 @@ def test_rounds_do_not_depend_on_threads_or_batches(model: str, adaptation: str)
         np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.parametrize("past", ["uniform", "likelihood"])
 @pytest.mark.parametrize("adaptation", ["paper", "frozen", "population"])
-def test_chains_go_on_from_their_states(adaptation: str) -> None:
-    whole = join([advance_together(chains("gaussian", 4, adaptation), 90)])
-    first = chains("gaussian", 4, adaptation)
+def test_chains_go_on_from_their_states(adaptation: str, past: str) -> None:
+    whole = join([advance_together(chains("gaussian", 4, adaptation, past), 90)])
+    first = chains("gaussian", 4, adaptation, past)
     before = advance_together(first, 47)
-    second = chains("gaussian", 4, adaptation)
+    second = chains("gaussian", 4, adaptation, past)
     for old, new in zip(first, second, strict=True):
         new.state = old.state
     for a, b in zip(whole, join([before, advance_together(second, 43)]), strict=True):
