@@ -88,10 +88,8 @@ def say_next(run: read.Run, judged: Convergence, spec: RunSpecification | None =
         return
     earlier = find_earlier(run)
     # what an earlier run of these data compared, and left, is not advised
-    chosen = run.summary.get("chosen") or next(
-        (one.summary["chosen"] for one in earlier if "chosen" in one.summary), {}
-    )
-    step = _choose_step(run, spec, judged, chosen)
+    choices = [one.summary["chosen"] for one in (run, *earlier) if one.summary.get("chosen")]
+    step = _choose_step(run, spec, judged, choices[0] if choices else {})
     if step is not None and judged.converged is False and _was_no_gain(run, earlier, judged, step[1]):
         step = None
     joined = run.summary.get(schema.JOINED_BY) if step is None and judged.converged and spec.gap is None else None

@@ -208,10 +208,10 @@ def test_nothing_is_advised_that_leaves_the_chains_where_they_are(
 
 
 def test_earlier_runs_are_those_of_the_same_data_and_kind_of_model(smcmc: Any, points: np.ndarray) -> None:
-    asked = ([], ["init=singletons"], ["init=singletons", "N=20"], ["model.kappa0=0.5"], ["experiment=e"])
+    asked = ([], ["init=singletons"], ["init=singletons", "N=20"], ["model.kappa0=0.5"])
     runs = [Run(smcmc("run", *QUICK, *TWO, "model=gaussian", *more).stdout.split()[-1]) for more in asked]
     mixed = Run(smcmc("run", *QUICK, *TWO, "model=mixed").stdout.split()[-1])
-    first, second, _, third, _ = runs
+    first, second, _, third = runs
     assert {one.path for one in advice.find_earlier(second)} == {first.path, third.path}
     assert not advice.find_earlier(mixed)
 

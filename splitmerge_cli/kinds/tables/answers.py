@@ -183,7 +183,7 @@ class ColumnAnswers(Answers):
             # held-out rows chose the covariance for clusters of copies
             return why, changed | ({"model.covariance": AUTO} if "model.covariance" in chosen else {})
         if (shared := summary.get(SHARED)) and data["name"] == "csv" and data["columns"] is None:
-            left = {
+            left: dict[str, Any] = {
                 f"data.{key}": {name: one for name, one in data[key].items() if name not in shared["columns"]} or None
                 for key in ("types", "scale")
                 if isinstance(data[key], dict)

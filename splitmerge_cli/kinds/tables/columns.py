@@ -154,7 +154,7 @@ def statistics(dataset: Any, labels: ArrayLike) -> Statistics:
     for j, of_parts in spiked.items():
         of_spike, of_others = of_parts.divergence.T
         described[-1][:, parts.index(j)] = of_spike + (1.0 - of_parts.mean[:, 0]) * np.nan_to_num(of_others)
-    known = {"scales": scales, "ends": _find_ends(x, scales), "spiked": spiked}
+    known: dict[str, Any] = {"scales": scales, "ends": _find_ends(x, scales), "spiked": spiked}
     if whole:
         levels = [_second(column) for column in columns]
         return Statistics(names, types, np.arange(len(names)), levels, *described, **known)

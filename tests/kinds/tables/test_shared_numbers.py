@@ -48,7 +48,8 @@ def test_columns_that_the_rows_of_a_cluster_share_are_counted() -> None:
     ],
 )
 def test_other_clusters_share_no_numbers(columns: dict[str, np.ndarray], labels: np.ndarray) -> None:
-    assert find_shared(from_object(homes(**columns), "mixed"), labels) is None
+    for kind in ("mixed", "points"):
+        assert find_shared(from_object(homes(**columns), kind), labels) is None
 
 
 def test_the_other_columns_are_advised_once() -> None:
