@@ -273,7 +273,8 @@ def describe_difference(one: ArrayLike, other: ArrayLike) -> str:
         for sizes in parts[:EXAMPLES]:
             sentences.append(f"clusters of {_list_sizes(sizes)} items of the {whose} are one in the {in_which}")
         if len(parts) > EXAMPLES:
-            sentences.append(f"{len(parts) - EXAMPLES} more such unions")
+            more = len(parts) - EXAMPLES
+            sentences.append(f"{more} more such union{'s' * (more > 1)}")
     elsewhere = len(a) - int(_find_homes(a, b)[1].sum())
     return "; ".join(sentences) or f"{elsewhere:,} items are in another cluster"
 

@@ -20,6 +20,7 @@ from splitmerge_cli.analysis.alternatives import UNRELIABLE, LeaveOneOut
 from splitmerge_cli.config import Component, ConfigError, choice, class_of, classes, read_component
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.tables.repeats import draw_rows, folds, keep_together
+from splitmerge_cli.data.tables.table import list_names
 from splitmerge_cli.data.values import digest_of
 from splitmerge_cli.diagnostics.cluster_table import count_of
 from splitmerge_cli.fits.objects import MIXED, ORDERED, READINGS, log_totals
@@ -332,8 +333,18 @@ def compare_readings(
     named, why = f"{option} ", _describe_choice(table, option, "probability")
     if chosen in of_given_totals():
         named, how = "model=", "the totals of rows have one negative binomial distribution"
+    elif differing := _differing(list(readings.values())):
+        named = f"{option} ({list_names(differing)}) "
     say(f"{named}{chosen}, {why}\n{how}")
     return table
+
+
+def _differing(readings: Sequence[Dataset]) -> list[str]:
+    """Names of the columns that are read in several ways."""
+    first, *others = (
+        {name: one.type for name, one in zip(d.column_names, d.types or (), strict=False)} for d in readings
+    )
+    return [name for name, type in first.items() if any(types.get(name, type) != type for types in others)]
 
 
 def compare_zeros(options: Mapping[str, Any], table: Dataset, fits: Fits) -> "Ranking":
@@ -456,7 +467,8 @@ def _describe_choice(table: "Ranking", option: str, measure: str) -> str:
     if min(table["difference"]) < 0:
         best = int(np.argmin(table["difference"]))
         fewer, more = table["clusters"][0], table["clusters"][best]
-        why = f"as good as {table[option][best]} within {table.attrs['errors']:g} s.e. of the {measure}, "
+        rival = table[option][best].removeprefix("as ")
+        why = f"as good as {rival} within {table.attrs['errors']:g} s.e. of the {measure}, "
         why += "and simpler" if np.isnan(fewer) else f"with {count_of(round(fewer), 'cluster')} instead of {more:.0f}"
     others = [
         f"{name} {abs(difference):.3f} {'ahead' if difference < 0 else 'behind'} (s.e. {error:.3f})"

@@ -10,10 +10,12 @@ import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from operator import itemgetter
 from types import SimpleNamespace
 from typing import Any
 
 from splitmerge_cli.config import ConfigError, RunSpecification, choice, choices, resolution, specification
+from splitmerge_cli.config.schema import RUNTIME_KEYS
 from splitmerge_cli.core.tempering import MOST_LEVELS
 from splitmerge_cli.diagnostics import around_estimate, convergence, mixing
 from splitmerge_cli.diagnostics.convergence import Convergence, format_rhat
@@ -21,7 +23,7 @@ from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.runs import checks, continuation, grouping, initial, judgement, plan, recorders, starts, summaries
 from splitmerge_cli.runs.answers import answers_of, kind_of, sampled_partitions
 from splitmerge_cli.runs.judgement import judgement_of, lie_apart
-from splitmerge_cli.runs.store import read, schema
+from splitmerge_cli.runs.store import files, read, schema
 from splitmerge_cli.terminal import fold
 
 ENOUGH_DRAWS = 400
@@ -47,6 +49,34 @@ FAR = 10.0
 """Difference of log joint densities from which the lower mode hardly counts: a factor of 20,000."""
 
 
+EARLIER = 20
+"""Runs next to one that are looked at, the latest first."""
+
+
+def find_earlier(run: read.Run) -> list[read.Run]:
+    """Find finished runs of the same data and kind of model in the folder of a run: those that led to it, often."""
+    status = run.path.parent.glob(f"*/{files.STATUS}") if isinstance(run, read.Run) and run.path.is_dir() else ()
+    beside = sorted((file for file in status if file.parent != run.path), key=lambda file: -file.stat().st_mtime)
+    found, asked = [], (run.config["data"], run.config["model"]["name"], run.summary["N"]) if beside else ()
+    for one in (read.Run(file.parent) for file in beside[:EARLIER]):
+        try:
+            if one.is_done and (one.config["data"], one.config["model"]["name"], one.summary["N"]) == asked:
+                found.append(one)
+        except files.DamagedRun:
+            continue
+    return found
+
+
+def _was_no_gain(run: read.Run, earlier: Sequence[read.Run], judged: Convergence, changed: Mapping[str, Any]) -> bool:
+    """Whether a run differs from an earlier one in keys that are `changed` alone, and has no smaller R-hat."""
+    groups = {key.partition(".")[0] for key in changed} | {"until", "iterations", "budget"}
+    for one in earlier:
+        differs = {key for key, value in run.config.items() if key not in RUNTIME_KEYS and one.config.get(key) != value}
+        if differs and differs <= groups and (judgement_of(one).rhat or math.inf) <= (judged.rhat or math.inf):
+            return True
+    return False
+
+
 def say_next(run: read.Run, judged: Convergence, spec: RunSpecification | None = None) -> Iterator[str]:
     """Say what to do next: a line with the reason, and a line ``next: smcmc run ...``; nothing if nothing is needed.
     `run`: a finished one. If a program held the data, the line has the keys to change, not a command. `judged`:
@@ -56,7 +86,12 @@ def say_next(run: read.Run, judged: Convergence, spec: RunSpecification | None =
         spec = spec or initial.specification_of(run)
     except ConfigError:  # choices of the user's own that are not at hand
         return
-    step = _choose_step(run, spec, judged)
+    earlier = find_earlier(run)
+    # what an earlier run of these data compared, and left, is not advised
+    choices = [one.summary["chosen"] for one in (run, *earlier) if one.summary.get("chosen")]
+    step = _choose_step(run, spec, judged, choices[0] if choices else {})
+    if step is not None and judged.converged is False and _was_no_gain(run, earlier, judged, step[1]):
+        step = None
     joined = run.summary.get(schema.JOINED_BY) if step is None and judged.converged and spec.gap is None else None
     # clusters were joined without being asked to, and there are surely more components than clusters
     if joined and joined["why_not"] is None and joined["components"][0] > grouping.listed_clusters(run.summary):
@@ -83,15 +118,21 @@ def _core_lines(run: read.Run, judged: Convergence) -> Iterator[str]:
     except (ConfigError, ValueError):  # no partition is recorded, or no two items are together so surely
         return
     if core.n_items > 1:
+        by_rhat = [(judgement_of(one).rhat or math.inf, one) for one in find_earlier(run)]
+        rhat, best = min(by_rhat, key=itemgetter(0), default=(math.inf, run))
+        if rhat < (judged.rhat or math.inf):
+            yield f"an earlier run of these data has a smaller R-hat, {format_rhat(rhat)}: {best.path}"
         yield "nothing further is known here that brings these chains together; what they share all the same:"
         yield f"next: smcmc summary {shell_word(str(run.path))} core={CORE}"
 
 
-def _choose_step(run: read.Run, spec: RunSpecification, judged: Convergence) -> tuple[str, dict[str, Any]] | None:
-    """Choose the next step: the reason and the keys to change."""
+def _choose_step(
+    run: read.Run, spec: RunSpecification, judged: Convergence, chosen: Mapping[str, Any]
+) -> tuple[str, dict[str, Any]] | None:
+    """Choose the next step: the reason and the keys to change. `chosen`: what ``auto`` compared for these data."""
     if checks.name_limit(run.summary):
         return None
-    if (other := choose_model(run.summary, spec)) is not None:
+    if (other := choose_model({**run.summary, "chosen": chosen}, spec)) is not None:
         return other
     until = run.summary.get("until")
     if names := judged.not_sampled:

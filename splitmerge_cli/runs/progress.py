@@ -123,8 +123,9 @@ class Lines(Reporter):
             chains, left = self._chains.values(), max(one.left for one in self._chains.values())
             clusters, heights = [one.K for one in chains], [one.log_joint for one in chains]
             time_left = f"  {timedelta(seconds=round(left))} left" if left < FAR else ""
+            of_chains = f" of {self._number} chains" if self._number > 1 else ""
             print(
-                f"{done:4.0%}  {sum(one.iteration for one in chains):,} iterations  "
+                f"{done:4.0%}  {sum(one.iteration for one in chains):,} iterations{of_chains}  "
                 f"{sum(one.rate for one in chains):,.0f} it/s  K={span(min(clusters), max(clusters))}  log joint "
                 f"{' to '.join(dict.fromkeys(map(_format_density, (min(heights), max(heights)))))}{time_left}",
                 file=sys.stderr,

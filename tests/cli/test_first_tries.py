@@ -16,8 +16,9 @@ import splitmerge_cli as sm
 from splitmerge_cli.config import compose
 from splitmerge_cli.config.resolution import choice_for
 from splitmerge_cli.data.dataset import READ_AS
-from splitmerge_cli.diagnostics.convergence import Convergence
+from splitmerge_cli.diagnostics.convergence import Convergence, format_rhat
 from splitmerge_cli.kinds.documents import ONE_DOCUMENT
+from splitmerge_cli.kinds.tables.quantities import TIE
 from splitmerge_cli.runs import advice, prepare
 from splitmerge_cli.runs.initial import specification_of
 from splitmerge_cli.runs.judgement import judgement_of
@@ -206,6 +207,54 @@ def test_nothing_is_advised_that_leaves_the_chains_where_they_are(
     assert are_commands == [False, True] * is_advised
 
 
+def test_earlier_runs_are_those_of_the_same_data_and_kind_of_model(smcmc: Any, points: np.ndarray) -> None:
+    asked = ([], ["init=singletons"], ["init=singletons", "N=20"], ["model.kappa0=0.5"])
+    runs = [Run(smcmc("run", *QUICK, *TWO, "model=gaussian", *more).stdout.split()[-1]) for more in asked]
+    mixed = Run(smcmc("run", *QUICK, *TWO, "model=mixed").stdout.split()[-1])
+    first, second, _, third = runs
+    assert {one.path for one in advice.find_earlier(second)} == {first.path, third.path}
+    assert not advice.find_earlier(mixed)
+
+
+def test_what_auto_left_in_an_earlier_run_is_not_advised(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The covariance was compared in the run whose `next:` was followed."""
+    tie = {"subject": "u and v", "quantity": TIE, "observed": 0.9, "low": 0.0, "high": 0.1, "of_reals": True}
+    summary = LONG | {"N": 300, "fit": {"unlike": [tie]}, "point_estimate": {"n_clusters": 2}, "iterations": [4000]}
+    spec = compose([*TWO, "model=gaussian", "init=search"])
+    run = SimpleNamespace(summary=summary, config=spec.values, path=Path("run"), config_dir=None)
+    monkeypatch.setattr(advice, "_core_lines", lambda run, judged: ())
+    for chosen, advised in (({}, True), ({"model.covariance": []}, False)):
+        earlier = SimpleNamespace(summary={"chosen": chosen}, config={})
+        monkeypatch.setattr(advice, "find_earlier", lambda run, earlier=earlier: [earlier])
+        lines = list(advice.say_next(run, Convergence(**BAD), spec))
+        assert any("model.covariance=full" in line for line in lines) == advised
+
+
+@pytest.mark.parametrize(
+    ("config", "rhat", "advised"),
+    [
+        ({"iterations": 500}, 8.0, False),
+        # that helped
+        ({"iterations": 500}, 9.5, True),
+        # it differs in something else, too
+        ({"iterations": 500, "init": "random"}, 8.0, True),
+    ],
+)
+def test_an_advice_that_did_not_help_is_not_given_again(
+    points: np.ndarray, monkeypatch: pytest.MonkeyPatch, config: dict[str, Any], rhat: float, advised: bool
+) -> None:
+    spec = compose([*QUICK, *TEXTS, "data.stop_words=auto", "init=sequential", "iterations=4000"])
+    Path("texts.txt").write_text("the cat and the dog\nthe bank and the loan\n" * 4, encoding="utf-8")
+    summary = LONG | {"N": 10_000, "notes": [], "model": spec.model.name}
+    run = SimpleNamespace(summary=summary, config=spec.values, path=Path("run"), config_dir=None)
+    earlier = SimpleNamespace(summary={}, config={**spec.values, **config}, path=Path("earlier"))
+    monkeypatch.setattr(advice, "find_earlier", lambda run: [earlier])
+    monkeypatch.setattr(advice, "judgement_of", lambda run: Convergence(**BAD | {"rhat": rhat}))
+    monkeypatch.setattr(advice, "_core_lines", lambda run, judged: ())
+    lines = list(advice.say_next(run, Convergence(**BAD), spec))
+    assert [line.startswith("next: smcmc run ") and "iterations=" in line for line in lines] == [False, True] * advised
+
+
 def test_replicas_are_advised_by_how_often_rows_count(points: np.ndarray) -> None:
     spec = compose([*QUICK, *TWO, "model=gaussian", "init=search"])
     for size, is_advised in ((170.0, True), (5_144.0, False)):
@@ -321,3 +370,10 @@ def test_chains_that_nothing_brings_together_are_asked_what_they_share(smcmc: Ca
     followed = smcmc(*shlex.split(advised.removeprefix("next: smcmc ")))
     assert followed.exit_code == 0 and "rows are together as listed" in followed.output
     assert not list(advice._core_lines(run, replace(apart, converged=None)))
+    other = smcmc("run", "data=jain_neal", "model=bernoulli", "N=60", "iterations=50", "chains=2", "progress=none")
+    best = judgement_of(Run(other.stdout.strip())).rhat
+    assert best is not None
+    for rhat, is_said in ((best + 1.0, True), (best, False)):
+        said = [*advice._core_lines(run, replace(apart, rhat=rhat))]
+        line = f"an earlier run of these data has a smaller R-hat, {format_rhat(best)}: {other.stdout.strip()}"
+        assert said == [line] * is_said + [reason, advised]

@@ -283,9 +283,45 @@ def test_columns_that_hardly_differ_are_not_named_first() -> None:
     assert all(line.startswith("no column alone; column ") for line in told)
 
 
-def test_a_range_beyond_the_end_of_a_scale_is_open() -> None:
-    """On the scale 1 - 1 / (1 + x) a mean and its deviation may lie above 1, which no number has."""
+def test_ranges_stay_among_the_cells_of_a_column_on_a_scale() -> None:
+    """A mean on a scale less its deviation may lie below all cells, or with it above 1, the end of 1 - 1 / (1 + x)."""
     rng = np.random.default_rng(0)
     wide = pd.DataFrame({"a": np.r_[rng.uniform(5, 7, 60), np.exp(rng.normal(1.5, 5, 60))], "b": rng.normal(size=120)})
     found = cluster_table.describe_clusters(from_object(wide, "points", scale={"a": -1.0}), np.repeat([0, 1], 60))
-    assert "(others from 0.2592 up)" in found["telling"][0] and "inf" not in " ".join(found["telling"])
+    assert "(others from 0.3 to 99903.8)" in found["telling"][0]
+    # a quarter of the rows are 0
+    x = np.r_[rng.uniform(4, 5, 60), np.where(np.arange(60) % 2 == 0, 0.0, np.exp(rng.normal(2, 2, 60)))]
+    data = from_object(wide.assign(a=x), "points", scale={"a": -0.5})
+    told = cluster_table.describe_clusters(data, np.repeat([0, 1], 60))["telling"]
+    assert "(others from 0.00 to " in told[0]
+
+
+def test_a_column_of_many_levels_is_not_named_for_its_chance() -> None:
+    """Ten rows of sixty, and a column of thirty levels that the clusters have nothing to do with: its divergence is
+    larger than that of a column whose means are one deviation apart."""
+    rng = np.random.default_rng(3)
+    x, labels = rng.normal(size=(60, 2)), np.repeat([0, 1], [10, 50])
+    x[:, 0] = rng.integers(0, 30, 60)
+    x[:10, 1] += 1.8
+    types = ColumnType("categorical", tuple(f"w{k}" for k in range(30))), ColumnType("real")
+    known = statistics(Dataset("t", "mixed", x, columns=["w", "x"], types=types), labels)
+    assert known.divergence[0, 0] > known.divergence[0, 1] and known.above_chance[0, 0] < known.above_chance[0, 1]
+    assert descriptions(x, labels, *types)[0][0].startswith("y = ")
+
+
+@pytest.mark.parametrize("type", ["real", "count", "binary", "categorical"])
+def test_above_chance_is_0_on_average_where_clusters_have_nothing_to_do_with_a_column(type: str) -> None:
+    rng = np.random.default_rng(0)
+    levels = {"binary": 2, "categorical": 6}.get(type, 0)
+    column = ColumnType(type, tuple("abcdef"[:levels]))
+    draw = {"real": rng.normal, "count": lambda size: rng.poisson(5.0, size)}.get(
+        type, lambda size: rng.integers(0, levels, size)
+    )
+    labels, found = np.repeat([0, 1], [15, 45]), []
+    for _ in range(400):
+        x = np.column_stack([draw(size=60), rng.normal(size=60)]).astype(float)
+        data = Dataset("t", "mixed", x, columns=["c", "x"], types=(column, ColumnType("real")))
+        known = statistics(data, labels)
+        found.append((known.above_chance[0, 0], known.divergence[0, 0]))
+    mean, raw = np.mean(found, axis=0)
+    assert abs(mean) < 0.25 * raw

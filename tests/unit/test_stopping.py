@@ -338,7 +338,7 @@ def test_one_line_says_how_long_all_chains_will_take(
     lines.update(1, ChainProgress(100, fraction, 10.0, 7, -5.0, left))
     line = capsys.readouterr().err
     assert bool(line) == (fraction < 1)  # nothing once all have ended
-    assert not line or line.startswith(f"{(1 + fraction) / 2:4.0%}  160 iterations  15 it/s  K=6 to 7")
+    assert not line or line.startswith(f"{(1 + fraction) / 2:4.0%}  160 iterations of 2 chains  15 it/s  K=6 to 7")
     assert line.endswith(f"{end}\n") or not line
 
 

@@ -98,6 +98,8 @@ MOST = 100
 """Most words of a column that is read as categories without being asked to, and most levels of an ordinal one."""
 LARGEST_CODE = 20
 """Largest whole number that is taken for the code of a category."""
+NEARLY_ALL = 0.9
+"""Share of the rows that hold another word each, from which on a column of many words names the items."""
 MOST_NUMBERS = 12
 """Most numbers that are read as categories whatever they are: as many as there are months."""
 FREQUENT = 5
@@ -457,7 +459,8 @@ def _of_words(cells: Cells, key: str, codes: NDArray[np.int64], words: list[str]
     description = f"{len(words)} different words in {present} rows"
     if chosen:
         return _reject(cells, f"{description}; expected at most {most_words}", as_categories)
-    return Reading(why=f"{description}, more than {most_words}", ways=(as_categories,))
+    is_names = len(words) >= NEARLY_ALL * present
+    return Reading(why=f"{description}, more than {most_words}", names=is_names, ways=(as_categories,))
 
 
 def _as_missing(cells: Cells, decorated: NDArray[np.bool_]) -> Iterator[str]:

@@ -204,17 +204,19 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
         readings[j] = inference.read_as_type(cells, types[j]) if j in types else inference.infer(cells, key, chosen)
         blank = np.flatnonzero(cells.missing).tolist() if readings[j].names else []
         if readings[j].names and names is None and (not blank or blank == table.blank_rows()):
-            names = [str(cell).strip() for cell in table.cells(j).to_pylist()]
-            for i in blank:
-                names[i] = f"row {table.row(i)}"
-            readings[j] = replace(readings[j], why=notes.NAMES_OF_ITEMS)
+            names, held = list[str](), set[str]()
+            for i, cell in enumerate(table.cells(j).to_pylist()):
+                name = f"row {table.row(i)}" if cells.missing[i] else str(cell).strip()
+                names.append(f"{name} (row {table.row(i)})" if name in held else name)
+                held.add(name)
+            readings[j] = replace(readings[j], why=f"{readings[j].why}: {notes.NAMES_OF_ITEMS}")
         if (type := readings[j].type) is not None:
             is_named = j in types or cells.category or cells.boolean or cells.is_coded
             present = None if is_named or cells.numbers is None else cells.numbers[~cells.missing]
             neighbours.append(None if present is None else whole_numbers(j, type.type, present))
         if cells.text is None or not (cells.numbers is None or cells.is_padded):
             continue
-        by_name = readings[j].names or readings[j].why == "every value differs"
+        by_name = readings[j].why.startswith("every value differs")
         words = cells.values()[1]
         name_note, reads_words = notes.ask_kinds("say_words", table, j, words, cells.present, by_name)
         if not name_note:

@@ -34,7 +34,7 @@ from splitmerge_cli.received import DataError
 
 ROUTINE = (READ_AS, AS_NETWORK, "missing cells: ")
 """Parts of the notes that every table or network has."""
-NAMES_OF_ITEMS = "every value differs: they are the names of the items"
+NAMES_OF_ITEMS = "they are the names of the items"
 LONG_DIGITS = "it holds whole numbers of more digits than a number keeps, as codes do"
 """Why a column is no data to a model of numbers."""
 MOST_CLASSES = 50
@@ -116,7 +116,7 @@ def set_aside(table: Table, j: int, also: Sequence[str | int | float] = ()) -> b
         table.left_out.add(j)
         free = sum(map(len, names)) > inference.LONG * len(names)
         ways = {j: inference.as_documents(table, column_key(table, j))} if free else None
-        note_left_out(table, {j: "it holds free text" if free else NAMES_OF_ITEMS}, ways)
+        note_left_out(table, {j: "it holds free text" if free else f"every value differs: {NAMES_OF_ITEMS}"}, ways)
         return True
     else:
         dated = re.search(DATE, str(column[0].as_py()).strip()) is not None

@@ -309,7 +309,8 @@ def say_names(table: Table, j: int, words: Sequence[str], present: int, by_name:
     ):
         return ""
     pair = near_pair(words)
-    if pair is None and (by_name or 2 * len(words) <= present):
+    # names that hardly repeat, none near another, are of different things
+    if pair is None and (by_name or not present / 2 < len(words) < NEARLY_ALL * present):
         return ""
     such = f", so {quote(pair[0])} and {quote(pair[1])} are simply two different words here" if pair else ""
     return f"it looks like names or addresses: only model=records compares letters{such}; {_command(table)}"

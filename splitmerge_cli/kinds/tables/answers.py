@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from splitmerge_cli.config.resolution import AUTO
 from splitmerge_cli.core.capabilities import Noise
 from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.data.tables.inference import SOME, find_spike
 from splitmerge_cli.data.tables.repeats import ONCE, WEIGHTS
 from splitmerge_cli.diagnostics.point_estimate import evenly_spaced
 from splitmerge_cli.kinds.tables.models.mixed_cells import FORMS_OF_COUNTS
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
 
 ZEROS_DIFFER = "zeros_differ"
 """Entry of the summary: clusters that differ in zeros alone."""
+SHARED = "shared_numbers"
+"""Entry of the summary: clusters whose rows share a number to the last digit."""
 WHY_APART = "zeros with a probability of their own in each cluster:"
 MOST_DRAWS = 1_000
 """Draws over which effects are averaged."""
@@ -48,6 +51,8 @@ FEWEST_ROWS = 4
 """Rows of a cluster that is compared with others, at least."""
 LEAST_LIKE, LEAST_SHARE = 2, 1 / 3
 """Least number of clusters that are like a larger one, and least share, that a line reports."""
+FEWEST_CLUSTERS, OFTEN = 5, 1 / 3
+"""Clusters, at least, of which half share numbers; share of these from which on a column is named."""
 FEWEST_CELLS, MOST_CELLS = 2, 10_000_000
 """Counts above 0 of a column in a cluster that have a mean to compare; cells of a table that is looked at."""
 
@@ -95,6 +100,8 @@ class ColumnAnswers(Answers):
             inside = [rows.parameters for rows in late.values() if rows.parameters is not None]
             shares = np.concatenate(inside).mean(axis=0).round(4).tolist() if inside else None
             further["informative"] = shares and dict(zip(plan.dataset.column_names, shares, strict=True))
+        if (shared := find_shared(plan.dataset, np.asarray(labels))) is not None:
+            further[SHARED] = shared
         if of_model.get("outcome") is None:
             takes_zeros = of_model.get("zeros") == "poisson" and plan.dataset.exposure is None
             found = count_like(plan.dataset, np.asarray(labels)) if takes_zeros else None
@@ -117,6 +124,13 @@ class ColumnAnswers(Answers):
                 f"{like['like']} of {like['clusters']} clusters are like a larger one in the means of their cells "
                 f"other than 0 (within {ERRORS:g} standard errors), and differ from it in which columns are 0: "
                 "model.zeros=apart gives zeros a probability of their own"
+            )
+        if (shared := summary.get(SHARED)) is not None:
+            *others, last = map(str, shared["columns"])
+            yield (
+                f"in {shared['alike']} of {shared['clusters']} clusters all rows share one number of "
+                f"{', '.join(others)}{' or ' * bool(others)}{last}: a density is highest where many rows repeat a "
+                "number, so that they become a cluster"
             )
         if probability := summary.get("informative"):
             yield _describe_informative(probability)
@@ -168,6 +182,14 @@ class ColumnAnswers(Answers):
                 why, changed = "read weights as powers of the likelihood:", {"data.weights_scale": "rows"}
             # held-out rows chose the covariance for clusters of copies
             return why, changed | ({"model.covariance": AUTO} if "model.covariance" in chosen else {})
+        if (shared := summary.get(SHARED)) and data["name"] == "csv" and data["columns"] is None:
+            left: dict[str, Any] = {
+                f"data.{key}": {name: one for name, one in data[key].items() if name not in shared["columns"]} or None
+                for key in ("types", "scale")
+                if isinstance(data[key], dict)
+            }
+            left |= {"model": AUTO, "sampler": AUTO, "init": None, "data.scale": AUTO} if chosen else {}
+            return "without these columns:", left | {"data.drop": [*(data["drop"] or []), *shared["columns"]]}
         are_many = any(one["quantity"].endswith(ZEROS) and one["observed"] > one["high"] for one in unlike)
         if are_many and _may_be_apart(model, data, chosen):
             return WHY_APART, {"model.zeros": "apart"}
@@ -273,6 +295,35 @@ def count_like(dataset: Dataset, labels: NDArray[Any]) -> dict[str, int] | None:
         has_half = 2 * both[:, ~np.isnan(spike)].sum(axis=1) >= (~np.isnan(spike)).sum()
         like += bool(((are_near | ~both).all(axis=1) & has_half & (is_off[a] != is_off[:a]).any(axis=1)).any())
     return {"clusters": len(large), "like": like}
+
+
+def find_shared(dataset: Dataset, labels: NDArray[Any]) -> dict[str, Any] | None:
+    """Count the clusters in which all rows hold one number of a real column, other than its spike.
+
+    Columns of few numbers do not count, nor do small clusters. Returns `clusters` that are compared, those that are
+    `alike`, and the `columns` that are so in `OFTEN` of these; None if fewer than half are alike, or the data are
+    sparse or very large.
+    """
+    x = dataset.values
+    if not isinstance(x, np.ndarray) or x.size > MOST_CELLS:
+        return None
+    large = [k for k, size in enumerate(np.bincount(labels)) if size >= FEWEST_ROWS]
+    reals = [j for j, one in enumerate(dataset.kind.types_of(dataset)) if one.type == "real"]
+    reals = [j for j in reals if len(np.unique(x[:, j])) > SOME]
+    if len(large) < FEWEST_CLUSTERS or not reals:
+        return None
+    cells = x[:, reals].astype(np.float64)
+    spikes = [spike[0] if (spike := find_spike(column)) is not None else np.nan for column in cells.T]
+    first, is_alike = np.array([cells[labels == k][0] for k in large]), np.ones((len(large), len(reals)), dtype=bool)
+    for row, k in enumerate(large):
+        is_alike[row] = (cells[labels == k] == first[row]).all(axis=0)
+    is_alike &= first != spikes
+    alike = int(is_alike.any(axis=1).sum())
+    if 2 * alike < len(large):
+        return None
+    typed = dataset.meta.get("typed", dataset.column_names)
+    often = [typed[j] for j, n in zip(reals, is_alike.sum(axis=0), strict=True) if n >= OFTEN * alike]
+    return {"clusters": len(large), "alike": alike, "columns": [int(key) if key.isdecimal() else key for key in often]}
 
 
 def _off_spike(

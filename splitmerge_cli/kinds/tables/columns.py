@@ -2,7 +2,7 @@
 the columns that tell a cluster from the rest."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain, zip_longest
 from typing import Any
@@ -76,6 +76,8 @@ class Statistics:
     scales: Scales = field(default=(), kw_only=True)
     """``[D]``: the scale of each column on which means and variances are; None of
     a column in the units of the data. Empty: no column has a scale of its own."""
+    ends: Mapping[int, tuple[float, float]] = field(default_factory=dict, kw_only=True)
+    """The smallest and the largest cell of each column on a scale of its own, on that scale."""
     spiked: dict[int, "Statistics"] = field(default_factory=dict, kw_only=True)
     """The parts of columns that hold one number in many cells: whether a cell is this number, and all other cells. The
     divergence of such a column is the first part's, and the second's in the share of cells that it has."""
@@ -95,6 +97,19 @@ class Statistics:
         column."""
         scale = np.where(self.deviation > 0, self.deviation, np.inf)
         return (self.mean - self.overall) / scale
+
+    @property
+    def above_chance(self) -> Numbers:
+        """float64 ``[K, D]``: divergences less the mean that columns have which the clusters have nothing to do with:
+        half of 1 / n + 1 / rest for each parameter, fewer where there are few cells for it. A column of many levels
+        differs in any cluster."""
+        first, features = np.unique(self.column, return_index=True, return_counts=True)[1:]
+        of_numbers = [{"real": 2, "count": 1, "binary": 1}.get(type, 0) for type in self.types]
+        parameters = np.where(of_numbers, of_numbers, features - 1)
+        n = self.n[:, first]
+        cells, rest = (part + parameters / 4 for part in (n, n.sum(axis=0) - n))
+        with np.errstate(divide="ignore"):
+            return np.asarray(self.divergence - parameters / 2 * (1 / cells + 1 / rest))
 
     @property
     def telling(self) -> Numbers:
@@ -139,9 +154,10 @@ def statistics(dataset: Any, labels: ArrayLike) -> Statistics:
     for j, of_parts in spiked.items():
         of_spike, of_others = of_parts.divergence.T
         described[-1][:, parts.index(j)] = of_spike + (1.0 - of_parts.mean[:, 0]) * np.nan_to_num(of_others)
+    known: dict[str, Any] = {"scales": scales, "ends": _find_ends(x, scales), "spiked": spiked}
     if whole:
         levels = [_second(column) for column in columns]
-        return Statistics(names, types, np.arange(len(names)), levels, *described, scales=scales, spiked=spiked)
+        return Statistics(names, types, np.arange(len(names)), levels, *described, **known)
     by_column = {j: tuple(value[..., [position]] for value in described) for position, j in enumerate(parts)}
     levels_of: list[list[str | None]] = []
     for j, column in enumerate(columns):
@@ -151,7 +167,12 @@ def statistics(dataset: Any, labels: ArrayLike) -> Statistics:
     stacked = [np.concatenate([by_column[j][part] for j in range(len(names))], axis=-1) for part in range(6)]
     of_feature = np.repeat(np.arange(len(names)), [len(levels) for levels in levels_of])
     levels = [level for levels in levels_of for level in levels]
-    return Statistics(names, types, of_feature, levels, *stacked, scales=scales, spiked=spiked)
+    return Statistics(names, types, of_feature, levels, *stacked, **known)
+
+
+def _find_ends(x: Any, scales: Scales) -> dict[int, tuple[float, float]]:
+    """As `Statistics.ends`, of the columns that have a scale."""
+    return {j: (np.nanmin(x[:, j]), np.nanmax(x[:, j])) for j, scale in enumerate(scales) if scale is not None}
 
 
 def _part_spike(
@@ -166,7 +187,8 @@ def _part_spike(
     described = _numbers(n, mean, squares, forms)
     number_text = f"{spike if scale is None else float(scale.undo(np.array([spike]))[0]):.6g}"
     names = [name, f"{name} other than {number_text}"]
-    return Statistics(names, forms, np.arange(2), [number_text, None], *described, scales=scales)
+    ends = _find_ends(table, scales)
+    return Statistics(names, forms, np.arange(2), [number_text, None], *described, scales=scales, ends=ends)
 
 
 def _second(column: Any) -> str | None:
@@ -267,10 +289,14 @@ def _describe_real(known: Statistics, k: int, j: int) -> str:
         ratio = deviation / spread
         by_spread = ratio**2 - 1.0 - 2.0 * math.log(ratio) > ((mean - others) / spread) ** 2
     if scale is not None:
-        ends = [[float(scale.undo(m + side * s)) for side in (-1, 1)] for m, s in ((mean, deviation), (others, spread))]
+        # a mean less a deviation may lie beyond all cells, or beyond the end of the scale
+        ends = [
+            scale.undo(np.clip([m - s, m + s], *known.ends[j])).tolist()
+            for m, s in ((mean, deviation), (others, spread))
+        ]
         width = min(high - low for low, high in ends) / 2
         if by_spread:
-            own_range, rest = (_range_text(low, high, width) for low, high in ends)
+            own_range, rest = (" to ".join(format_two(low, high, width)) for low, high in ends)
             return f"{name} from {own_range} (others from {rest})"
         own_range, rest = format_two(float(scale.undo(mean)), float(scale.undo(others)), width)
         return f"{name} = {own_range} (others {rest}, medians)"
@@ -280,13 +306,6 @@ def _describe_real(known: Statistics, k: int, j: int) -> str:
         return "{} = {} ± {} (others {} ± {})".format(name, *texts)
     own_range, rest = format_two(mean, others, digits)
     return f"{name} = {own_range} (others {rest})"
-
-
-def _range_text(low: float, high: float, width: float) -> str:
-    """A range in words, ``0 to 12``; ``0 up`` where the scale that it is undone from ends."""
-    if math.isinf(high):
-        return f"{number(low)} up"
-    return " to ".join(format_two(low, high, width))
 
 
 def _describe_level(known: Statistics, k: int, j: int) -> str:
@@ -407,7 +426,8 @@ def _describe_pair(dataset: Any, known: Statistics, i: int, j: int, slope: float
     parts = difference[in_cluster], difference[~in_cluster]
     texts = format_two(float(parts[0].mean()), float(parts[1].mean()), float(min(part.std() for part in parts)))
     sign = "-" if slope > 0 else "+"
-    return f"{known.columns[i]} {sign} {multiple} {known.columns[j]} = {texts[0]} (others {texts[1]})"
+    times = f"{multiple} " if multiple != "1" else ""
+    return f"{known.columns[i]} {sign} {times}{known.columns[j]} = {texts[0]} (others {texts[1]})"
 
 
 def named_columns(known: Statistics, clusters: Iterable[int]) -> list[int]:
@@ -419,18 +439,17 @@ def named_columns(known: Statistics, clusters: Iterable[int]) -> list[int]:
 
 def _telling(known: Statistics, k: int) -> list[int]:
     """The columns in which a cluster differs most from the others, the most different first."""
-    divergences = np.nan_to_num(known.divergence[k], nan=-1.0)
-    least = [EQUAL if form == "real" else 0.0 for form in known.types]
-    return [int(j) for j in np.argsort(-divergences, kind="stable")[:TELLING] if divergences[j] > least[j]]
+    differs = np.nan_to_num(known.divergence[k], nan=-1.0) > [EQUAL if form == "real" else 0.0 for form in known.types]
+    order = np.argsort(-np.where(differs, known.above_chance[k], -np.inf), kind="stable")
+    return [int(j) for j in order[:TELLING] if differs[j]]
 
 
 def describe_telling(known: Statistics, k: int, pair: str | None) -> Iterator[str]:
     """Descriptions of the columns in which a cluster differs most; first two that do so together."""
-    largest = np.nan_to_num(known.divergence[k], nan=-1.0)
     if pair is not None:
         yield pair
-    elif len(largest) > 1 and 0 < largest.max() < FAINT:
-        yield NO_COLUMN
+    elif len(known.columns) > 1 and np.nanmax(known.divergence[k], initial=0.0) > 0:
+        yield from [NO_COLUMN] * bool(np.nanmax(known.above_chance[k]) < FAINT)
     for j in _telling(known, k):
         yield DESCRIPTIONS[known.types[j]](known, k, j)
 

@@ -126,6 +126,20 @@ def test_texts_of_too_many_words_are_left_out_unless_chosen(tmp_path: Path, cell
     assert column(tmp_path, cells, types={"c": "categorical"}).columns == ["c", "x"]
 
 
+def test_words_that_hardly_repeat_name_the_rows(tmp_path: Path) -> None:
+    """As animals of a zoo, two of which are called frog: no names of people, which model=records compares."""
+    animals = [f"{a}{b}" for a in ("ant", "bea", "cow", "dove", "emu", "fox") for b in ("", "xy", "zu", "wir", "lop")]
+    data = column(tmp_path, [*animals, "cow"], name="name")
+    assert data.names == [*animals, "cow (row 32)"] and data.columns == ["x"]
+    (note, *others) = data.notes
+    assert "'name') is left out: 30 different words in 31 rows, more than 15: they are the names of the items" in note
+    assert not any("records" in other for other in others)
+    # a tenth of the cells repeat others
+    assert column(tmp_path, [*animals, *animals[:3]]).names is not None
+    often = column(tmp_path, [*animals, *animals[:4]])
+    assert often.names is None and "more than 17 (data.types={c:categorical}" in often.notes[0]
+
+
 @pytest.mark.parametrize(
     ("cells", "days"),
     [
