@@ -12,8 +12,8 @@
     that the points do not allow is named with the reason; of one column, and where one alone is left, nothing is
     compared.
 ``model.degrees=auto``
-    Plain or corrected degrees of a network, by which merged blocks describe it better:
-    `splitmerge_cli.kinds.networks.start`.
+    Plain or corrected degrees of a network, and Poisson or negative binomial counts, by which merged blocks describe
+    it better: `splitmerge_cli.kinds.networks.start`.
 Ratings among the columns
     ``model=auto`` reads whole numbers without a gap, four levels at least, in their order, as categories or as real
     numbers, all alike, by that density.
@@ -142,7 +142,10 @@ def settle(spec: RunSpecification, say: Callable[[str], None], fits: Fits | None
     that the table for which a model is chosen; `fits` were made of these data before."""
     if not spec.to_choose:
         return Settled(spec, None)
-    file = manifest.path_of(spec.out, identity.choice_id(spec, _describe_comparison() | _list_candidates()))
+    compared = _describe_comparison() | _list_candidates()
+    if OF_DEGREES in spec.to_choose:
+        compared |= {"forms_of_edges": ["degrees", "counts"]}
+    file = manifest.path_of(spec.out, identity.choice_id(spec, compared))
     if spec.resume and (stored := manifest.recall(file, say)):
         changes = stored["changes"]
         say(f"{' '.join(specification.words_of(spec, changes))}, as {file} says")
@@ -301,12 +304,13 @@ def _settle_readings(
         spec = spec.with_({OF_NOISE: share} | ({OF_TAILS: tails} if share else {}))
     if OF_DEGREES in spec.to_choose:
         # a table needs nothing of networks
-        from splitmerge_cli.kinds.networks.start import compare_degrees
+        from splitmerge_cli.kinds.networks.start import choose_forms
 
-        degrees = compare_degrees(spec.model, _read_accepted(spec, OF_DEGREES))
-        say(f"{OF_DEGREES}={AUTO}: {degrees}")
-        found[OF_DEGREES] = [vars(degrees)]
-        spec = spec.with_({OF_DEGREES: degrees.taken})
+        dataset = _read_accepted(spec, OF_DEGREES)
+        forms, found[OF_DEGREES] = choose_forms(
+            spec.model, dataset, spec.given_keys.keys, lambda line: say(f"{OF_DEGREES}={AUTO}: {line}")
+        )
+        spec = spec.with_(forms)
     return spec, found
 
 

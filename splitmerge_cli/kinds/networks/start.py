@@ -17,7 +17,7 @@ Poisson number that is nearly the logarithm of a large count (docs/derivations.m
 counts are Poisson or negative binomial is decided as the form of degrees is (`compare_counts`).
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -295,6 +295,8 @@ def compare_degrees(model: Component, dataset: Dataset) -> Degrees:
     """
     network = network_of(dataset)
     edges = sum(int(layer.weights.sum()) for layer in network.layers)
+    if model.options.get("precision") is not None:
+        return Degrees(PLAIN, problem="corrected degrees do not go with negative binomial counts (model.precision)")
     if any(len(layer.unknown) for layer in network.layers):
         return Degrees(PLAIN, problem="corrected degrees are not possible where pairs are unknown (data.unknown)")
     if not edges:
@@ -331,6 +333,28 @@ def compare_counts(model: Component, dataset: Dataset) -> str | None:
     blocks = f"both with {own} blocks" if own == others else f"{own} blocks, not {others}"
     better = f"better than with Poisson counts, by {ahead:.3f} nats an edge" if ahead > ALIKE else "as well"
     return f"counts between two blocks scatter more than Poisson ones: the network is described {better} ({blocks})"
+
+
+def choose_forms(
+    model: Component, dataset: Dataset, named: Collection[str], say: Callable[[str], None]
+) -> tuple[dict[str, str], list[dict[str, Any]]]:
+    """What ``model.degrees=auto`` stands for: the form of degrees and, unless one of the `named` keys says it, the form
+    of counts; and how they were chosen."""
+    degrees = compare_degrees(model, dataset)
+    say(str(degrees))
+    chosen, found = {"model.degrees": degrees.taken}, [vars(degrees)]
+    if "model.precision" not in named and has_counts(network_of(dataset)):
+        form = replace(model, options={**model.options, "degrees": degrees.taken})
+        if why := compare_counts(form, dataset):
+            chosen = {"model.degrees": PLAIN, "model.precision": SCATTERED}
+            found.append({"taken": SCATTERED, "why": why})
+            say(f"{PLAIN} and model.precision={SCATTERED}, since {why}")
+    return chosen, found
+
+
+def has_counts(network: Relations) -> bool:
+    """Whether edges of a layer are counted."""
+    return any(layer.form == OF_COUNTS for layer in network.layers)
 
 
 def log_exclusion(network: Relations, labels: NDArray[np.int32], options: Mapping[str, Any]) -> float:
@@ -435,7 +459,7 @@ class NetworkStart(Start):
         """Why counts are negative binomial; None if they are Poisson or absent, or the user named a form."""
         if {"model.precision", "model.degrees"} & self.named_keys or self.model.options.get("precision") is not None:
             return None
-        if all(layer.form != OF_COUNTS for layer in network_of(dataset).layers):
+        if not has_counts(network_of(dataset)):
             return None
         key = self._key_of(dataset)
         if key not in self._counted:

@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
+from smcmc import Posterior, sample
 from splitmerge_cli.config import compose
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.dataset import Dataset
@@ -19,6 +21,8 @@ from splitmerge_cli.kinds.networks.quantities import NetworkAnswers
 from splitmerge_cli.kinds.networks.start import Entries, merge
 from splitmerge_cli.runs.checks import DISPERSION
 from splitmerge_cli.runs.starts import SEARCH, start_of
+
+ASKED = ("data=edges", "data.values=count", "model=irm")
 
 
 def draw_counts(seed: int, N: int, precision: float | None) -> tuple[Relations, NDArray[np.int64]]:
@@ -42,7 +46,7 @@ def write(path: Path, relations: Relations) -> Path:
 
 def choose(path: Path, *words: str) -> tuple[Any, list[str]]:
     said: list[str] = []
-    spec = compose(["data=edges", f"data.path={path}", "data.values=count", "model=irm", *words])
+    spec = compose([*ASKED, f"data.path={path}", *words])
     return start_of(spec).choose(said.append), said
 
 
@@ -58,6 +62,21 @@ def test_counts_that_scatter_are_negative_binomial(tmp_path: Path, N: int, seed:
     assert chosen.init == (SEARCH if N < 100 else "best")
     for word in ("model.precision=null", "model.degrees=plain", "init=random"):
         assert choose(tmp_path / "edges.csv", word)[0].model.options["precision"] is None
+
+
+def test_auto_chooses_degrees_and_counts_by_command_and_from_python(smcmc: Any, tmp_path: Path) -> None:
+    relations, _ = draw_counts(0, 40, 0.4)
+    path = write(tmp_path / "edges.csv", relations)
+    frame = pd.read_csv(path)
+    for named, precision in (({}, SCATTERED), ({"model.precision": None}, None), ({"model.precision": 2}, 2)):
+        words = [f"{key}={'null' if value is None else value}" for key, value in named.items()]
+        asked = [*ASKED, f"data.path={path}", "model.degrees=auto", "iterations=4", "chains=1", "seed=1", *words]
+        by_command = Posterior.load(smcmc("run", *asked, "out=r").stdout.strip())
+        keys = {"model.degrees": "auto", **named}
+        from_python = sample("irm", frame, values="count", iterations=4, chains=1, options=keys, seed=1)
+        chosen = [found.run.config["model"] for found in (by_command, from_python)]
+        assert chosen[0] == chosen[1]
+        assert chosen[0]["precision"] == precision and (precision is None or chosen[0]["degrees"] == PLAIN)
 
 
 @pytest.mark.parametrize("N", [60, 110])
