@@ -25,8 +25,7 @@ from splitmerge_cli.diagnostics.intervals import (
     wasserstein_bound,
 )
 from splitmerge_cli.diagnostics.partition_losses import by_appearance
-from splitmerge_cli.runs.store import files, schema
-from splitmerge_cli.runs.store.manifest import read_sealed, sha256_of
+from splitmerge_cli.runs.store import files, manifest, schema
 
 PAIRS = "pairs.json"
 QUANTITIES = ("n_clusters", "K", "log_joint", *(f"largest{s}" for s in range(1, 6)))
@@ -112,7 +111,7 @@ def write_estimates(path: Path, kind: str, pair: int, values: NDArray[Any]) -> s
     file.parent.mkdir(parents=True, exist_ok=True)
     with files.replace_file(file) as part, part.open("wb") as stream:
         np.save(stream, values, allow_pickle=False)
-    return sha256_of(file)
+    return manifest.sha256_of(file)
 
 
 def read_estimates(path: Path, kind: str, pair: int, digest: str | None) -> NDArray[np.float64]:
@@ -404,7 +403,7 @@ class Certificate:
 
 def read_pairs(stored: Path) -> tuple[dict[str, Any], Schedule, dict[int, Pair]]:
     """Read the file of a certificate: its content, its schedule, and the pairs whose outcome is known."""
-    stored_pairs = read_sealed(stored, REMEDY)
+    stored_pairs = manifest.read_sealed(stored, REMEDY)
     with files.report_damage(stored, REMEDY):
         pairs = {entry["number"]: Pair.from_entry(entry) for entry in stored_pairs["pairs"]}
         if not isinstance(stored_pairs["identity"], str) or not set(pairs) <= set(range(stored_pairs["begun"])):

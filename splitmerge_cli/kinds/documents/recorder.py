@@ -15,9 +15,8 @@ from splitmerge_cli.data.arrow import numbers_of
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.opening import memory
 from splitmerge_cli.kinds import documents as kind
-from splitmerge_cli.kinds.documents import stored, topic_report, topics
+from splitmerge_cli.kinds.documents import heldout, stored, topic_report, topics
 from splitmerge_cli.kinds.documents.corpus import TOKEN_BYTES
-from splitmerge_cli.kinds.documents.heldout import log_likelihoods
 from splitmerge_cli.runs.answers import second_half_partitions
 from splitmerge_cli.runs.checks import Effect, Found, Labels, Quantities
 from splitmerge_cli.runs.recorders import MOST_LABELS, NEVER, Recorder, Spacing, Streamed, best, spacing_of
@@ -101,7 +100,7 @@ class TopicRecorder(Recorder):
         seed = [self.spec.seed, store.chain, chain.iteration]
         weighted = model.word_topics(), model.weights, model.alpha0, model.eta
         state = corpus.tokens, corpus.heldout, model.labels
-        values = log_likelihoods(*weighted, *state, settings.method, settings.particles, seed)
+        values = heldout.log_likelihoods(*weighted, *state, settings.method, settings.particles, seed)
         _append(store, chain.iteration, chain.seconds, int(values[:, 1].sum()), values[:, 0])
 
     def evaluations(self, chain: "ChainStore") -> dict[str, Any] | None:
