@@ -487,7 +487,5 @@ def _find_columns(spec: RunSpecification, model: str, table: Dataset) -> dict[st
 
 def _read(spec: RunSpecification, model: str | None = None, **options: Any) -> Dataset:
     """The data of a run, read for another model or with other options if any are named; no model is built."""
-    data, kind = spec.data.with_options(**options), spec.model.kind if model is None else kind_of_model(model)
-    data.check()
-    with opening.limit_bytes(data.max_bytes):
-        return initial.load_dataset(data, kind, identity.file_digests(data))
+    kind = spec.model.kind if model is None else kind_of_model(model)
+    return initial.read_data(spec.data.with_options(**options), kind)

@@ -16,7 +16,7 @@ from splitmerge_cli import runs, terminal
 from splitmerge_cli.cli import base
 from splitmerge_cli.config import ConfigError, choices, component, compose, errors, groups, schema, specify
 from splitmerge_cli.data.dataset import OF_NETWORKS, READ_AS, kind_of_any_table
-from splitmerge_cli.data.opening import SIGN, limit_bytes
+from splitmerge_cli.data.opening import SIGN
 from splitmerge_cli.overrides import PATH, path_word, read, shell_word, write
 from splitmerge_cli.runs import interrupts
 
@@ -381,14 +381,11 @@ def columns(overrides: base.Overrides = None, config_dir: base.ConfigDir = None)
 
 def _load(spec: "RunSpecification") -> "Dataset":
     """Load the data as a table of any columns, or as the named model reads them."""
-    from splitmerge_cli.runs import identity, initial
+    from splitmerge_cli.runs import initial
 
     any_table = kind_of_any_table()
     kind = any_table if spec.undecided or "model" in spec.to_choose else spec.model.kind
-    data = spec.data.with_options(kind=kind.name) if kind == any_table else spec.data
-    data.check()
-    with limit_bytes(data.max_bytes):
-        return initial.load_dataset(data, kind, identity.file_digests(data))
+    return initial.read_data(spec.data.with_options(kind=kind.name) if kind == any_table else spec.data, kind)
 
 
 @base.app.command()

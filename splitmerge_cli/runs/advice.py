@@ -18,7 +18,7 @@ from splitmerge_cli.config import ConfigError, RunSpecification, choice, choices
 from splitmerge_cli.core.tempering import MOST_LEVELS
 from splitmerge_cli.diagnostics import around_estimate, convergence, mixing
 from splitmerge_cli.diagnostics.convergence import Convergence, format_rhat
-from splitmerge_cli.runs import checks, continuation, grouping, initial, judgement, plan, recorders, starts, summaries
+from splitmerge_cli.runs import checks, continuation, grouping, initial, judgement, recorders, starts, summaries
 from splitmerge_cli.runs.answers import answers_of, kind_of, sampled_partitions
 from splitmerge_cli.runs.judgement import judgement_of, lie_apart
 from splitmerge_cli.runs.store import read, schema
@@ -174,7 +174,7 @@ def _choose_other_moves(run: read.Run, spec: RunSpecification) -> tuple[str, dic
     if spec.init in (starts.BEST, starts.SEARCH):
         # more moves from the same starts leave the chains in the same modes
         rows = max(run.summary["N"], grouping.total_size(run.summary))
-        if spec.tempering.levels or rows > SWAPPED or not plan.has_powers(spec.model.target):
+        if spec.tempering.levels or rows > SWAPPED or not spec.model.target.has_powers():
             return None
         swaps: dict[str, Any] = {"tempering.levels": REPLICAS, "tempering.least": LEAST_POWER}
         return "add replicas under powers of the likelihood, which move between modes", swaps

@@ -42,8 +42,15 @@ from splitmerge_cli.core.sampler import PARTITION, Sampler
 from splitmerge_cli.data.dataset import Dataset, Kind, kinds
 from splitmerge_cli.data.opening import SIGN, Limit, check_rows, limit_bytes, open_file, reject_address, require_file
 from splitmerge_cli.received import DataError, sha256_of
-from splitmerge_cli.runs.identity import DATA_FILES, file_digest
+from splitmerge_cli.runs.identity import DATA_FILES, file_digest, file_digests
 from splitmerge_cli.runs.store import files, read
+
+
+def read_data(data: DataSource, kind: Kind) -> Dataset:
+    """Check what names a data set, and load it from files that are no larger than allowed; as `load_dataset`."""
+    data.check()
+    with limit_bytes(data.max_bytes):
+        return load_dataset(data, kind, file_digests(data))
 
 
 def load_dataset(data: DataSource, kind: Kind, digests: Mapping[str, str]) -> Dataset:

@@ -136,7 +136,7 @@ class BothEnds:
 def are_needed(plan: Plan, judged: Convergence) -> bool:
     """Whether chains that were judged are to be compared with two more."""
     # chains of adaptive samplers learn from all that there are
-    can_be = not plan.is_adaptive and plan.dataset.kind.has_both_ends
+    can_be = not plan.is_adaptive and not plan.dataset.kind.no_search
     return can_be and plan.is_open and judged.is_one_sided and judged.converged is None
 
 
