@@ -6,15 +6,7 @@ import pytest
 import yaml
 from omegaconf import OmegaConf
 
-from splitmerge_cli.config import (
-    ConfigError,
-    choice,
-    choices,
-    components,
-    groups,
-    hydra_adapter,
-    read_component,
-)
+from splitmerge_cli.config import ConfigError, choice, choices, components, groups, hydra_adapter, read_component
 from splitmerge_cli.config.components import option_rows
 from splitmerge_cli.config.schema import all_keys, default_values
 from splitmerge_cli.core.options import Choice, Count, Gamma, Number, Positive, PositiveOrGamma
