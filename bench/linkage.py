@@ -57,7 +57,30 @@ def slip(kind: str, text: str, rng: random.Random) -> str:
 def make(kind: str, seed: int) -> pd.DataFrame:
     """About 1,000 records of 600 people with errors of one kind, their numbers in the column `person`."""
     rng = random.Random(seed)
-    parts = "ber man son kel tor wil ham lin gra ves mor ton rick dal fen har ley brook shaw field wood stan".split()
+    parts = [
+        "ber",
+        "man",
+        "son",
+        "kel",
+        "tor",
+        "wil",
+        "ham",
+        "lin",
+        "gra",
+        "ves",
+        "mor",
+        "ton",
+        "rick",
+        "dal",
+        "fen",
+        "har",
+        "ley",
+        "brook",
+        "shaw",
+        "field",
+        "wood",
+        "stan",
+    ]
     surnames = sorted({"".join(rng.choices(parts, k=2)) for _ in range(2 * SURNAMES)})[:SURNAMES]
     streets = ["".join(rng.choices(parts, k=2)) + " " + rng.choice(["street", "road", "lane"]) for _ in range(250)]
     towns = ["".join(rng.choices(parts, k=2)) + "ton" for _ in range(40)]
@@ -164,7 +187,7 @@ def by_recordlinkage(frame: pd.DataFrame, name: str) -> set[tuple[int, int]]:
     table = frame[columns].astype(object).where(frame[columns].notna(), None).reset_index(drop=True)
     index = recordlinkage.Index()
     if len(frame) > 2000:
-        for column in (c for c in columns if 100 < table[c].nunique()):
+        for column in (c for c in columns if table[c].nunique() > 100):
             index.block(column)
     else:
         index.full()

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterable, Mapping
 from functools import cache
-from importlib import resources
 from typing import NamedTuple
 
 import parts
@@ -12,9 +11,8 @@ from word_pages import words
 from splitmerge_cli import priors
 from splitmerge_cli.config import choice, choices, show
 from splitmerge_cli.config.components import file_comments, option_rows
-from splitmerge_cli.config.groups import describe
-from splitmerge_cli.config.hydra_adapter import CONF
-from splitmerge_cli.config.schema import RUNTIME_KEYS, SHARED, all_keys
+from splitmerge_cli.config.groups import describe, main_values
+from splitmerge_cli.config.schema import HELP_OF_SHARED, RUNTIME_KEYS, all_keys
 
 GROUPS = {
     "data": "what is read: a file of yours (`csv`, `edges`, `corpus`), a generated or a published set",
@@ -48,32 +46,8 @@ class Row(NamedTuple):
 @cache
 def own_keys() -> list[Row]:
     """The keys that belong to no choice of a group."""
-    comments = _main_comments()
-    rows = [
-        Row(key, show(option.default), option.expected_or_null, comments.get(key) or option.help)
-        for key, option in all_keys()
-    ]
-    shared = [f"{group}.{key}" for group, keys in SHARED.items() for key in keys]
-    return rows + [Row(key, "null", "a whole number or null", comments[key]) for key in shared]
-
-
-def _main_file() -> list[str]:
-    return (resources.files(CONF) / "config.yaml").read_text(encoding="utf-8").splitlines()
-
-
-def _main_comments() -> dict[str, str]:
-    """The comment of each key of ``conf/config.yaml``; that of the key above it stands before its own."""
-    comments: dict[str, str] = {}
-    above = key = ""
-    for line in _main_file():
-        if match := re.match(r"( *)(\w+):[^#]*(?:# (.*))?", line):
-            inner, name, comment = bool(match[1]), match[2], match[3] or ""
-            above = above if inner else name
-            key = f"{above}.{name}" if inner else name
-            comments[key] = ": ".join(filter(None, [comments[above], comment])) if inner else comment
-        elif match := re.match(r" +# +(.*)", line):
-            comments[key] += f" {match[1]}"
-    return comments
+    rows = [Row(key, show(option.default), option.expected_or_null, option.help) for key, option in all_keys()]
+    return rows + [Row(key, "null", "a whole number or null", help) for key, help in HELP_OF_SHARED.items()]
 
 
 @cache
@@ -99,8 +73,8 @@ def merged_keys(group: str, names: Iterable[str] | None = None) -> list[tuple[Ro
 
 def part() -> str:
     """All keys: groups, those of a run, those of choices, those of sweeps."""
-    unidentified = {*RUNTIME_KEYS, *(f"{group}.{key}" for group, keys in SHARED.items() for key in keys)}
-    run_keys = _drop_repeats(row for row in own_keys() if row.key != "experiment")
+    unidentified = {*RUNTIME_KEYS, *HELP_OF_SHARED}
+    run_keys = [row for row in own_keys() if row.key != "experiment"]
     groups = [_group(name) for name in GROUPS]
     figures = ("`experiment=null`", "the settings of a [figure](figures.md)", "`smcmc list figures`")
     groups.append(dict(zip(groups[0], figures, strict=True)))
@@ -135,20 +109,8 @@ def _list_keys(rows: Iterable[tuple[Row, list[str]]]) -> str:
     )
 
 
-def _drop_repeats(rows: Iterable[Row]) -> list[Row]:
-    """Rows without what the comment of their group says, but for the first of the group."""
-    comments, said, shorter = _main_comments(), "", []
-    for row in rows:
-        group = row.key.partition(".")[0]
-        shared = f"{comments.get(group)}: "
-        repeats = group == said and row.meaning.startswith(shared)
-        shorter.append(row._replace(meaning=f"likewise: {row.meaning.removeprefix(shared)}") if repeats else row)
-        said = group
-    return shorter
-
-
 def _group(group: str) -> dict[str, str]:
-    default = next(line.split()[2] for line in _main_file() if line.startswith(f"  - {group}:"))
+    default = next(entry[group] for entry in main_values()["defaults"] if isinstance(entry, dict) and group in entry)
     names = f"[all]({PAGES[group]}/index.md)" if group in PAGES else ", ".join(f"`{name}`" for name in choices(group))
     return {"group, default": f"`{group}={default}`", "what it chooses": GROUPS[group], "choices": names}
 

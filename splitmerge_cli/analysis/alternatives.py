@@ -13,22 +13,18 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli import extras, received, terminal
+from splitmerge_cli import config, extras, overrides, received, terminal
 from splitmerge_cli.analysis.predictive import build_predictive, by_state, each_alone, log_jacobian, take_state
-from splitmerge_cli.config import Component, ConfigError
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.tables.repeats import draw_rows, folds
 from splitmerge_cli.diagnostics import partition_losses, similarity
 from splitmerge_cli.diagnostics.around_estimate import Dendrogram, find_item_core, merge_clusters, representatives
 from splitmerge_cli.diagnostics.cluster_table import WIDTH, cluster_lines, span
 from splitmerge_cli.diagnostics.point_estimate import TooManyClusters, counts_larger
-from splitmerge_cli.overrides import shell_word
-from splitmerge_cli.runs import grouping, initial, summaries
+from splitmerge_cli.runs import grouping, initial, judgement, summaries
 from splitmerge_cli.runs.answers import answers_of, interval_of_run, kind_of, sampled_partitions
 from splitmerge_cli.runs.draws import State
-from splitmerge_cli.runs.judgement import judgement_of
-from splitmerge_cli.runs.store.read import Run
-from splitmerge_cli.runs.store.schema import BUNDLES, PARAMETERS, hyperparameters
+from splitmerge_cli.runs.store import read, schema
 
 FOLDS = 5
 MOST_ROWS = 1_000
@@ -39,24 +35,24 @@ NAMED = 10
 """Items outside the core that are named."""
 
 
-def dendrogram_of(run: Run) -> Dendrogram:
+def dendrogram_of(run: read.Run) -> Dendrogram:
     """Build the dendrogram of the partition that a finished run lists; a `ConfigError` if it lists none."""
     try:
         labels = _require_partition(run)
         return merge_clusters(labels, sampled_partitions(run), apart=grouping.rows_apart(labels, run.summary))
     except TooManyClusters as error:
-        raise ConfigError(f"{run.path}: {error}") from None
+        raise config.ConfigError(f"{run.path}: {error}") from None
 
 
-def _require_partition(run: Run) -> NDArray[np.int32]:
+def _require_partition(run: read.Run) -> NDArray[np.int32]:
     """The partition ``[N]`` that a finished run lists; raises as `dendrogram_of`."""
     if why := answers_of(kind_of(run)).no_levels:
-        raise ConfigError(f"{run.path}: {why}")
+        raise config.ConfigError(f"{run.path}: {why}")
     return np.asarray(run.summary["point_estimate"]["labels"], dtype=np.int32)
 
 
 def predictive_densities(
-    run: Run, cuts: Sequence[NDArray[np.int32]], dataset: Dataset | None = None
+    run: read.Run, cuts: Sequence[NDArray[np.int32]], dataset: Dataset | None = None
 ) -> NDArray[np.float64] | None:
     """Mean log predictive density of items given each partition, int32 ``[N]``, of the others: float64 ``[cuts]``,
     natural logarithm, in the units of the data.
@@ -69,7 +65,7 @@ def predictive_densities(
     dataset, model = dataset or initial.dataset_of(run), initial.specification_of(run).model
     try:
         dataset.kind.require_rows("levels")
-    except ConfigError:
+    except config.ConfigError:
         return None
     values, parameters = _hyperparameters(run)
     order = draw_rows(dataset, 0, MOST_ROWS)
@@ -88,32 +84,32 @@ def predictive_densities(
             predictions = by_state(model, dataset.take(rest), new, states)
             for state, (_, log_density, log_weight) in enumerate(predictions):
                 density[state] += extras.special.logsumexp(log_density + log_weight, axis=1)[of_items].sum()
-        except (ConfigError, received.DataError):
+        except (config.ConfigError, received.DataError):
             return None
     return density / predicted
 
 
-def _hyperparameters(run: Run) -> tuple[dict[str, float], NDArray[np.float64] | None]:
+def _hyperparameters(run: read.Run) -> tuple[dict[str, float], NDArray[np.float64] | None]:
     """Posterior means of the resampled hyper-parameters; and of the model's, as partitions have them."""
     trace = run.trace()
     late = trace["iteration"] > trace["iteration"].max() / 2
     # b0 and kappa0 are recorded with the partitions
-    names = [name for name in hyperparameters(trace.columns) if name not in ("b0", "kappa0")]
+    names = [name for name in schema.hyperparameters(trace.columns) if name not in ("b0", "kappa0")]
     values = {name: float(trace.loc[late, name].mean()) for name in names}
     partitions = run.partitions()
-    if PARAMETERS not in partitions:
+    if schema.PARAMETERS not in partitions:
         return values, None
-    recorded = partitions.loc[partitions["iteration"] > partitions["iteration"].max() / 2, PARAMETERS]
+    recorded = partitions.loc[partitions["iteration"] > partitions["iteration"].max() / 2, schema.PARAMETERS]
     return values, np.mean(np.stack(recorded.to_list()), axis=0)
 
 
-def cut_lines(run: Run, clusters: int, width: int = WIDTH) -> Iterator[str]:
+def cut_lines(run: read.Run, clusters: int, width: int = WIDTH) -> Iterator[str]:
     """Describe the clusters of one cut, and first how it relates to the posterior."""
     dendrogram = dendrogram_of(run)
     try:
         labels = dendrogram.cut(clusters)
     except ValueError as error:
-        raise ConfigError(f"{error} in {run.path}") from None
+        raise config.ConfigError(f"{error} in {run.path}") from None
     heading = f"{summaries.count(labels, run.summary)}, {describe_cut(dendrogram, clusters, interval_of_run(run))}"
     yield from _caution(run)
     yield from _cluster_lines(run, labels, heading, width)
@@ -131,7 +127,7 @@ def describe_cut(dendrogram: Dendrogram, clusters: int, interval: tuple[int, int
     return f"merged from the clusters of the run; the posterior has {span(low, high)} (95 %): {place}"
 
 
-def dendrogram_lines(run: Run) -> Iterator[str]:
+def dendrogram_lines(run: read.Run) -> Iterator[str]:
     """All cuts as lines of text: clusters, expected variation of information, held-out density, what is merged."""
     dendrogram = dendrogram_of(run)
     K = dendrogram.n_clusters
@@ -154,15 +150,15 @@ def dendrogram_lines(run: Run) -> Iterator[str]:
     if density is not None:
         best = numbers[int(np.argmax(density))]
         yield f"held-out density is highest at {best:,} cluster{'s' * (best != 1)}"
-    yield f"smcmc summary {shell_word(str(run.path))} clusters=NUMBER shows the clusters of a level"
+    yield f"smcmc summary {overrides.shell_word(str(run.path))} clusters=NUMBER shows the clusters of a level"
 
 
-def _join_numbers(run: Run, clusters: Sequence[int]) -> str:
+def _join_numbers(run: read.Run, clusters: Sequence[int]) -> str:
     names = grouping.name_clusters(run.summary["point_estimate"]["labels"], run.summary, run.first_cluster)
     return "+".join(names[k] for k in sorted(clusters))
 
 
-def answer_lines(run: Run, answers: int, width: int = WIDTH) -> Iterator[str]:
+def answer_lines(run: read.Run, answers: int, width: int = WIDTH) -> Iterator[str]:
     """Several partitions that stand for the posterior as lines of text, each with its weight."""
     _require_partition(run)
     sampled = sampled_partitions(run)
@@ -170,7 +166,7 @@ def answer_lines(run: Run, answers: int, width: int = WIDTH) -> Iterator[str]:
         answers_found = representatives(sampled, answers)
         alone = representatives(sampled, 1)[0].expected_loss
     except ValueError as error:
-        raise ConfigError(f"{error} in {run.path}") from None
+        raise config.ConfigError(f"{error} in {run.path}") from None
     distance = sum(one.weight * one.expected_loss for one in answers_found)
     yield from _caution(run)
     yield (
@@ -184,15 +180,15 @@ def answer_lines(run: Run, answers: int, width: int = WIDTH) -> Iterator[str]:
         yield from _cluster_lines(run, one.labels, heading + f"mean distance {one.expected_loss:.3f}", width)
 
 
-def core_lines(run: Run, level: float) -> Iterator[str]:
+def core_lines(run: read.Run, level: float) -> Iterator[str]:
     """The core of a level as lines of text: its clusters, and who is outside."""
     estimate = _require_partition(run)
     try:
         core = find_item_core(sampled_partitions(run), level)
     except ValueError as error:
-        raise ConfigError(f"{error} in {run.path}") from None
+        raise config.ConfigError(f"{error} in {run.path}") from None
     sizes = np.bincount(core.labels[core.labels >= 0])
-    noun = "row" if BUNDLES in run.summary else grouping.nouns(run.summary)[0]
+    noun = "row" if schema.BUNDLES in run.summary else grouping.nouns(run.summary)[0]
     yield from _caution(run)
     yield (
         f"core: {core.n_items:,} of {len(estimate):,} {noun}s are together as listed, all at once, with probability "
@@ -213,7 +209,7 @@ def core_lines(run: Run, level: float) -> Iterator[str]:
         yield f"outside the core: {', '.join(listed)}{more}"
 
 
-def _cluster_lines(run: Run, labels: NDArray[np.int32], heading: str, width: int) -> Iterator[str]:
+def _cluster_lines(run: read.Run, labels: NDArray[np.int32], heading: str, width: int) -> Iterator[str]:
     """Any partition of the items, its clusters in the data's words."""
     dataset = initial.dataset_of(run)
     memberships = similarity.membership(sampled_partitions(run), labels, dataset.items)
@@ -223,8 +219,8 @@ def _cluster_lines(run: Run, labels: NDArray[np.int32], heading: str, width: int
     yield from map(terminal.one_line, summaries.outlier_lines(run, labels.tolist(), outliers))
 
 
-def _caution(run: Run) -> Iterator[str]:
-    if judgement_of(run).converged is False:
+def _caution(run: read.Run) -> Iterator[str]:
+    if judgement.judgement_of(run).converged is False:
         yield "the chains have not converged: the lines below pool chains that differ"
 
 
@@ -248,7 +244,7 @@ class LeaveOneOut:
     """Median number of clusters over the draws, outliers left out; NaN if it is not known."""
 
 
-def leave_one_out(model: Component, dataset: Dataset, states: Sequence[State]) -> LeaveOneOut:
+def leave_one_out(model: config.Component, dataset: Dataset, states: Sequence[State]) -> LeaveOneOut:
     """Estimate leave-one-out densities from draws of one posterior, each as probable as the others, for a model without
     parameters in its clusters; rows of the `dataset` do not depend on each other given their clusters."""
     built = build_predictive(model, dataset, dataset)

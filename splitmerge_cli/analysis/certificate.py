@@ -16,17 +16,10 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from splitmerge_cli import received
-from splitmerge_cli.diagnostics.intervals import (
-    LEVEL,
-    Bound,
-    bound,
-    log_of_mean,
-    log_of_mean_of_items,
-    wasserstein_bound,
-)
+from splitmerge_cli.diagnostics import intervals
+from splitmerge_cli.diagnostics.intervals import Bound, bound, log_of_mean
 from splitmerge_cli.diagnostics.partition_losses import by_appearance
-from splitmerge_cli.runs.store import files, schema
-from splitmerge_cli.runs.store.manifest import read_sealed, sha256_of
+from splitmerge_cli.runs.store import files, manifest, schema
 
 PAIRS = "pairs.json"
 QUANTITIES = ("n_clusters", "K", "log_joint", *(f"largest{s}" for s in range(1, 6)))
@@ -112,7 +105,7 @@ def write_estimates(path: Path, kind: str, pair: int, values: NDArray[Any]) -> s
     file.parent.mkdir(parents=True, exist_ok=True)
     with files.replace_file(file) as part, part.open("wb") as stream:
         np.save(stream, values, allow_pickle=False)
-    return sha256_of(file)
+    return manifest.sha256_of(file)
 
 
 def read_estimates(path: Path, kind: str, pair: int, digest: str | None) -> NDArray[np.float64]:
@@ -187,7 +180,7 @@ class Certificate:
             A file of a pair of chains is not what was written.
         """
         terms = self._read(APART)
-        return None if terms is None else wasserstein_bound(list(terms))
+        return None if terms is None else intervals.wasserstein_bound(list(terms))
 
     def _read(self, kind: str, least: int = 1) -> Iterator[NDArray[np.float64]] | None:
         """The estimates of one kind, pair by pair; None if they are not known (`lacks`), a pair has none, or there
@@ -283,7 +276,7 @@ class Certificate:
         self, name: str, mean: NDArray[np.float64], error: NDArray[np.float64]
     ) -> dict[str, NDArray[np.float64]]:
         """Columns of estimates over the pairs, their standard errors, and intervals of level 0.95."""
-        half = stdtrit(len(self.pairs) - 1, 0.5 + LEVEL / 2) * error
+        half = stdtrit(len(self.pairs) - 1, 0.5 + intervals.LEVEL / 2) * error
         return {name: mean, "standard_error": error, "low": mean - half, "high": mean + half}
 
     @cached_property
@@ -366,7 +359,7 @@ class Certificate:
                     f"errors of at most {largest:.2g}"
                 )
             if self._densities is not None:
-                of_items, spread = log_of_mean_of_items(*self._densities)
+                of_items, spread = intervals.log_of_mean_of_items(*self._densities)
                 yield (
                     f"log predictive density of {self._densities[0].shape[1]:,} new items: {of_items:.5g} an item, "
                     f"standard error {spread:.2g} (log_predictive.parquet)"
@@ -404,7 +397,7 @@ class Certificate:
 
 def read_pairs(stored: Path) -> tuple[dict[str, Any], Schedule, dict[int, Pair]]:
     """Read the file of a certificate: its content, its schedule, and the pairs whose outcome is known."""
-    stored_pairs = read_sealed(stored, REMEDY)
+    stored_pairs = manifest.read_sealed(stored, REMEDY)
     with files.report_damage(stored, REMEDY):
         pairs = {entry["number"]: Pair.from_entry(entry) for entry in stored_pairs["pairs"]}
         if not isinstance(stored_pairs["identity"], str) or not set(pairs) <= set(range(stored_pairs["begun"])):

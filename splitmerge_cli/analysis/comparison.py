@@ -21,9 +21,8 @@ from splitmerge_cli.config import ConfigError, component, resolution, schema, sp
 from splitmerge_cli.data.tables.repeats import KEEP
 from splitmerge_cli.diagnostics import agreement, partition_losses
 from splitmerge_cli.received import DataError
-from splitmerge_cli.runs import grouping, identity, initial
+from splitmerge_cli.runs import grouping, identity, initial, judgement
 from splitmerge_cli.runs.answers import answers_of, interval_of_run, kind_of
-from splitmerge_cli.runs.judgement import judgement_of
 from splitmerge_cli.runs.store.files import CLUSTERS, LISTED_RUNS, DamagedRun
 from splitmerge_cli.runs.store.read import GROUPS, Run, find_runs
 from splitmerge_cli.runs.store.schema import SealedFolder
@@ -43,7 +42,7 @@ def row_of(run: Run) -> dict[str, Any]:
     ess_of, the smallest; seconds of sampling, summed over chains, and ess_per_second (nan with ``timing=false``);
     ari, of the point estimate to the true clusters (nan: these are unknown)."""
     summary = run.summary
-    judged = judgement_of(run)
+    judged = judgement.judgement_of(run)
     rhat = judged.rhat
     if rhat is None:
         rhat = math.inf if judged.converged is False and not judged.not_sampled else math.nan

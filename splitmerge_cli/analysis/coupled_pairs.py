@@ -21,14 +21,14 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from splitmerge_cli import version
 from splitmerge_cli.analysis import certificate, predictive
-from splitmerge_cli.config import ConfigError
+from splitmerge_cli.config import ConfigError, RunSpecification
 from splitmerge_cli.core import coupled, recording
 from splitmerge_cli.data import values
 from splitmerge_cli.data.dataset import Dataset
@@ -37,9 +37,6 @@ from splitmerge_cli.runs import interrupts, recorders
 from splitmerge_cli.runs.plan import Plan, prepare, threads
 from splitmerge_cli.runs.store.files import LOCK, DamagedRun, Locked, lock_file
 from splitmerge_cli.runs.store.manifest import write_sealed
-
-if TYPE_CHECKING:
-    from splitmerge_cli.config import RunSpecification
 
 PILOTS = 20
 """Pairs of lag 1 that choose the lag."""

@@ -14,10 +14,9 @@ from splitmerge_cli.data.opening import readable, require_file, unpack
 from splitmerge_cli.data.tables import separators, text
 from splitmerge_cli.data.tables.table import Table
 from splitmerge_cli.kinds.documents.readers import files, formats
-from splitmerge_cli.kinds.networks.readers.conversions import SQUARE, is_named_matrix, is_symmetric_matrix
+from splitmerge_cli.kinds.networks.readers import conversions, graph_files
 from splitmerge_cli.kinds.networks.readers.edge_rows import WHOLE, names_ends
 from splitmerge_cli.kinds.networks.readers.edge_values import are_times
-from splitmerge_cli.kinds.networks.readers.graph_files import GRAPHS, NODE_LINK, graph_suffix
 from splitmerge_cli.received import DataError
 
 TABLE, NETWORK, DOCUMENTS = "csv", "edges", "corpus"
@@ -51,10 +50,10 @@ def recognise(path: str | Path) -> Recognised:
     if file.is_dir():
         return Recognised(DOCUMENTS, "a folder of texts")
     require_file(file, "a table, a list of edges, documents or a folder of texts")
-    suffix = graph_suffix(file, separators.suffix_of(file))
-    if suffix == NODE_LINK:
+    suffix = graph_files.graph_suffix(file, separators.suffix_of(file))
+    if suffix == graph_files.NODE_LINK:
         return Recognised(NETWORK, "its lists of nodes and links")
-    if suffix in GRAPHS or suffix in EDGE_LISTS:
+    if suffix in graph_files.GRAPHS or suffix in EDGE_LISTS:
         return Recognised(NETWORK, f"the ending {suffix}")
     if suffix in COUNTED or suffix in separators.TEXT_CONVERTERS:
         return Recognised(DOCUMENTS, f"the ending {suffix}")
@@ -87,13 +86,13 @@ def _of_lines(file: Path) -> Recognised | None:
         return Recognised(NETWORK, "two columns of nodes and one of times")
     # rows of numbers are no texts
     if rows and all(all(map(separators.is_numeric, row)) for row in rows):
-        square = len(rows) >= SQUARE and len(rows[0]) >= SQUARE
+        square = len(rows) >= conversions.SQUARE and len(rows[0]) >= conversions.SQUARE
         return (_of_symmetric_matrix(formats.open_table(file, UTF_8)) if square else None) or Recognised(TABLE)
     return None
 
 
 def _of_symmetric_matrix(table: Table) -> Recognised | None:
-    if isinstance(table, text.Text) and is_symmetric_matrix(table):
+    if isinstance(table, text.Text) and conversions.is_symmetric_matrix(table):
         return Recognised(NETWORK, "a symmetric matrix with zeros on its diagonal and elsewhere")
     return None
 
@@ -111,7 +110,7 @@ def _of_cells(file: Path) -> Recognised:
     head = list(table.names or [])
     if isinstance(table, text.Text):
         head = [cell.strip() for cell in next(iter(table.lines()), (0, []))[1]]
-    if isinstance(table, text.Text) and is_named_matrix(table):
+    if isinstance(table, text.Text) and conversions.is_named_matrix(table):
         return Recognised(NETWORK, "its first row and column hold the same names")
     if symmetric := _of_symmetric_matrix(table):
         return symmetric

@@ -41,9 +41,9 @@ from typing import Any
 
 import numpy as np
 
+from splitmerge_cli import config, received
 from splitmerge_cli.api.updating import Settled
 from splitmerge_cli.config import ConfigError, RunSpecification, class_of, classes, specification
-from splitmerge_cli.config import choices as choices_of
 from splitmerge_cli.data import objects, opening, values
 from splitmerge_cli.data.dataset import Dataset, Kind, get_kind, kinds
 from splitmerge_cli.data.tables import mixed, scaled
@@ -52,7 +52,6 @@ from splitmerge_cli.fits import objects as program
 from splitmerge_cli.fits.candidates import MIXED, Fits
 from splitmerge_cli.fits.short_fits import CHAINS, keeping, short_fits
 from splitmerge_cli.kinds.tables import choice
-from splitmerge_cli.received import DataError
 from splitmerge_cli.runs import identity, initial
 from splitmerge_cli.runs.store import manifest
 
@@ -82,7 +81,7 @@ def _list_candidates() -> dict[str, Any]:
         "forms_of_counts": list(choice.FORMS_OF_COUNTS),
         "forms_of_zeros": list(candidates.FORMS_OF_ZEROS),
         # which of them are of given totals only their classes know
-        "models": choices_of("model"),
+        "models": config.choices("model"),
         "of_equal": "fewest clusters",
     }
 
@@ -122,7 +121,7 @@ def model_for_object(data: Any) -> tuple[str, Any]:
     model = model_for(table)
     # of a frame the model may leave out less than is left out of a mixed table
     for kept in (data, program.columns_read(data, table)):
-        with suppress(DataError):
+        with suppress(received.DataError):
             read = objects.from_object(kept, kind_of_model(model).name)
             if _are_same(read, table):
                 if kept is not data:
@@ -484,7 +483,7 @@ def _find_columns(spec: RunSpecification, model: str, table: Dataset) -> dict[st
     names: dict[str, Any] = {"columns": table.meta["typed"]} if "typed" in table.meta else {}
     names |= {"drop": None} if "data.drop" in spec.given_keys.keys else {}
     for options in ({}, names):
-        with suppress(DataError):
+        with suppress(received.DataError):
             if _are_same(_read(spec, model, **options), table):
                 return options
     return None
@@ -492,7 +491,5 @@ def _find_columns(spec: RunSpecification, model: str, table: Dataset) -> dict[st
 
 def _read(spec: RunSpecification, model: str | None = None, **options: Any) -> Dataset:
     """The data of a run, read for another model or with other options if any are named; no model is built."""
-    data, kind = spec.data.with_options(**options), spec.model.kind if model is None else kind_of_model(model)
-    data.check()
-    with opening.limit_bytes(data.max_bytes):
-        return initial.load_dataset(data, kind, identity.file_digests(data))
+    kind = spec.model.kind if model is None else kind_of_model(model)
+    return initial.read_data(spec.data.with_options(**options), kind)

@@ -13,8 +13,7 @@ from splitmerge_cli.config import ConfigError
 from splitmerge_cli.papers import report as pages_of_papers
 from splitmerge_cli.papers import reproduce as papers
 from splitmerge_cli.runs import open_run
-from splitmerge_cli.runs.store.files import LISTED_RUNS, STATUS
-from splitmerge_cli.runs.store.read import find_runs
+from splitmerge_cli.runs.store import files, read
 
 Everything = Annotated[
     bool, typer.Option("--all", help="Print every claim with its reason, and the verdicts under other readings.")
@@ -126,10 +125,10 @@ def report(
     named = runs or []
     if not named:
         here = Path()
-        places = STATUS, LISTED_RUNS, f"*/{STATUS}", f"*/*/{STATUS}"
+        places = files.STATUS, files.LISTED_RUNS, f"*/{files.STATUS}", f"*/*/{files.STATUS}"
         if not any(next(here.glob(place), None) for place in places):  # no folder of a run, of results or of a sweep
             here = out
-        finished = [] if pages_of_papers.has_figures(out) else [run for run in find_runs(here) if run.is_done]
+        finished = [] if pages_of_papers.has_figures(out) else [run for run in read.find_runs(here) if run.is_done]
         if not finished:
             typer.echo(pages_of_papers.report(out, config_dir))
             return

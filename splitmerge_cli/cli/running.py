@@ -8,21 +8,17 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from textwrap import fill
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from splitmerge_cli import runs, terminal
+from splitmerge_cli import config, runs, terminal
 from splitmerge_cli.cli import base
-from splitmerge_cli.config import ConfigError, choices, component, compose, errors, groups, schema, specify
-from splitmerge_cli.data.dataset import OF_NETWORKS, READ_AS, kind_of_any_table
-from splitmerge_cli.data.opening import SIGN, limit_bytes
+from splitmerge_cli.config import errors, groups, schema
+from splitmerge_cli.data.dataset import OF_NETWORKS, READ_AS, Dataset, Kind, kind_of_any_table
+from splitmerge_cli.data.opening import SIGN
 from splitmerge_cli.overrides import PATH, path_word, read, shell_word, write
 from splitmerge_cli.runs import interrupts
-
-if TYPE_CHECKING:
-    from splitmerge_cli.config import RunSpecification
-    from splitmerge_cli.data.dataset import Dataset, Kind
 
 _RUN_HELP = """Cluster a file, or run one sampler on one data set: smcmc run FILE
 
@@ -104,7 +100,11 @@ def with_file(words: Sequence[str]) -> list[str]:
             recognised = Recognised(NETWORK, f"the key {of_networks}")
         elif recognised.data != TABLE:
             models = [word.partition("=")[2] for word in words if _key(word) == "model"]
-            if models and models[-1] in choices("model") and component("model", models[-1]).kind.reader == TABLE:
+            if (
+                models
+                and models[-1] in config.choices("model")
+                and config.component("model", models[-1]).kind.reader == TABLE
+            ):
                 recognised = Recognised(TABLE)
         overrides += [f"data={recognised.data}", f"data.path={write(path, PATH)}"]
         if recognised.data == TABLE and not any(override.startswith(("model=", "experiment=")) for override in words):
@@ -131,7 +131,7 @@ def _find_file(word: str, words: Sequence[str]) -> str | None:
         path = str(read(value, PATH))
         return path if path == SIGN or os.path.exists(path) else None
     if key == "data":
-        named = value in choices("data") or ("," in value and not os.path.exists(value))
+        named = value in config.choices("data") or ("," in value and not os.path.exists(value))
         return value if not named and (errors.is_file_name(value) or os.path.exists(value)) else None
     known = {name for name, _ in schema.all_keys()}
     return word if "." not in key and key not in known and os.path.exists(word) else None
@@ -165,9 +165,9 @@ def run(
 
     printed: set[str] = set()
 
-    spec = specify(overrides, config_dir, leave_to_data=True)
+    spec = config.specify(overrides, config_dir, leave_to_data=True)
 
-    def tell(dataset: "Dataset") -> None:
+    def tell(dataset: Dataset) -> None:
         path = spec.data.values.get("path")
         # the columns of a table that has few, once; the notes that repeat them count as printed
         if dataset.types and path is not None and path not in printed and len(dataset.types) <= base.LISTED:
@@ -215,7 +215,7 @@ def run(
     typer.echo(done.path)
 
 
-def _without_own(notes: Iterable[str], spec: Any, kind: "Kind") -> list[str]:
+def _without_own(notes: Iterable[str], spec: Any, kind: Kind) -> list[str]:
     """Leave out the note that a column that the model has for itself may be the true clusters."""
     named = [f"data.truth={spec.given_keys.values[key]} " for key in kind.own_keys if key in spec.given_keys.values]
     return [line for line in notes if not any(one in line for one in named)]
@@ -242,10 +242,10 @@ def _show(
     """Let Hydra show what it composes where the options ask for it instead of a run."""
     for option, value, known in [("--cfg", cfg, _CFG), ("--info", info, _INFO)]:
         if value is not None and value not in known:
-            raise ConfigError(f"{option} {value}: expected one of {', '.join(known)}")
+            raise config.ConfigError(f"{option} {value}: expected one of {', '.join(known)}")
     for option, is_given in [("--resolve", resolve), ("--package", package is not None)]:
         if is_given and cfg is None:
-            raise ConfigError(f"{option}: expected --cfg job as well")
+            raise config.ConfigError(f"{option}: expected --cfg job as well")
     if cfg is None and info is None:
         return False
     from splitmerge_cli.config.composition import for_hydra
@@ -253,7 +253,7 @@ def _show(
 
     words, found = for_hydra(overrides, config_dir), groups.places(config_dir)
     if package is not None and package != "_global_" and not has_part(package, words, found):
-        raise ConfigError(f"--package {package}: no such part of the configuration; expected one such as model")
+        raise config.ConfigError(f"--package {package}: no such part of the configuration; expected one such as model")
     argv = ["smcmc", *words, *search_path_of(groups.places(None))]
     for option, value in [("--cfg", cfg), ("--package", package), ("--info", info), ("--config-dir", config_dir)]:
         argv += [option, value] if value else []
@@ -356,9 +356,11 @@ def columns(overrides: base.Overrides = None, config_dir: base.ConfigDir = None)
     from splitmerge_cli.data.tables.mixed import RejectedColumns
 
     typed = overrides or []
-    spec = specify(with_file(typed), config_dir, leave_to_data=True)
+    spec = config.specify(with_file(typed), config_dir, leave_to_data=True)
     if spec.data.values.get("path") is None:
-        raise ConfigError(f"data={spec.data.name}: these data are not read from a file; expected smcmc columns FILE")
+        raise config.ConfigError(
+            f"data={spec.data.name}: these data are not read from a file; expected smcmc columns FILE"
+        )
     dropped: list[str | int] = []
     try:
         dataset = _load(spec)
@@ -379,16 +381,13 @@ def columns(overrides: base.Overrides = None, config_dir: base.ConfigDir = None)
     typer.echo(" ".join(["next: smcmc run", *map(shell_word, words)]))
 
 
-def _load(spec: "RunSpecification") -> "Dataset":
+def _load(spec: config.RunSpecification) -> Dataset:
     """Load the data as a table of any columns, or as the named model reads them."""
-    from splitmerge_cli.runs import identity, initial
+    from splitmerge_cli.runs import initial
 
     any_table = kind_of_any_table()
     kind = any_table if spec.undecided or "model" in spec.to_choose else spec.model.kind
-    data = spec.data.with_options(kind=kind.name) if kind == any_table else spec.data
-    data.check()
-    with limit_bytes(data.max_bytes):
-        return initial.load_dataset(data, kind, identity.file_digests(data))
+    return initial.read_data(spec.data.with_options(kind=kind.name) if kind == any_table else spec.data, kind)
 
 
 @base.app.command()
@@ -423,7 +422,7 @@ def shards(
 
     words = overrides or []
     fixed = [] if any(one.startswith("sampler=") for one in words) else ["sampler=subcluster"]
-    spec = compose(["data=csv", *fixed, *words]).with_fixed_length()
+    spec = config.compose(["data=csv", *fixed, *words]).with_fixed_length()
     check(spec, words)
     source = source_of(spec)
     with base.console().status("") as status:

@@ -129,10 +129,10 @@ def _conf() -> Any:
 
 @cache
 def main_values() -> dict[str, Any]:
-    """The packaged ``config.yaml``."""
+    """The main configuration: defaults of all keys, and the packaged ``config.yaml``."""
     loaded = OmegaConf.create((_conf() / "config.yaml").read_text(encoding="utf-8"))
     assert isinstance(loaded, DictConfig)
-    return plain(loaded, resolve=False)
+    return schema.default_values() | plain(loaded, resolve=False)
 
 
 def unshared_options(group: str, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -142,7 +142,7 @@ def unshared_options(group: str, options: Mapping[str, Any]) -> dict[str, Any]:
 
 def shared_options(group: str) -> dict[str, Any]:
     """Return the options that all choices of a group have, with their defaults."""
-    return {key: main_values()[group][key] for key in schema.SHARED.get(group, {})}
+    return dict.fromkeys(schema.SHARED.get(group, {}))
 
 
 MISSING = "???"
@@ -295,7 +295,8 @@ def _options(group: str, name: str, search_path: tuple[str, ...]) -> dict[str, A
 
 def _lay(overridden: dict[str, Any], search_path: Sequence[str]) -> Layers:
     main = main_values()
-    defaults = {group: name for entry in main["defaults"] if entry != "_self_" for group, name in entry.items()}
+    chosen_by_default = (entry for entry in main["defaults"] if not isinstance(entry, str))
+    defaults = {group: name for entry in chosen_by_default for group, name in entry.items()}
     layers: list[dict[str, Any]] = []
     chosen: dict[str, Any] = {}
     # as in Hydra, the last file overrides the choices of those before it

@@ -21,6 +21,7 @@ import hydra
 from yaml import YAMLError
 
 from splitmerge_cli import plugins, received
+from splitmerge_cli.config import schema
 from splitmerge_cli.config.errors import ConfigError, one_line, own_file, unknown_choice, unknown_key
 from splitmerge_cli.overrides import FUNCTIONS, is_call, quote, split_values, write
 
@@ -66,16 +67,17 @@ def hydra_session() -> Iterator[None]:
     if GlobalHydra.instance().is_initialized():
         yield
     else:
-        _store_plugins()
+        _store()
         with hydra.initialize_config_module(CONF, version_base=_BASE):
             yield
 
 
 @cache
-def _store_plugins() -> None:
-    """Tell Hydra of the samplers and models of other distributions. One that cannot be imported is no choice: whoever
-    names it learns why."""
+def _store() -> None:
+    """Tell Hydra of the defaults of all keys, and of the samplers and models of other distributions. One that cannot be
+    imported is no choice: whoever names it learns why."""
     store = ConfigStore.instance()
+    store.store(name=schema.KEYS, node=schema.default_values())
     for group in ("model", "sampler"):
         for name in plugins.entry_points(group):
             with suppress(plugins.PluginError):
@@ -288,6 +290,7 @@ def explain(error: Exception, choices: Sequence[str] = ()) -> str:
 
 def show_config(argv: Sequence[str]) -> None:
     """Let Hydra show what it composes, or where it comes from: its own ``--cfg`` and ``--info``."""
+    _store()
     before, sys.argv = sys.argv, list(argv)
     root = logging.getLogger()
     handlers, level = root.handlers[:], root.level

@@ -1,6 +1,7 @@
 """The keys of a configuration: default, type, range and help of each, written once.
 
-``conf/config.yaml`` has the same defaults (a test compares them), and ``smcmc run --help`` lists the keys from here.
+Hydra is given the defaults as the first part of ``conf/config.yaml`` (`KEYS`); ``smcmc run --help`` and the page of all
+keys list them.
 """
 
 from collections.abc import Iterator, Mapping
@@ -34,8 +35,13 @@ RUNTIME_KEYS = ("resume", "workers", "out", "progress", "experiment")
 """Keys that change nothing that is computed, so they are no part of a run's identity."""
 
 SHARED = {"data": {"max_bytes": int | None}}
-"""Options that all choices of a group have, and their types; they stand in ``conf/config.yaml`` and, as the keys above,
-change nothing that is computed."""
+"""Options that all choices of a group have, null by default, and their types; as the keys above, they change nothing
+that is computed."""
+HELP_OF_SHARED = {
+    "data.max_bytes": "largest size in bytes of any file of data, unpacked in memory. null: a quarter of the memory"
+}
+KEYS = "keys_of_run"
+"""Name under which Hydra knows `default_values`."""
 
 _BUNDLES = ("weights", "weights_scale", "group", "labels", "must_link", "cannot_link", "prior_counts")
 LATER: dict[str, Any] = {"exposure": None, "reduce": None, "repeated": "keep", "scale": None, "apart": True}
@@ -112,7 +118,8 @@ class Until:
     rhat: float | None = _key(
         Number,
         None,
-        "stop the chains when R-hat of every recorded quantity is at most this",
+        "stop the chains when R-hat of every recorded quantity is at most this. Checked after 1,000 iterations, then "
+        "each time after half as many again",
         least=1.0,
         most=1e6,
         inside=True,
@@ -173,8 +180,10 @@ class Schema:
     iterations: int | None = _key(
         Count,
         None,
-        "iterations per chain. null: until R-hat, ESS and Monte Carlo errors reach their targets, or until the "
-        "budget is spent",
+        f"iterations per chain. null: until R-hat is at most {ENOUGH['rhat']}, ESS at least {ENOUGH['ess']:g} and "
+        f"Monte Carlo errors at most {ENOUGH['mcse']}, but no more than a number that depends on the size of the data "
+        "and is printed. One chain and experiments make 10,000 (documents: 1,000), with targets of until at most a "
+        "hundred times as many, and with a budget as many as fit",
         least=1,
         most=_COUNT,
     )
@@ -242,6 +251,18 @@ def all_keys() -> Iterator[tuple[str, Option]]:
             yield from ((f"{each.name}.{inner.name}", inner.metadata["option"]) for inner in fields(NESTED[each.name]))
         else:
             yield each.name, each.metadata["option"]
+
+
+def default_values() -> dict[str, Any]:
+    """The defaults of all keys, and of the options that groups share, as a configuration holds them."""
+    values: dict[str, Any] = {}
+    for key, option in all_keys():
+        outer, _, inner = key.partition(".")
+        if inner:
+            values.setdefault(outer, {})[inner] = option.default
+        elif key not in CHOOSING:
+            values[key] = option.default
+    return values | {group: dict.fromkeys(options) for group, options in SHARED.items()}
 
 
 def known_keys(values: Mapping[str, Any]) -> list[str]:

@@ -414,6 +414,15 @@ cdef class Model(Partition):
         return cls.from_data(whole, **cls.with_defaults_of(data, **params))
 
     @classmethod
+    def has_powers(cls):
+        """bool: whether replicas of a chain can move under powers of the likelihood: an option, or `temper`."""
+        return any(option.name == "power" for option in cls.OPTIONS)
+
+    def temper(self, power):
+        """Raise the likelihood of every partition to a power; for models with powers but without that option."""
+        raise NotImplementedError
+
+    @classmethod
     def most_parameters(cls, data):
         """int: numbers of ``parameters`` on a Dataset, at most: by default a scale of each column, and kappa0."""
         return data.values.shape[1] + 1

@@ -123,11 +123,10 @@ class Kind:
     asked_for: ClassVar[tuple[str, ...]] = ()
     """Keys of data by which a command asks for more than the simplest such data; chains then search for their start."""
     no_search: ClassVar[str] = ""
-    """Reason why chains cannot start by a search for the best mode; empty: they can."""
+    """Reason why chains start neither by a search for the best mode, nor from one cluster and from single items to be
+    compared; empty: they can."""
     start: ClassVar[str] = "splitmerge_cli.runs.starts:Start"
     """The class that chooses where chains start (a `splitmerge_cli.runs.starts.Start`)."""
-    has_both_ends: ClassVar[bool] = True
-    """Whether a chain may start from one cluster, and from single items."""
 
     # -- descriptions, pictures
     has_columns: ClassVar[bool] = False

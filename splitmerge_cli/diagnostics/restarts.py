@@ -20,8 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from rich.table import Table
 from rich.text import Text
 
-from splitmerge_cli.diagnostics import mixing
-from splitmerge_cli.diagnostics.agreement import SCORES
+from splitmerge_cli.diagnostics import agreement, mixing
 from splitmerge_cli.diagnostics.summary import COLUMNS, OF_ALL_RUNS, TRUE_LABELS, Row, second_half
 
 SWEEPS = ("gibbs", "neal8")
@@ -223,7 +222,7 @@ def short_lines(diagnosis: pd.DataFrame) -> Iterator[str]:
         yield "accepted: " + ", ".join(
             f"{name} {f'{x:.2%}' if np.isfinite(x) else 'never proposed'}" for name, x in moves
         )
-    added = [name for name in over_all if name.partition("/")[0] not in (*OF_ALL_RUNS, *SCORES, TRUE_LABELS)]
+    added = [name for name in over_all if name.partition("/")[0] not in (*OF_ALL_RUNS, *agreement.SCORES, TRUE_LABELS)]
     if known := [f"{name} {over_all[name]:.4g}" for name in added if np.isfinite(over_all[name])]:
         yield ", ".join(known)
 

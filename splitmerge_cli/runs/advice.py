@@ -14,17 +14,16 @@ from operator import itemgetter
 from types import SimpleNamespace
 from typing import Any
 
+from splitmerge_cli import overrides, terminal
 from splitmerge_cli.config import ConfigError, RunSpecification, choice, choices, resolution, specification
 from splitmerge_cli.config.schema import RUNTIME_KEYS
 from splitmerge_cli.core.tempering import MOST_LEVELS
 from splitmerge_cli.diagnostics import around_estimate, convergence, mixing
 from splitmerge_cli.diagnostics.convergence import Convergence, format_rhat
-from splitmerge_cli.overrides import shell_word
-from splitmerge_cli.runs import checks, continuation, grouping, initial, judgement, plan, recorders, starts, summaries
+from splitmerge_cli.runs import checks, continuation, grouping, initial, judgement, recorders, starts, summaries
 from splitmerge_cli.runs.answers import answers_of, kind_of, sampled_partitions
 from splitmerge_cli.runs.judgement import judgement_of, lie_apart
 from splitmerge_cli.runs.store import files, read, schema
-from splitmerge_cli.terminal import fold
 
 ENOUGH_DRAWS = 400
 """Effective sample size that a longer run aims at."""
@@ -123,7 +122,7 @@ def _core_lines(run: read.Run, judged: Convergence) -> Iterator[str]:
         if rhat < (judged.rhat or math.inf):
             yield f"an earlier run of these data has a smaller R-hat, {format_rhat(rhat)}: {best.path}"
         yield "nothing further is known here that brings these chains together; what they share all the same:"
-        yield f"next: smcmc summary {shell_word(str(run.path))} core={CORE}"
+        yield f"next: smcmc summary {overrides.shell_word(str(run.path))} core={CORE}"
 
 
 def _choose_step(
@@ -216,7 +215,7 @@ def _choose_other_moves(run: read.Run, spec: RunSpecification) -> tuple[str, dic
     if spec.init in (starts.BEST, starts.SEARCH):
         # more moves from the same starts leave the chains in the same modes
         rows = max(run.summary["N"], grouping.total_size(run.summary))
-        if spec.tempering.levels or rows > SWAPPED or not plan.has_powers(spec.model.target):
+        if spec.tempering.levels or rows > SWAPPED or not spec.model.target.has_powers():
             return None
         swaps: dict[str, Any] = {"tempering.levels": REPLICAS, "tempering.least": LEAST_POWER}
         return "add replicas under powers of the likelihood, which move between modes", swaps
@@ -308,13 +307,13 @@ def say(run: read.Run, spec: RunSpecification | None = None) -> None:
     brief = (*summaries.joined_lines(run.summary), *summaries.interval_lines(run))
     own = answers.lines(run)
     for line in own or (summaries.lines(run, MOST_CLUSTERS) if run.has_cluster_summary else brief):
-        print(fold(line), file=sys.stderr, flush=True)
+        print(terminal.fold(line), file=sys.stderr, flush=True)
     last = [scores] if (scores := summaries.score_line(run)) and own is None else []
     stopped = run.summary.get("until")
     if stopped and not (stopped["reached"] and judgement_of(run).converged):  # what was reached, the verdict says
         last.append(judgement.describe_look(stopped, run.config["until"]))
     for line in (*last, *warnings(run), *verdict(run, spec)):
-        print(fold(line), file=sys.stderr, flush=True)
+        print(terminal.fold(line), file=sys.stderr, flush=True)
 
 
 def verdict(run: read.Run, spec: RunSpecification | None = None) -> Iterator[str]:
@@ -349,7 +348,7 @@ def _describe_judgement(run: read.Run, judged: Convergence) -> Iterator[str]:
             f"not converged: R-hat of {judged.quantity} is {rhat}. The clusters shown are the single best state, not "
             "an estimate over all chains"
         )
-        yield f"every quantity: smcmc diagnose --all {shell_word(str(run.path))}"
+        yield f"every quantity: smcmc diagnose --all {overrides.shell_word(str(run.path))}"
         if modes := run.summary.get("modes"):
             yield from describe_modes(modes)
     elif judged.rhat is None:

@@ -15,12 +15,11 @@ import numpy as np
 import pyarrow.parquet as pq
 from numpy.typing import ArrayLike, NDArray
 
-from splitmerge_cli.config import ConfigError
+from splitmerge_cli import config, overrides
 from splitmerge_cli.data.arrow import numbers_of
 from splitmerge_cli.data.dataset import Dataset, Kind
 from splitmerge_cli.diagnostics import partition_losses, point_estimate
 from splitmerge_cli.diagnostics.summary import Clustering, Row, second_half
-from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.runs import grouping, initial
 from splitmerge_cli.runs.plan import Plan
 from splitmerge_cli.runs.recorders import Late, Recorder, best
@@ -190,7 +189,7 @@ class Answers:
             return
         if point_estimate.count_larger(summary["point_estimate"]["labels"], grouping.row_sizes(summary)) > 1:
             yield "to merge the clusters pair by pair and see which level predicts held-out rows best:"
-            yield f"next: smcmc summary {shell_word(str(run.path))} --levels"
+            yield f"next: smcmc summary {overrides.shell_word(str(run.path))} --levels"
 
     @staticmethod
     def next_keys(run: read.Run, data: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
@@ -202,7 +201,7 @@ def kind_of(run: read.Run) -> Kind:
     """The kind of the data of a stored run; one without a name where its model is not at hand."""
     try:
         return initial.specification_of(run).model.kind
-    except ConfigError:
+    except config.ConfigError:
         return Kind()
 
 
@@ -343,7 +342,7 @@ def sampled_partitions(run: "read.Run") -> NDArray[np.int32]:
     summary = run.summary
     by_chain = second_half_partitions(run.path, summary["N"], summary["iterations"])
     if not by_chain:
-        raise ConfigError(f"{run.path}: no late partitions were recorded; trace.partitions=10 records more")
+        raise config.ConfigError(f"{run.path}: no late partitions were recorded; trace.partitions=10 records more")
     draws = np.concatenate(list(by_chain.values()))
     return grouping.join_apart(draws, grouping.rows_apart(draws, summary))
 

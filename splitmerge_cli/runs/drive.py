@@ -26,8 +26,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli import version
-from splitmerge_cli.config import ConfigError, RunSpecification
+from splitmerge_cli import config, version
 from splitmerge_cli.core.chain import Chain, Halted, advance_together
 from splitmerge_cli.data.values import READING
 from splitmerge_cli.runs import continuation, draws, finish, identity, interrupts, judgement, starts
@@ -55,13 +54,13 @@ OnProgress = Callable[[int, ChainProgress], None]
 """Called with the number of a chain and where it is, from several threads."""
 
 
-def run(job: RunSpecification | Plan, progress: Reporter | None = None) -> Path:
+def run(job: config.RunSpecification | Plan, progress: Reporter | None = None) -> Path:
     """Make one run, or the missing part of it, and return its folder; see `make`."""
     return make(job, progress).path
 
 
 def make(
-    job: RunSpecification | Plan, progress: Reporter | None = None, on_begin: Callable[[bool], str] | None = None
+    job: config.RunSpecification | Plan, progress: Reporter | None = None, on_begin: Callable[[bool], str] | None = None
 ) -> read.Run:
     """Make one run, or the missing part of it; what was just written of it is not read again. A run that was finished
     before is left as it is, unless ``resume=false``.
@@ -86,7 +85,7 @@ def make(
     except files.Locked as error:
         raise interrupts.WrittenElsewhere(str(error)) from error
     except OSError as error:
-        raise ConfigError(f"out={spec.out}: cannot write to {error.filename}: {error.strerror}") from error
+        raise config.ConfigError(f"out={spec.out}: cannot write to {error.filename}: {error.strerror}") from error
     try:
         if plan.is_done:  # by the process that held the lock until now
             store.clear_work()

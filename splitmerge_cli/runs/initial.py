@@ -23,17 +23,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from splitmerge_cli.config import (
-    Component,
-    ConfigError,
-    DataSource,
-    RunSpecification,
-    classes,
-    component,
-    gibbs_update,
-    resolution,
-    specify_stored,
-)
+from splitmerge_cli import config
+from splitmerge_cli.config import Component, ConfigError, DataSource, RunSpecification, resolution
 from splitmerge_cli.config.schema import INITIAL
 from splitmerge_cli.core import bundles, chain, near_pairs
 from splitmerge_cli.core.model import Model
@@ -42,8 +33,15 @@ from splitmerge_cli.core.sampler import PARTITION, Sampler
 from splitmerge_cli.data.dataset import Dataset, Kind, kinds
 from splitmerge_cli.data.opening import SIGN, Limit, check_rows, limit_bytes, open_file, reject_address, require_file
 from splitmerge_cli.received import DataError, sha256_of
-from splitmerge_cli.runs.identity import DATA_FILES, file_digest
+from splitmerge_cli.runs.identity import DATA_FILES, file_digest, file_digests
 from splitmerge_cli.runs.store import files, read
+
+
+def read_data(data: DataSource, kind: Kind) -> Dataset:
+    """Check what names a data set, and load it from files that are no larger than allowed; as `load_dataset`."""
+    data.check()
+    with limit_bytes(data.max_bytes):
+        return load_dataset(data, kind, file_digests(data))
 
 
 def load_dataset(data: DataSource, kind: Kind, digests: Mapping[str, str]) -> Dataset:
@@ -197,7 +195,7 @@ def build_schedule(spec: RunSpecification, model: Model, rng: Rng) -> Schedule:
         return build_sampler(sampler, model, rng)
 
     samplers = [build(sampler) for sampler in spec.samplers]
-    refresh = component("sampler", "refresh")
+    refresh = config.component("sampler", "refresh")
     if spec.schedule.weights is None:
         mover, scan = samplers[0], _FOLLOWED_BY[spec.schedule.name]
         samplers = [mover] * spec.schedule.moves
@@ -208,15 +206,15 @@ def build_schedule(spec: RunSpecification, model: Model, rng: Rng) -> Schedule:
             # shares of errors and pairs depend on each other
             samplers = (samplers + ([build(refresh)] if model.refreshes else [])) * parts
             # records of one cluster that are no near pair: near pairs part them seldom
-            parting = component("sampler", "sdds", kernel="ssdm")
+            parting = config.component("sampler", "sdds", kernel="ssdm")
             if parting.target.supports(model)[0]:
                 samplers += [build(parting)] * max(model.N // PARTING, 1)
             # a record whose place another one has, as in two files: splits and merges hardly ever get there
-            exchanging = component("sampler", "exchange")
+            exchanging = config.component("sampler", "exchange")
             if exchanging.target.supports(model)[0]:
                 samplers += [build(exchanging)] * -(-model.near_pairs.moves // EXCHANGING)
         elif scan is not None and mover.scans:
-            update = gibbs_update(model.conjugate, scan)
+            update = config.gibbs_update(model.conjugate, scan)
             samplers += [build(update)] * (mover.scans if scan == "full" else 1)
     if model.refreshes and not any(isinstance(sampler, refresh.target) for sampler in samplers):
         samplers.append(build(refresh))
@@ -233,16 +231,16 @@ def build_starting_chain(
     on from there, with so many moves (None: as these races had) and a Gibbs scan in each iteration."""
     sampler, usual = resolution.choose(spec.values["model"], {"name": resolution.SCAN})
     schedule = replace(spec.schedule, name=resolution.SCAN, moves=moves or usual, weights=None)
-    moved_by = replace(spec, samplers=(component("sampler", sampler),), schedule=schedule)
+    moved_by = replace(spec, samplers=(config.component("sampler", sampler),), schedule=schedule)
     return chain.Chain(model, rng, build_schedule(moved_by, model, rng).samplers, timing=False, thin=thin)
 
 
 def _explain(spec: RunSpecification, model: Model, schedule: Schedule) -> str:
     """Describe what a schedule never changes, and suggest one that does."""
     named, in_list = [sampler.name for sampler in spec.samplers], spec.schedule.weights is not None
-    able = {name: cls for name, cls in classes("sampler").items() if cls.supports(model)[0]}
+    able = {name: cls for name, cls in config.classes("sampler").items() if cls.supports(model)[0]}
     others = [name for name, cls in able.items() if not schedule.invariants & cls.invariants(model)]
-    others.sort(key=lambda name: name != gibbs_update(model.conjugate).name)
+    others.sort(key=lambda name: name != config.gibbs_update(model.conjugate).name)
     unchanged = schedule.invariants & {PARTITION} or schedule.invariants
     described = f"sampler={named[0]} schedule={spec.schedule.name}" if not in_list else "schedule=[...]"
     text = (
@@ -433,7 +431,7 @@ def open_run(path: str | Path | read.Run, config_dir: str | Path | None = None) 
 
 def specification_of(run: read.Run) -> RunSpecification:
     """The specification of a stored run; raises as `splitmerge_cli.config.specify_stored`."""
-    return specify_stored(run.config, run.path / files.CONFIG, run.config_dir)
+    return config.specify_stored(run.config, run.path / files.CONFIG, run.config_dir)
 
 
 def dataset_of(run: read.Run) -> Dataset:

@@ -38,8 +38,7 @@ from splitmerge_cli.diagnostics.summary import (
 from splitmerge_cli.runs import interrupts, recorders, starts
 from splitmerge_cli.runs.answers import answers_of, late_draws, late_rows, select_draws
 from splitmerge_cli.runs.plan import Plan
-from splitmerge_cli.runs.store import read, schema
-from splitmerge_cli.runs.store.store import ChainStore
+from splitmerge_cli.runs.store import read, schema, store
 
 APART = 1.5
 """R-hat from which on chains lie in different modes; below it chains that have not converged only mix slowly."""
@@ -137,7 +136,7 @@ class BothEnds:
 def are_needed(plan: Plan, judged: Convergence) -> bool:
     """Whether chains that were judged are to be compared with two more."""
     # chains of adaptive samplers learn from all that there are
-    can_be = not plan.is_adaptive and plan.dataset.kind.has_both_ends
+    can_be = not plan.is_adaptive and not plan.dataset.kind.no_search
     return can_be and plan.is_open and judged.is_one_sided and judged.converged is None
 
 
@@ -224,7 +223,7 @@ def looks(plan: Plan) -> Iterator[int]:
     yield plan.iterations
 
 
-def look(plan: Plan, chains: Sequence[ChainStore], upto: int) -> Look:
+def look(plan: Plan, chains: Sequence[store.ChainStore], upto: int) -> Look:
     """Whether the chains have run long enough after so many iterations."""
     answers, made = answers_of(plan.dataset.kind), []
     parts: dict[str, list[NDArray[Any]]] = {}
@@ -305,7 +304,7 @@ def _join(words: Sequence[str]) -> str:
     return " and ".join(", ".join(words).rsplit(", ", 1))
 
 
-def _late_partitions(plan: Plan, chains: Sequence[ChainStore], made: Sequence[int]) -> dict[int, recorders.Late]:
+def _late_partitions(plan: Plan, chains: Sequence[store.ChainStore], made: Sequence[int]) -> dict[int, recorders.Late]:
     """Recorded partitions of the second half of each chain, after it `made` so many iterations."""
     if schema.PARTITIONS not in [streamed.table for streamed in plan.recorder.streamed_tables]:
         return {}

@@ -118,8 +118,8 @@ class Builder:
         """Replicas of a chain under powers of the likelihood, spread evenly if they are not given."""
         spec = self.spec
         options, key = spec.model.options, f"tempering.levels={spec.tempering.levels}"
-        if not has_powers(spec.model.target):
-            able = [name for name, cls in classes("model").items() if has_powers(cls)]
+        if not spec.model.target.has_powers():
+            able = [name for name, cls in classes("model").items() if cls.has_powers()]
             raise ConfigError(f"{key}: model={spec.model.name} has no powers of the likelihood; {', '.join(able)} have")
         if spec.is_adaptive:
             raise ConfigError(
@@ -130,7 +130,7 @@ class Builder:
             replica_options = {**options, "power": options["power"] * power} if "power" in options else options
             replica = initial.build_model(replace(spec.model, options=replica_options), self.dataset)
             if replica_options is options:
-                replica.temper(power)  # type: ignore[attr-defined]
+                replica.temper(power)
             return replica, initial.build_schedule(spec, replica, rng).samplers
 
         spread = spread_powers(spec.tempering.levels, spec.tempering.least).tolist()
@@ -149,11 +149,6 @@ class Builder:
         for number, chain in enumerate(chains):
             chain.adapt_to(history, number)
         return chains
-
-
-def has_powers(model: type[Model]) -> bool:
-    """Whether a model has powers of the likelihood, under which replicas of chains move."""
-    return hasattr(model, "temper") or any(option.name == "power" for option in model.OPTIONS)
 
 
 UNLIMITED = 2**62

@@ -43,10 +43,9 @@ from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.tempering import set_state, state_of
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.opening import limit_bytes
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs import initial, interrupts
-from splitmerge_cli.runs.identity import file_digests, finished_run
+from splitmerge_cli.runs.identity import finished_run
 
 STAGES = "stages"
 ROWS = 4_000
@@ -361,9 +360,7 @@ class Start:
 
     def load(self) -> Dataset:
         """Read the data."""
-        self.data.check()
-        with limit_bytes(self.data.max_bytes):
-            return initial.load_dataset(self.data, self.model.kind, file_digests(self.data))
+        return initial.read_data(self.data, self.model.kind)
 
     def may_have(self, least: int) -> bool:
         """Whether the data may have so many items, by their configuration and the size of their file."""

@@ -9,20 +9,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from splitmerge_cli.config import ConfigError
+from splitmerge_cli import config, overrides, terminal
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.diagnostics import cluster_table
 from splitmerge_cli.diagnostics.convergence import convergence
 from splitmerge_cli.diagnostics.point_estimate import FEW_ITEMS, count_larger, is_outlying
 from splitmerge_cli.diagnostics.summary import Row
-from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.runs import grouping, identity, initial, judgement
 from splitmerge_cli.runs.answers import answers_of, interval_of_run, kind_of
 from splitmerge_cli.runs.plan import Plan
 from splitmerge_cli.runs.store import read, schema
 from splitmerge_cli.runs.store.files import CLUSTER_SUMMARY, COLUMN_SUMMARY, report_damage
 from splitmerge_cli.runs.store.store import RunStore
-from splitmerge_cli.terminal import one_line
 
 NUMBERS = {
     CLUSTER_SUMMARY: ("cluster", "size", "share", "certainty"),
@@ -114,13 +112,13 @@ def lines(
     the columns of every cluster, if they are asked for; a run without files about its clusters loads its data again.
     Raises `ConfigError` or `DataError` (the data cannot be loaded again; clusters that have no such lines; `columns` of
     data that have none, or too many)."""
-    return map(one_line, _lines(run, most_clusters, width, columns))
+    return map(terminal.one_line, _lines(run, most_clusters, width, columns))
 
 
 def _lines(run: read.Run, most_clusters: int | None, width: int, columns: bool) -> Iterator[str]:
     answers = answers_of(kind_of(run))
     if why := answers.why_no_clusters(run):
-        raise ConfigError(why)
+        raise config.ConfigError(why)
     if (own := answers.lines(run, columns)) is not None:
         yield from own
         return
@@ -128,7 +126,7 @@ def _lines(run: read.Run, most_clusters: int | None, width: int, columns: bool) 
     rows, outliers = set_apart(rows, grouping.total_size(run.summary))
     yield from cluster_table.cluster_lines(rows, headline(run), most_clusters, width)
     if most_clusters is not None and len(rows) > most_clusters:
-        yield f"{len(rows) - most_clusters} more: smcmc summary {shell_word(str(run.path))}"
+        yield f"{len(rows) - most_clusters} more: smcmc summary {overrides.shell_word(str(run.path))}"
     yield from edge_lines(rows[:most_clusters])
     yield from outlier_lines(run, run.summary["point_estimate"]["labels"], outliers)
     yield from answers.further_lines(run.summary, run.first_cluster, most_clusters)
@@ -138,7 +136,7 @@ def _lines(run: read.Run, most_clusters: int | None, width: int, columns: bool) 
     if not columns:
         return
     if of_columns is None:
-        raise ConfigError(
+        raise config.ConfigError(
             f"--columns: {run.path}: no columns, or too many; expected a table of up to {MOST_ROWS} means"
         )
     for row in rows:

@@ -14,25 +14,9 @@ from rich.text import Text
 
 from splitmerge_cli.config import Component, ConfigError, component, import_beside, places
 from splitmerge_cli.core.capabilities import Weighted
+from splitmerge_cli.verify import cases as small_cases
 from splitmerge_cli.verify import export, transitions
-from splitmerge_cli.verify.cases import (
-    Case,
-    Form,
-    Request,
-    deal,
-    list_forms,
-    read_request,
-    small_case,
-    variants_of,
-)
-from splitmerge_cli.verify.kernel import (
-    EXACT,
-    kernel_of,
-    print_line,
-    sampled_check,
-    sampled_check_of_weights,
-    verify_schedule,
-)
+from splitmerge_cli.verify import kernel as kernels
 
 ADAPTATIONS = ("frozen", "population")
 """How the chains of the sampled check learn: from a snapshot that is fixed, or from other chains' present states."""
@@ -98,7 +82,7 @@ def verify(args: Mapping[str, str], config_dir: str | Path | None = None, everyt
     nothing was compared. `config_dir`: a folder with the user's own groups."""
     own_places = places(config_dir)
     import_beside(own_places)
-    request = read_request(args, own_places, everything)
+    request = small_cases.read_request(args, own_places, everything)
     console = Console()
     console = Console(width=max(console.width if console.is_terminal else 152, 110))
     checked_by_model: dict[str, list[Checked]] = {}
@@ -106,11 +90,11 @@ def verify(args: Mapping[str, str], config_dir: str | Path | None = None, everyt
     worst: list[tuple[str, Checked]] = []
     cases = build_cases(request)
     if request.schedule is not None:
-        return verify_schedule(cases, args, request, config_dir, console)
-    dealt: dict[Case, list[Component]] = {}
+        return kernels.verify_schedule(cases, args, request, config_dir, console)
+    dealt: dict[small_cases.Case, list[Component]] = {}
     for model in request.models if request.deals else ():
         of_model = [case for name, case in cases if name == model.name]
-        dealt |= zip(of_model, deal(of_model, request.samplers), strict=True)
+        dealt |= zip(of_model, small_cases.deal(of_model, request.samplers), strict=True)
     pairs = 0
     for number, (model_name, case) in enumerate(cases):
         checked, rejected = check_case(case, replace(request, samplers=dealt.get(case, request.samplers)))
@@ -124,9 +108,9 @@ def verify(args: Mapping[str, str], config_dir: str | Path | None = None, everyt
         elif number + 1 < len(cases) and cases[number + 1][0] == model_name:
             continue
         else:
-            print_line(console, _summarise_model(model_name, checked_by_model[model_name]))
+            kernels.print_line(console, _summarise_model(model_name, checked_by_model[model_name]))
         for title, one in worst if everything else _select_worst(worst):
-            print_line(console, Text(f"  {one.cells[0]} ({one.mode}) on {title}: {one.worst}"))
+            kernels.print_line(console, Text(f"  {one.cells[0]} ({one.mode}) on {title}: {one.worst}"))
         worst.clear()
     if everything:
         console.print(LEGEND, style="dim")
@@ -140,11 +124,11 @@ def verify(args: Mapping[str, str], config_dir: str | Path | None = None, everyt
             f"{', '.join('part of ' * (model in supported) + model for model in models)} ({reason})"
             for reason, models in reasons.items()
         )
-        print_line(console, Text(f"{name} does not support {text}"))
+        kernels.print_line(console, Text(f"{name} does not support {text}"))
     forms = [one for checked in checked_by_model.values() for one in checked]
     wrong = sum(one.mode == "exact" and not one.good for one in forms)
     if not any(one.judged for one in forms):
-        print_line(console, Text(f"{len(cases)} small cases: nothing was compared", style="bold red"))
+        kernels.print_line(console, Text(f"{len(cases)} small cases: nothing was compared", style="bold red"))
         return 1
     exact = sum(one.mode == "exact" and one.good and one.judged for one in forms)
     line = Text(f"{len(cases)} small cases: {exact} of {exact + wrong} forms exact")
@@ -156,14 +140,14 @@ def verify(args: Mapping[str, str], config_dir: str | Path | None = None, everyt
             f"; {pairs} of {pairs + left_out} pairs of a case and a sampler, in which each sampler meets each option "
             "value of the cases: --all has all"
         )
-    print_line(console, line)
+    kernels.print_line(console, line)
     return 1 if wrong else 0
 
 
 def records(args: Mapping[str, str]) -> Iterator[dict[str, str]]:
     """Check the samplers as `verify` does and yield the cells of its tables: sampler, model, states, case, and
     `COLUMNS`."""
-    request = read_request(args, places(None), everything=True)
+    request = small_cases.read_request(args, places(None), everything=True)
     for model_name, case in build_cases(request):
         for one in check_case(case, request)[0]:
             of_case = {"model": model_name, "states": str(len(case.states)), "case": case.title}
@@ -214,14 +198,14 @@ def _figures(exact: list[Checked]) -> str:
     return ", ".join(parts)
 
 
-def build_cases(request: Request) -> list[tuple[str, Case]]:
+def build_cases(request: small_cases.Request) -> list[tuple[str, small_cases.Case]]:
     """Build the small cases of the models, all before the first is checked."""
     cases = []
     for model in request.models:
         options = {key: model.options[key] for key in request.model_options if key in model.options}
-        for variant in [{}] if request.model_options else variants_of(model.target):
+        for variant in [{}] if request.model_options else small_cases.variants_of(model.target):
             try:
-                case = small_case(model.target, request.size, request.seed, {**variant, **options})
+                case = small_cases.small_case(model.target, request.size, request.seed, {**variant, **options})
                 case = replace(case, parts=frozenset(f"{key}={value}" for key, value in variant.items()))
             except (TypeError, ValueError) as error:
                 raise ConfigError(f"{model.title}: {error}") from error
@@ -229,18 +213,18 @@ def build_cases(request: Request) -> list[tuple[str, Case]]:
     return cases
 
 
-def check_case(case: Case, request: Request) -> tuple[list[Checked], list[tuple[str, str]]]:
+def check_case(case: small_cases.Case, request: small_cases.Request) -> tuple[list[Checked], list[tuple[str, str]]]:
     """Check every form on one case; return also the rejected ones, each with the reason."""
     checked: list[Checked] = []
     rejected: list[tuple[str, str]] = []
-    gibbs = kernel_of(case, component("sampler", "gibbs")).matrices if case.model.conjugate else []
+    gibbs = kernels.kernel_of(case, component("sampler", "gibbs")).matrices if case.model.conjugate else []
     for sampler in request.samplers:
         able, reason = sampler.target.supports(case.model)
         if not able:
             rejected.append((sampler.name, reason))
             continue
         for mode in request.modes:
-            for form in list_forms(case, sampler, request.sampler_options, mode):
+            for form in small_cases.list_forms(case, sampler, request.sampler_options, mode):
                 if form.rejection:
                     rejected.append((form.name, form.rejection))
                 else:
@@ -248,7 +232,9 @@ def check_case(case: Case, request: Request) -> tuple[list[Checked], list[tuple[
     return checked, rejected
 
 
-def _build_table(case: Case, model_name: str, checked: list[Checked], rejected: list[tuple[str, str]]) -> Table:
+def _build_table(
+    case: small_cases.Case, model_name: str, checked: list[Checked], rejected: list[tuple[str, str]]
+) -> Table:
     title = f"model={model_name}: {len(case.states)} states; {case.title}"
     table = Table(title=title, title_justify="left", caption_justify="left", header_style="bold")
     for column in COLUMNS.values():
@@ -262,16 +248,18 @@ def _build_table(case: Case, model_name: str, checked: list[Checked], rejected: 
     return table
 
 
-def _check_form(case: Case, form: Form, gibbs: list[NDArray[np.float64]], request: Request) -> Iterator[Checked]:
+def _check_form(
+    case: small_cases.Case, form: small_cases.Form, gibbs: list[NDArray[np.float64]], request: small_cases.Request
+) -> Iterator[Checked]:
     """Check a form once, or an adaptive one once for each way in which chains adapt."""
     sampler, sampler_options = form.sampler, request.sampler_options
     mode, is_adaptive = sampler.options["mode"], "adaptation" in sampler.options
-    kernel = kernel_of(case, sampler, sampler_options)
+    kernel = kernels.kernel_of(case, sampler, sampler_options)
     defect = max((transitions.stationarity_defect(P, case.pi) for P in kernel.matrices), default=np.nan)
     # whether the matrices belong to an exact sampler, and their cells: alone, and with a Gibbs scan
     exact, cells = True, [kernel.why, "", "", "", ""]
     if kernel.matrices:
-        exact = defect < EXACT and (not is_adaptive or kernel.balance < EXACT)
+        exact = defect < kernels.EXACT and (not is_adaptive or kernel.balance < kernels.EXACT)
         cells = [f"{defect:.1e}", f"{kernel.balance:.1e}", _largest_distance(kernel.matrices, case), "", ""]
     if kernel.matrices and gibbs:
         with_gibbs = [P @ gibbs[0] for P in kernel.matrices]
@@ -284,10 +272,10 @@ def _check_form(case: Case, form: Form, gibbs: list[NDArray[np.float64]], reques
     for way in ways:
         far, sampled = False, ["", ""]
         if isinstance(case.model, Weighted) and request.iterations:
-            cells[2:], sampled, far = sampled_check_of_weights(case, sampler, request)
+            cells[2:], sampled, far = kernels.sampled_check_of_weights(case, sampler, request)
         elif request.iterations:
             adapted = sampler.with_options(adaptation=way) if way else sampler
-            sampled, far = sampled_check(case, adapted, kernel, request)
+            sampled, far = kernels.sampled_check(case, adapted, kernel, request)
         good = exact and (mode == "as_printed" or not far)
         # where the choices cannot be listed the chain decides
         biased = mode == "as_printed" and (far if not kernel.matrices else not exact)
@@ -300,7 +288,7 @@ def _check_form(case: Case, form: Form, gibbs: list[NDArray[np.float64]], reques
         yield Checked(sampler.name, mode, row, defect, kernel.mutants, good, biased, judged, worst)
 
 
-def _largest_distance(matrices: list[NDArray[np.float64]], case: Case) -> str:
+def _largest_distance(matrices: list[NDArray[np.float64]], case: small_cases.Case) -> str:
     """Largest total variation among those that reach every state."""
     stationary = [transitions.stationary_distribution(P) for P in matrices if transitions.is_irreducible(P)]
     distances = [transitions.total_variation(distribution, case.pi) for distribution in stationary]

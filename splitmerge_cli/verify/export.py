@@ -22,14 +22,11 @@ from splitmerge_cli.core.rng import ContinuousDraw, Rng
 from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.priors import priors, specification
 from splitmerge_cli.runs.initial import build_sampler
-from splitmerge_cli.runs.store.manifest import sha256_of
-from splitmerge_cli.runs.store.schema import SealedFolder
+from splitmerge_cli.runs.store import manifest, schema
 from splitmerge_cli.verify import cases, kernel, large_posteriors, small_posteriors, transitions
 from splitmerge_cli.verify.enumerate import State
 from splitmerge_cli.verify.large_posteriors import LARGEST, LargePosterior
 from splitmerge_cli.verify.paths import TooManyPaths
-from splitmerge_cli.verify.small_posteriors import Posterior
-from splitmerge_cli.verify.transitions import Proposals, SeveralProposals, proposals
 from splitmerge_cli.version import __version__
 
 DENSITIES = "the ratio of the posterior densities"
@@ -114,8 +111,8 @@ def _least_balanced(case: cases.Case, rng: Rng, built: Any) -> NDArray[np.float6
 def _explain(case: cases.Case, rng: Rng, built: Sampler, pair: tuple[int, int]) -> str:
     """Find the first change of the ratio that brings the kernel into balance, and leaves a way between the pair."""
     try:
-        proposals_made = proposals(case.model, rng, built, case.states)
-    except (SeveralProposals, TooManyPaths, ContinuousDraw):
+        proposals_made = transitions.proposals(case.model, rng, built, case.states)
+    except (transitions.SeveralProposals, TooManyPaths, ContinuousDraw):
         return ""
     if not np.isfinite(proposals_made.log_ratio).any():
         return ""
@@ -130,7 +127,7 @@ def _explain(case: cases.Case, rng: Rng, built: Sampler, pair: tuple[int, int]) 
     return _explain_by_moves(case, proposals_made, built.moves)
 
 
-def _changes_by_term(proposals_made: Proposals) -> Iterator[tuple[str, NDArray[np.float64]]]:
+def _changes_by_term(proposals_made: transitions.Proposals) -> Iterator[tuple[str, NDArray[np.float64]]]:
     if not proposals_made.terms or not proposals_made.has_named_terms():
         return
     for t, (term, counts) in enumerate(zip(proposals_made.terms, proposals_made.counted, strict=True)):
@@ -145,7 +142,7 @@ def _changes_by_term(proposals_made: Proposals) -> Iterator[tuple[str, NDArray[n
         yield f"its term {term!r} should count twice", value
 
 
-def _explain_by_moves(case: cases.Case, proposals_made: Proposals, moves: Sequence[str]) -> str:
+def _explain_by_moves(case: cases.Case, proposals_made: transitions.Proposals, moves: Sequence[str]) -> str:
     """Find what the ratio lacks compared with posterior densities and proposal probabilities, right up to a factor for
     each move."""
     chosen = (proposals_made.origin != proposals_made.target) & np.isfinite(proposals_made.log_ratio)
@@ -201,7 +198,7 @@ def export(folder: Path) -> list[dict[str, Any]]:
     """Write all posteriors to a folder, and return a line for each: id, kind, model, prior, N. A `ConfigError` says
     that this version of NumPy generates other data than those that the stored means are of."""
     entries = []
-    with SealedFolder(folder) as files:
+    with schema.SealedFolder(folder) as files:
         for name in ("data", "posteriors", "reference"):
             (folder / name).mkdir(exist_ok=True)
         for case in small_posteriors.cases():
@@ -226,8 +223,8 @@ def export(folder: Path) -> list[dict[str, Any]]:
 
 
 def _add(
-    files: SealedFolder,
-    case: Posterior | LargePosterior,
+    files: schema.SealedFolder,
+    case: small_posteriors.Posterior | LargePosterior,
     kind: str,
     reference: pd.DataFrame,
     summary: dict[str, Any],
@@ -253,7 +250,7 @@ def _add(
                 for key, value in hyper.items()
             },
             **{
-                name: {"file": path.relative_to(files.path).as_posix(), "sha256": sha256_of(path)}
+                name: {"file": path.relative_to(files.path).as_posix(), "sha256": manifest.sha256_of(path)}
                 for name, path in parts.items()
             },
             "summary": summary,
@@ -263,7 +260,7 @@ def _add(
     return line
 
 
-def _states(case: Posterior) -> tuple[pd.DataFrame, dict[str, Any]]:
+def _states(case: small_posteriors.Posterior) -> tuple[pd.DataFrame, dict[str, Any]]:
     """Every state with its probability, and what follows from them."""
     table = case.table()
     z, p = np.stack(table["labels"].to_list()), table["probability"].to_numpy()

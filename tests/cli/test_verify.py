@@ -13,7 +13,7 @@ from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
 from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
 from splitmerge_cli.kinds.tables.models.multinomial import Multinomial
 from splitmerge_cli.runs.initial import build_sampler
-from splitmerge_cli.verify import command, export
+from splitmerge_cli.verify import command, export, kernel
 from splitmerge_cli.verify.cases import ON_ALL_CASES, deal, read_request, small_case, variants_of
 from splitmerge_cli.verify.kernel import kernel_of
 from splitmerge_cli.verify.transitions import balance_defect, proposals
@@ -79,7 +79,7 @@ def test_one_item(smcmc) -> None:
 def test_a_chain_of_topics_far_from_the_posterior_is_not_exact(smcmc, monkeypatch) -> None:
     found = ["", "", "0.4"], ["0.3+", "0.01"]
     for far, code in ((False, 0), (True, 1)):
-        monkeypatch.setattr(command, "sampled_check_of_weights", lambda *args, far=far: (*found, far))
+        monkeypatch.setattr(kernel, "sampled_check_of_weights", lambda *args, far=far: (*found, far))
         result = smcmc("verify", "--all", "sampler=gibbs", "model=hdp")
         assert result.exit_code == code
         assert ("NOT EXACT" in result.stdout) == far

@@ -6,32 +6,23 @@ import pytest
 import yaml
 from omegaconf import OmegaConf
 
-from splitmerge_cli.config import (
-    GROUPS,
-    ConfigError,
-    choice,
-    choices,
-    components,
-    groups,
-    read_component,
-)
+from splitmerge_cli.config import ConfigError, choice, choices, components, groups, hydra_adapter, read_component
 from splitmerge_cli.config.components import option_rows
-from splitmerge_cli.config.schema import all_keys
+from splitmerge_cli.config.schema import all_keys, default_values
 from splitmerge_cli.core.options import Choice, Count, Gamma, Number, Positive, PositiveOrGamma
 
 CONFIGURED = [(group, name) for group in ("model", "sampler") for name in choices(group)]
 
 
-def test_config_yaml_has_the_declared_defaults() -> None:
-    loaded = OmegaConf.to_container(
-        OmegaConf.create((resources.files("splitmerge_cli.conf") / "config.yaml").read_text())
-    )
-    found = {key: value for key, value in loaded.items() if key not in ("defaults", "hydra", *GROUPS)}
-    nested = {f"{key}.{inner}": v for key, of in found.items() if isinstance(of, dict) for inner, v in of.items()}
-    flat = {key: value for key, value in found.items() if not isinstance(value, dict)} | nested
-    # which experiment there is, Hydra knows
-    declared = {key: option.default for key, option in all_keys() if key != "experiment"}
-    assert flat == declared
+def test_hydra_composes_the_declared_defaults() -> None:
+    keys = dict(all_keys())
+    composed = hydra_adapter.compose([])  # its choices set no key
+    for key, option in keys.items():
+        assert OmegaConf.select(composed, key) == option.default, key
+    assert list(default_values()) == [
+        *dict.fromkeys(key.partition(".")[0] for key in keys if key != "experiment"),
+        "data",
+    ]
 
 
 class Stand:

@@ -13,12 +13,9 @@ from html import escape as _escape
 from io import BytesIO
 from typing import TYPE_CHECKING, Any
 
-from splitmerge_cli import received, terminal
-from splitmerge_cli.config import ConfigError
-from splitmerge_cli.runs import checks
+from splitmerge_cli import config, received, terminal
+from splitmerge_cli.runs import checks, initial, judgement
 from splitmerge_cli.runs.draws import recorded_partitions, states_of
-from splitmerge_cli.runs.initial import dataset_of, specification_of
-from splitmerge_cli.runs.judgement import judgement_of
 from splitmerge_cli.runs.store.read import Run
 
 if TYPE_CHECKING:
@@ -198,19 +195,19 @@ MOST_CHECKS = 16
 
 def sections_of_fit(run: Run) -> Iterator[Markup]:
     """Compare the data of a run with data that its model makes."""
-    model = specification_of(run).model
+    model = initial.specification_of(run).model
     try:
-        dataset = dataset_of(run)
+        dataset = initial.dataset_of(run)
         if why := checks.explain_unchecked(model, dataset):
             fit = checks.Fit([], [why])
         else:
             recorded = recorded_partitions(run)
             fit = checks.check_fit(model, dataset, states_of(run, checks.DRAWS, recorded) if len(recorded) else [])
-    except (ConfigError, received.DataError) as error:
+    except (config.ConfigError, received.DataError) as error:
         yield paragraph(f"Not checked, because the data could not be loaded again: {error}")
         return
     if fit.checks:
-        yield from _checks(fit, judgement_of(run).converged is False)
+        yield from _checks(fit, judgement.judgement_of(run).converged is False)
     if fit.unchecked:
         yield paragraph("Not checked here:")
         yield items(fit.unchecked)

@@ -20,13 +20,11 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.analysis.certificate import DISTANCES, SHARES, Certificate
 from splitmerge_cli.analysis.plots import style
-from splitmerge_cli.analysis.plots.style import CHAINS, CYCLE, FULL, entry, footnote, plain_text, superscript, title_of
 from splitmerge_cli.analysis.race import Race
 from splitmerge_cli.diagnostics.cluster_table import count_of, number, shorten
 from splitmerge_cli.diagnostics.convergence import format_rhat
 from splitmerge_cli.diagnostics.summary import second_half, without_rounding
-from splitmerge_cli.runs.grouping import describe_rows, has_units, total_size
-from splitmerge_cli.runs.judgement import judgement_of
+from splitmerge_cli.runs import grouping, judgement
 from splitmerge_cli.runs.store.read import Run
 
 
@@ -158,28 +156,28 @@ def data_name(run: Run) -> str:
     if path := data.get("path"):
         name = PurePath(path).name
         stem = name.removesuffix(".gz").rpartition(".")[0] or name
-        return plain_text("standard input" if path == "-" else shorten(stem, LONGEST))
+        return style.plain_text("standard input" if path == "-" else shorten(stem, LONGEST))
     if data["name"] == "networkx":
-        return plain_text(str(data["graph"]).replace("_", " "))
-    return plain_text("data from Python" if data["name"] == "given" else str(data["name"]))
+        return style.plain_text(str(data["graph"]).replace("_", " "))
+    return style.plain_text("data from Python" if data["name"] == "given" else str(data["name"]))
 
 
 def subject(run: Run) -> str:
     """Sampler, data and number of items, as titles begin."""
     sampler = option(run, "sampler")
     counted = f"{run.summary['N']:,}"
-    if has_units(run.summary):
-        counted = describe_rows(run.summary)
-    elif (size := total_size(run.summary)) != run.summary["N"]:
+    if grouping.has_units(run.summary):
+        counted = grouping.describe_rows(run.summary)
+    elif (size := grouping.total_size(run.summary)) != run.summary["N"]:
         counted = f"{size:,.10g} in {counted} rows"
-    return f"{title_of(sampler)} on {data_name(run)}, N = {counted}"
+    return f"{style.title_of(sampler)} on {data_name(run)}, N = {counted}"
 
 
 def state_of(run: Run) -> str:
     """A sentence, after a space, if a run shows the clusters of its best state; otherwise nothing."""
     if "expected_vi" in run.summary["point_estimate"]:
         return ""
-    apart = judgement_of(run).converged is False
+    apart = judgement.judgement_of(run).converged is False
     return " The clusters are the best state" + (": the chains have not converged." if apart else ".")
 
 
@@ -309,7 +307,7 @@ def probability_text(p: float) -> str:
 
 def _power(p: float) -> str:
     mantissa, exponent = f"{p:.1e}".split("e")
-    return f"{mantissa} × 10{superscript(int(exponent))}"
+    return f"{mantissa} × 10{style.superscript(int(exponent))}"
 
 
 Numbers = NDArray[np.float64]
@@ -343,7 +341,7 @@ def traces(run: Run, panels: Sequence[Panel] = (), titles: Mapping[str, str] = Q
     chains = [chain for _, chain in trace.groupby("chain", sort=True)]
     late, n = second_half(trace), len(chains)
     names = [name for name in QUANTITIES if name in late]
-    worst = judgement_of(run).quantity if run.is_done else None
+    worst = judgement.judgement_of(run).quantity if run.is_done else None
     if worst in late and not any(np.array_equal(late[worst], late[name]) for name in names):
         names.insert(2, worst)
     wide = [panel.name for panel in panels]
@@ -352,7 +350,7 @@ def traces(run: Run, panels: Sequence[Panel] = (), titles: Mapping[str, str] = Q
     mosaic: Any = [[f"{name}{part}" for part in parts] for name in names] + [[name] * len(parts) for name in wide]
     figure, axes = plt.subplot_mosaic(
         mosaic,
-        figsize=(FULL, (high + 0.35) * len(names) + 1.6 * len(wide) + 0.8),
+        figsize=(style.FULL, (high + 0.35) * len(names) + 1.6 * len(wide) + 0.8),
         width_ratios=ratios,
         height_ratios=[high] * len(names) + [1.2] * len(wide),
     )
@@ -373,9 +371,9 @@ def traces(run: Run, panels: Sequence[Panel] = (), titles: Mapping[str, str] = Q
         panel.draw(axes[panel.name])
     counted = count_of(n, "chain") if run.is_done else f"{n} of {run.config['chains']} chains ({run.status['state']})"
     N = run.summary["N"] if run.is_done else run.config["N"] or "all"
-    title = f"{title_of(option(run, 'sampler'))} on {data_name(run)}, N = {N}, {counted}"
+    title = f"{style.title_of(option(run, 'sampler'))} on {data_name(run)}, N = {N}, {counted}"
     named = axes[names[0]].get_yticklabels() if 1 < n <= MOST_NAMES else []
-    handles = [entry(label=label.get_text(), linewidth=1.2, **_look(k)) for k, label in enumerate(named)]
+    handles = [style.entry(label=label.get_text(), linewidth=1.2, **_look(k)) for k, label in enumerate(named)]
     above: dict[str, Any] = {"title": f"{'Do the chains agree? ' * (n > 1)}{title}", "title_fontsize": 9.5}
     above |= {"alignment": "left", "fontsize": 7, "handlelength": 2.6, "borderpad": 0}
     figure.legend(handles=handles, loc="outside upper left", ncols=MOST_NAMES, **above)
@@ -383,7 +381,7 @@ def traces(run: Run, panels: Sequence[Panel] = (), titles: Mapping[str, str] = Q
         " Ranks: of each chain's draws among the draws of all chains, ties in random order; where chains agree, bars "
         "end near the dashed line. Ranks, R-hat and running means: second halves."
     )
-    footnote(
+    style.footnote(
         figure,
         f"Traces: from the smallest to the largest value after the first {SETTLED:.0%} of the iterations; what lies "
         f"beyond is cut off.{ranks if n > 1 else ' Running mean: second half.'}",
@@ -392,7 +390,7 @@ def traces(run: Run, panels: Sequence[Panel] = (), titles: Mapping[str, str] = Q
 
 
 def _look(k: int) -> dict[str, Any]:
-    return {"color": CYCLE[k % len(CYCLE)], "linestyle": CHAINS[k % len(CHAINS)]}
+    return {"color": style.CYCLE[k % len(style.CYCLE)], "linestyle": style.CHAINS[k % len(style.CHAINS)]}
 
 
 def _make_strips(ax: Axes, names: Sequence[str]) -> None:

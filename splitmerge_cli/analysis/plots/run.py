@@ -12,14 +12,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy.cluster import hierarchy
 
+from splitmerge_cli import config, received
 from splitmerge_cli.analysis.alternatives import dendrogram_of
 from splitmerge_cli.analysis.plots import races, uncertainty
 from splitmerge_cli.analysis.plots.races import Picture, option, subject, thinned_rows
 from splitmerge_cli.analysis.plots.style import FULL, REFERENCE, colour_of, draw_in_fonts, footnote, narrow
-from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data.dataset import Kind, kinds
 from splitmerge_cli.diagnostics.cluster_table import count_of, number_clusters, plural_of
-from splitmerge_cli.received import DataError
 from splitmerge_cli.runs import answers, grouping, initial
 from splitmerge_cli.runs.store.read import Run
 
@@ -231,10 +230,10 @@ def _make_each(
     run: Run, make: Callable[[str, Picture], Any], is_asked_for: Callable[[str, Picture], bool]
 ) -> Iterator[tuple[str, Any]]:
     """Make something of each picture that a run has; the first error of all is raised last."""
-    failed: ConfigError | DataError | None = None
+    failed: config.ConfigError | received.DataError | None = None
     try:
         drawn = pictures_of(initial.specification_of(run).model.kind)
-    except (ConfigError, DataError) as error:
+    except (config.ConfigError, received.DataError) as error:
         # a model of the user's own that is not at hand: what every run has can be drawn
         failed, drawn = error, PICTURES
     for name, picture in drawn.items():
@@ -242,7 +241,7 @@ def _make_each(
             continue
         try:
             figures = [make(name, picture)] if picture.can_draw(run) else []
-        except (ConfigError, DataError) as error:
+        except (config.ConfigError, received.DataError) as error:
             failed = failed or error
         else:
             yield from ((name, each) for each in figures)

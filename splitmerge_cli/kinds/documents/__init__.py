@@ -56,7 +56,6 @@ class Documents(Kind):
     # (`HDP.start_sequentially`); after 50 iterations they predict held-out words as well as after 500
     limits = (100, 10_000, 20_000_000)
     no_search = "has topics; expected a model of clusters of items"
-    has_both_ends = False
     recorder = "splitmerge_cli.kinds.documents.recorder:TopicRecorder"
     quantities = "splitmerge_cli.kinds.documents.recorder:DocumentQuantities"
     answers = "splitmerge_cli.kinds.documents.topic_report:TopicAnswers"

@@ -11,10 +11,8 @@ from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, PowerNorm, to_rgb
 from matplotlib.figure import Figure
 
-from splitmerge_cli.analysis.plots import races
+from splitmerge_cli.analysis.plots import races, style
 from splitmerge_cli.analysis.plots import run as runs_of_all_kinds
-from splitmerge_cli.analysis.plots.races import Picture, option, thinned_rows
-from splitmerge_cli.analysis.plots.style import FULL, colour_of, footnote, plain_text, title_of
 from splitmerge_cli.diagnostics.cluster_table import count_of, number_clusters
 from splitmerge_cli.kinds.documents import PERPLEXITY, TOPIC_SIZES, TOPIC_WORDS, TOPICS
 from splitmerge_cli.kinds.documents.topics import LARGE, MATCHED, Topics, from_words, match, shorten_word
@@ -54,10 +52,10 @@ def topics(run: Run) -> Figure:
 
 
 def _title(run: Run, K: int) -> str:
-    sampler, sizes = option(run, "sampler"), run.summary["documents"]
+    sampler, sizes = races.option(run, "sampler"), run.summary["documents"]
     held = f"{count_of(sizes['documents'], 'document')}, {count_of(sizes['tokens'], 'token')}"
-    where = f"{option(run, 'data')} ({held})"
-    return f"{count_of(K, 'topic')} of {where}, {title_of(sampler)}, seed {run.config['seed']}"
+    where = f"{races.option(run, 'data')} ({held})"
+    return f"{count_of(K, 'topic')} of {where}, {style.title_of(sampler)}, seed {run.config['seed']}"
 
 
 def _note(chain: int, K: int) -> str:
@@ -74,7 +72,7 @@ def _percent(share: float) -> str:
 
 
 def _short(word: str) -> str:
-    return plain_text(shorten_word(word, LETTERS))
+    return style.plain_text(shorten_word(word, LETTERS))
 
 
 def bars(table: pd.DataFrame, title: str, note: str) -> Figure:
@@ -86,7 +84,7 @@ def bars(table: pd.DataFrame, title: str, note: str) -> Figure:
     columns = min(_COLUMNS, len(shown))
     rows = -(-len(shown) // columns)
     words = max(len(row.top_words) for row in shown)
-    size = (FULL, rows * (0.118 * words + 0.47) + 0.65)
+    size = (style.FULL, rows * (0.118 * words + 0.47) + 0.65)
     figure, axes = plt.subplots(rows, columns, figsize=size, squeeze=False, sharex="row")
     for ax, row in zip(axes.flat, shown, strict=False):
         _bars(ax, row, words)
@@ -98,7 +96,7 @@ def bars(table: pd.DataFrame, title: str, note: str) -> Figure:
     for ax in axes[(len(shown) - 1) // columns]:
         ax.set_xlabel("probability", fontsize=7)
     figure.suptitle(title, x=0.01, ha="left")
-    footnote(figure, note)
+    style.footnote(figure, note)
     return figure
 
 
@@ -152,7 +150,7 @@ def word_map(topics_drawn: Topics, truth: Topics | None, vocabulary: Sequence[st
         others = np.setdiff1d(np.argsort(-truth.shares, kind="stable"), partners, assume_unique=True)
         panels.append(("true", truth, np.concatenate([partners, others])))
     rows = max(len(order) for _, _, order in panels)
-    figure, axes = plt.subplots(1, len(panels), figsize=(FULL, min(8.5, 0.17 * rows + 1.35)), squeeze=False)
+    figure, axes = plt.subplots(1, len(panels), figsize=(style.FULL, min(8.5, 0.17 * rows + 1.35)), squeeze=False)
     values = [topics.probabilities()[order] for _, topics, order in panels]
     largest = max(float(value.max()) for value in values)
     words = [_short(word) for word in vocabulary]
@@ -176,7 +174,7 @@ def word_map(topics_drawn: Topics, truth: Topics | None, vocabulary: Sequence[st
     axes[0][0].set_ylabel("topic: share of the tokens")
     figure.colorbar(image, ax=list(axes[0]), shrink=0.9, pad=0.015, aspect=24, label="probability of the word")
     figure.suptitle(title, x=0.01, ha="left")
-    footnote(figure, note)
+    style.footnote(figure, note)
     return figure
 
 
@@ -187,7 +185,7 @@ def stack_sizes(ax: Axes, frame: pd.DataFrame, colour: str, most_rows: int) -> p
     belongs to the largest topic, the others are lighter. Returns what is drawn: iteration, topics_1 (share of the
     largest), topics_2 (of the two largest), ...
     """
-    part = frame.iloc[thinned_rows(len(frame), most_rows)]
+    part = frame.iloc[races.thinned_rows(len(frame), most_rows)]
     iteration, sizes = part["iteration"].to_numpy(), part["sizes"].tolist()
     K = min(BANDS, max(len(row) for row in sizes))
     upto = np.zeros((len(sizes), K))
@@ -231,7 +229,7 @@ def traces(run: Run) -> Figure:
     and the shares of the topics."""
     if not can_draw(run):
         return races.traces(run)
-    colour = colour_of(option(run, "sampler"))
+    colour = style.colour_of(races.option(run, "sampler"))
 
     def draw_shares(ax: Axes) -> None:
         stack_sizes(ax, run.table(TOPIC_SIZES).query("chain == 0"), colour, most_rows=1000)
@@ -246,7 +244,7 @@ def traces(run: Run) -> Figure:
 
 PICTURES = {
     "traces": replace(runs_of_all_kinds.PICTURES["traces"], draw=traces),
-    "topics": Picture(
+    "topics": races.Picture(
         "What are the topics about?",
         "bars of the probabilities of the top words, a panel for each topic; of few words a heat map",
         can_draw,

@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.data import downloads
 from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.data.tables import separators, text
 from splitmerge_cli.data.tables.columns import codes, index
-from splitmerge_cli.data.tables.separators import read_text
-from splitmerge_cli.data.tables.text import Text
 from splitmerge_cli.data.values import BLOCK, LARGEST, notes_entry, require, require_size
 from splitmerge_cli.extras import sparse
 from splitmerge_cli.kinds.documents.corpus import Corpus, dataset, tokens_of
@@ -229,7 +228,7 @@ def read_published(name: str, N: int | None) -> Documents:
     words = next(file.name for file in downloads.SETS[name].files if file.name.startswith("vocab"))
     vocabulary = choice.read_vocabulary(downloads.locate(name, words), counts.shape[1])
     path = downloads.locate(name, "docs.csv.gz")
-    table = Text(path, read_text(path), ",")
+    table = text.Text(path, separators.read_text(path), ",")
     table.take_header()
     table.parse([{}])
     truth, categories = codes(table, index(table, f"data={name}", category), "a category")

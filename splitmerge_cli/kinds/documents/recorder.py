@@ -4,29 +4,26 @@ Quantities of documents, which posterior predictive checks compare with replicat
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from splitmerge_cli.config import ConfigError, show
+from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.data.arrow import numbers_of
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.opening import memory
+from splitmerge_cli.diagnostics.summary import Row
 from splitmerge_cli.kinds import documents as kind
-from splitmerge_cli.kinds.documents import stored, topic_report, topics
+from splitmerge_cli.kinds.documents import heldout, stored, topic_report, topics
 from splitmerge_cli.kinds.documents.corpus import TOKEN_BYTES
-from splitmerge_cli.kinds.documents.heldout import log_likelihoods
 from splitmerge_cli.runs.answers import second_half_partitions
 from splitmerge_cli.runs.checks import Effect, Found, Labels, Quantities
 from splitmerge_cli.runs.recorders import MOST_LABELS, NEVER, Recorder, Spacing, Streamed, best, spacing_of
 from splitmerge_cli.runs.store import schema
-
-if TYPE_CHECKING:
-    from splitmerge_cli.core.chain import Chain
-    from splitmerge_cli.diagnostics.summary import Row
-    from splitmerge_cli.runs.store.store import ChainStore, RunStore
+from splitmerge_cli.runs.store.store import ChainStore, RunStore
 
 LISTED = 100_000
 """Tokens of documents beyond which their topics are no longer listed as text; so are documents."""
@@ -92,7 +89,7 @@ class TopicRecorder(Recorder):
         every = self.spec.perplexity.every
         return every - iteration % every if every else NEVER
 
-    def evaluate(self, chain: "Chain", store: "ChainStore") -> None:
+    def evaluate(self, chain: Chain, store: ChainStore) -> None:
         """Record how likely the held-out documents are under the present state, where it is one to evaluate."""
         settings, corpus = self.spec.perplexity, self.dataset.values
         model: Any = chain.model
@@ -101,22 +98,22 @@ class TopicRecorder(Recorder):
         seed = [self.spec.seed, store.chain, chain.iteration]
         weighted = model.word_topics(), model.weights, model.alpha0, model.eta
         state = corpus.tokens, corpus.heldout, model.labels
-        values = log_likelihoods(*weighted, *state, settings.method, settings.particles, seed)
+        values = heldout.log_likelihoods(*weighted, *state, settings.method, settings.particles, seed)
         _append(store, chain.iteration, chain.seconds, int(values[:, 1].sum()), values[:, 0])
 
-    def evaluations(self, chain: "ChainStore") -> dict[str, Any] | None:
+    def evaluations(self, chain: ChainStore) -> dict[str, Any] | None:
         if not self.evaluates:
             return None
         rows = chain.table(kind.HELDOUT, self.spec.chains)
         return {name: numbers_of(rows[name]) for name in ("iteration", "seconds", "tokens", "log_lik")}
 
-    def take_up(self, chain: "ChainStore", evaluated: Mapping[str, Any]) -> None:
+    def take_up(self, chain: ChainStore, evaluated: Mapping[str, Any]) -> None:
         each = (evaluated[name].tolist() for name in ("iteration", "seconds", "tokens"))
         log_lik = np.asarray(evaluated["log_lik"]).reshape(len(evaluated["iteration"]), -1)
         for row in zip(*each, log_lik, strict=True):
             _append(chain, *row)
 
-    def outcome(self, chain: "Chain") -> dict[str, Any]:
+    def outcome(self, chain: Chain) -> dict[str, Any]:
         """The part of the present topics that is not in the labels; weights in the order of `last_labels`."""
         model: Any = chain.model
         number = np.empty(model.K, dtype=np.int64)
@@ -125,8 +122,8 @@ class TopicRecorder(Recorder):
         return {"topics": {"weights": weights, "alpha0": model.alpha0, "gamma": model.gamma, "eta": model.eta}}
 
     def assemble(
-        self, store: "RunStore", chains: Sequence["ChainStore"], outcomes: Sequence[Mapping[str, Any]]
-    ) -> tuple[dict[str, Any], list["Row"]]:
+        self, store: RunStore, chains: Sequence[ChainStore], outcomes: Sequence[Mapping[str, Any]]
+    ) -> tuple[dict[str, Any], list[Row]]:
         """Write the tables of the topics; what the summary and the diagnosis say of them."""
         corpus, words = self.dataset.values, self.dataset.vocabulary or []
         last = [(outcome["last_labels"], outcome["topics"]) for outcome in outcomes]
@@ -163,7 +160,7 @@ class TopicRecorder(Recorder):
             fields["perplexity"] = self._assemble_perplexity(store, chains)
         return fields, topics.agreement_rows(states, chain, matches, truth)
 
-    def _assemble_perplexity(self, store: "RunStore", chains: Sequence["ChainStore"]) -> dict[str, Any] | None:
+    def _assemble_perplexity(self, store: RunStore, chains: Sequence[ChainStore]) -> dict[str, Any] | None:
         """Write how well held-out documents were predicted; what the summary says of it, None if nothing was
         evaluated (a budget may end before)."""
         import pandas as pd
@@ -194,7 +191,7 @@ class TopicRecorder(Recorder):
         }
 
 
-def _append(store: "ChainStore", iteration: int, seconds: float, tokens: int, log_lik: NDArray[np.float64]) -> None:
+def _append(store: ChainStore, iteration: int, seconds: float, tokens: int, log_lik: NDArray[np.float64]) -> None:
     """Record the log likelihoods ``[D]`` of the held-out documents under a state."""
     row = {"iteration": [iteration], "seconds": [seconds], "tokens": [tokens], "log_lik": log_lik[None, :]}
     store.append_to(kind.HELDOUT, row)

@@ -34,8 +34,7 @@ from splitmerge_cli.kinds.documents.readers.words import AUTO, Words
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.draws import BATCHES, Draws, State
 from splitmerge_cli.runs.initial import build_model
-from splitmerge_cli.runs.store.files import report_damage
-from splitmerge_cli.runs.store.read import Run, read_csv, with_shares
+from splitmerge_cli.runs.store import files, read
 from splitmerge_cli.runs.store.summary import Said, Size, Summary, Whole
 
 FIRST_STATES, MOST_STATES = 50, 800
@@ -227,7 +226,7 @@ def encode_documents(dataset: Dataset, new: Any) -> Tokens:
 
 
 def predict(
-    run: Run,
+    run: read.Run,
     model: Component,
     dataset: Dataset,
     new: Any,
@@ -264,16 +263,16 @@ COLUMNS = ("row", "name", "tokens", "topic", "proportion", "low", "high", "secon
 first is `document`, from 0."""
 
 
-def documents_of(run: Run) -> pd.DataFrame:
+def documents_of(run: read.Run) -> pd.DataFrame:
     """``documents.csv`` of a finished run: one row per document, with its largest topics; see docs/run-files.md."""
     file = run.file(DOCUMENTS)
-    with report_damage(file):
-        frame = read_csv(file, ["name"])
+    with files.report_damage(file):
+        frame = read.read_csv(file, ["name"])
         if "document" in frame:  # of a run made earlier
             frame = frame.assign(document=frame["document"] + 1).rename(columns={"document": "row"})
         if list(frame) != [column for column in COLUMNS if column != "name" or column in frame]:
             raise ValueError(f"columns {list(frame)}; expected {list(COLUMNS)}")
-        frame = with_shares(frame, "proportion", "low", "high", "second_proportion")
+        frame = read.with_shares(frame, "proportion", "low", "high", "second_proportion")
         if frame["row"].tolist() != list(range(1, len(frame) + 1)):
             raise ValueError("expected a row for every document")
         return frame.astype({"topic": "Int64", "second": "Int64"})

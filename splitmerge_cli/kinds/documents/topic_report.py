@@ -15,18 +15,15 @@ from rich.table import Table
 from rich.text import Text
 from scipy.sparse import csr_array
 
+from splitmerge_cli import overrides, terminal
 from splitmerge_cli.analysis.pages import html
 from splitmerge_cli.analysis.pages.html import short_number
-from splitmerge_cli.diagnostics.agreement import nmi
-from splitmerge_cli.diagnostics.cluster_table import number_clusters
+from splitmerge_cli.diagnostics import agreement, cluster_table
 from splitmerge_cli.kinds import documents as kind
-from splitmerge_cli.kinds.documents import topics
-from splitmerge_cli.kinds.documents.corpus import Tokens
+from splitmerge_cli.kinds.documents import corpus, topics
 from splitmerge_cli.kinds.documents.stored import DOCUMENTS, PROTOTYPES, documents_of
-from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.runs.answers import Answers
 from splitmerge_cli.runs.store.read import Run
-from splitmerge_cli.terminal import console
 
 SHOWN = 12
 """Topics that are listed at most, the largest."""
@@ -138,7 +135,7 @@ def _nmi(a: pd.DataFrame, b: pd.DataFrame) -> str:
     same = len(a) == len(b) and (a["document"].to_numpy() == b["document"].to_numpy()).all()
     if not same or (a["word"].astype(str).to_numpy() != b["word"].astype(str).to_numpy()).any():
         return "–"
-    return f"{nmi(a['topic'], b['topic']):.3f}"
+    return f"{agreement.nmi(a['topic'], b['topic']):.3f}"
 
 
 def _documents_of_topics(run: Run) -> dict[int, list[str]]:
@@ -200,7 +197,7 @@ class TopicAnswers(Answers):
     @staticmethod
     def say(run: Run) -> None:
         """Print the top words of the topics, and how well held-out documents were predicted."""
-        shown = console(160, stderr=True)
+        shown = terminal.console(160, stderr=True)
         shown.print(headline(run.summary), highlight=False)
         shown.print(overview(run.summary))
         for line in (agreement_line(run.summary), perplexity_line(run.summary)):
@@ -209,7 +206,7 @@ class TopicAnswers(Answers):
 
     @staticmethod
     def why_no_clusters(run: Run) -> str:
-        path = shell_word(str(run.path))
+        path = overrides.shell_word(str(run.path))
         return (
             f"{run.path}: topics of documents; expected clusters (smcmc diagnose {path} lists the words of topics, "
             f"smcmc plot {path} draws them)"
@@ -257,7 +254,7 @@ def _rows(indptr: NDArray[np.integer]) -> list[tuple[int, int]]:
 def documents(
     reference: NDArray[np.int32],
     states: Sequence[NDArray[np.int32]],
-    tokens: Tokens,
+    tokens: corpus.Tokens,
     names: Sequence[str] | None,
 ) -> pd.DataFrame:
     """A row for each document: row (from 1), name (where there are names), tokens, topic, proportion, low, high,
@@ -299,5 +296,5 @@ def documents(
         frame[column] = values
     frame["second"], frame["second_proportion"] = second, second_proportion
     for column in ("topic", "second"):
-        frame[column] = number_clusters(frame[column].astype("Int64").mask(frame[column] < 0))
+        frame[column] = cluster_table.number_clusters(frame[column].astype("Int64").mask(frame[column] < 0))
     return frame

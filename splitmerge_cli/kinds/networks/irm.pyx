@@ -373,6 +373,10 @@ cdef class IRM(Coupled):
         self.keep(&self.touched, ROOM_INTS)
         return 0
 
+    @classmethod
+    def has_powers(cls):
+        return True
+
     def temper(self, power):
         """Raise the likelihood of every partition to a power, for a replica of a chain (`core/tempering.py`)."""
         self.one *= power

@@ -28,7 +28,6 @@ from numpy.typing import NDArray
 
 from splitmerge_cli import received
 from splitmerge_cli.config.errors import RENAMED
-from splitmerge_cli.received import member, open_zip
 from splitmerge_cli.received import sha256_of as sha256_of
 from splitmerge_cli.runs.store.files import CHOICES, DamagedRun, replace_file, report_damage, write_text
 from splitmerge_cli.runs.store.files import MANIFEST as MANIFEST
@@ -144,9 +143,9 @@ def save(path: Path, state: dict[str, Any]) -> None:
 def load(path: Path, *keys: str | int, remedy: str | None = None) -> Any:
     """The state that `save` wrote, or the part of it under these keys, whose arrays alone are read; raises
     `DamagedRun`, which says the `remedy`, where the file holds something else."""
-    with report_damage(path, remedy), member(path) as file:
+    with report_damage(path, remedy), received.member(path) as file:
         _check(file)
-        with open_zip(path, file, MOST_ARRAYS) as archive:
+        with received.open_zip(path, file, MOST_ARRAYS) as archive:
             if any(entry.compress_type != zipfile.ZIP_STORED for entry in archive.infolist()):
                 raise ValueError("arrays that are packed")
         file.seek(0)

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from splitmerge_cli.config import ConfigError, RunSpecification, composition, hydra_adapter, specify
-from splitmerge_cli.data.dataset import say_models
-from splitmerge_cli.data.opening import SIGN
+from splitmerge_cli.data import dataset, opening
 from splitmerge_cli.overrides import quote, shell_word, split_values
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs import identity, interrupts
@@ -92,8 +91,8 @@ def expand(args: Sequence[str], config_dir: str | Path | None = None) -> list[li
             params = [f"{key}={value}" for key, value in own_grid.items()]
             jobs += [experiment + job for job in hydra_adapter.grid([*params, *rest])]
     # jobs are made by processes that have no standard input
-    if any(f"data.path={SIGN}" in job for job in jobs):
-        raise ConfigError(f"data.path={SIGN}: a sweep does not read standard input; expected a file")
+    if any(f"data.path={opening.SIGN}" in job for job in jobs):
+        raise ConfigError(f"data.path={opening.SIGN}: a sweep does not read standard input; expected a file")
     return jobs
 
 
@@ -139,7 +138,7 @@ def _check_job(job: RunSpecification, alike: dict[str, Plan]) -> JobOutcome:
     path, key = None, _but_seed(job)
     try:
         if job.undecided:
-            say_models(job.data, job.words)
+            dataset.say_models(job.data, job.words)
         # nothing is built for a finished run, unless others like it were planned before
         if key not in alike and (done := identity.finished_run(job)):
             return JobOutcome(job.words, "skipped", done.path, notes=done.summary.get("notes", []))

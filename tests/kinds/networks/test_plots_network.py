@@ -13,13 +13,7 @@ from splitmerge_cli.analysis.plots.style import use_style
 from splitmerge_cli.kinds.networks import pictures as network
 from splitmerge_cli.kinds.networks import relation_matrix
 from splitmerge_cli.kinds.networks.data import COUNT, LEVELS, REAL, Relation, Relations
-from splitmerge_cli.kinds.networks.relation_matrix import (
-    NEGATIVE,
-    POSITIVE,
-    draw_matrix,
-    number_blocks,
-    sort_nodes,
-)
+from splitmerge_cli.kinds.networks.relation_matrix import NEGATIVE, POSITIVE, draw_matrix, number_blocks, sort_nodes
 
 PURE = np.array([0, 0, 2, 1, 1, 2])
 """Blocks that hold one kind of nodes each."""

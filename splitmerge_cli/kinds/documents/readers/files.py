@@ -9,10 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from splitmerge_cli.data import objects, reading
 from splitmerge_cli.data.dataset import Dataset, Labels
-from splitmerge_cli.data.objects import counts_of, has_counts, texts_of
 from splitmerge_cli.data.opening import ARCHIVES, readable, require_file, sha256_of, unpack
-from splitmerge_cli.data.reading import KindReading
 from splitmerge_cli.data.tables import separators
 from splitmerge_cli.data.tables.columns import header_key
 from splitmerge_cli.data.tables.formats import JSON
@@ -21,7 +20,6 @@ from splitmerge_cli.kinds.documents.corpus import Corpus, dataset, tokens_of, ve
 from splitmerge_cli.kinds.documents.readers import formats
 from splitmerge_cli.kinds.documents.readers import words as choice
 from splitmerge_cli.kinds.documents.readers.bag_of_words import ROW, read_ldac, read_npz, read_uci
-from splitmerge_cli.kinds.documents.readers.formats import LONGEST_TERM, Read, names_tokens, number_to_take, texts_in
 from splitmerge_cli.received import DataError
 
 FORMATS = ("auto", "tokens", "npz", "ldac", "uci", "text")
@@ -104,7 +102,7 @@ def corpus(
     require(separator == "auto" or as_text, "data.separator", separator, f"auto: {path} is no table in a text file")
     require(vocabulary is None or format != "text", "data.vocabulary", vocabulary, "null: texts bring their own words")
     words = None if vocabulary is None else require_file(vocabulary, "the words, one a line")
-    read: Read
+    read: formats.Read
     if format == "tokens":
         table, found_column = formats.open_table(path, encoding, separator), None
         if columns is None and words is None and (found_column := formats.text_column(table)) is not None:
@@ -130,7 +128,7 @@ def corpus(
         f"auto: the words of {path} are given",
     )
     parsed, vocabulary_read, notes = read
-    J = parsed.tokens.J if format in ("tokens", "text") else number_to_take(path, N, parsed.tokens.J)
+    J = parsed.tokens.J if format in ("tokens", "text") else formats.number_to_take(path, N, parsed.tokens.J)
     if J < parsed.tokens.J:
         parsed = replace(parsed, tokens=parsed.tokens.first(J))
     if not len(parsed.tokens.words):
@@ -177,9 +175,9 @@ def _ends_cells(lines: list[str]) -> str | None:
         if {len(row) for row in rows} not in ({2}, {3}):
             continue
         # texts have other signs as well, and sentences between them
-        terms = all(len(cell.split()) <= LONGEST_TERM for row in rows for cell in row)
+        terms = all(len(cell.split()) <= formats.LONGEST_TERM for row in rows for cell in row)
         counts = len(rows) > 1 and all(len(row) == 3 and row[2].strip().isdecimal() for row in rows[1:])
-        if end == "\t" or (terms and (names_tokens(rows[0]) or counts)):
+        if end == "\t" or (terms and (formats.names_tokens(rows[0]) or counts)):
             return name
     return None
 
@@ -201,7 +199,7 @@ def digest(path: str | Path) -> str:
     if not path.is_dir():
         return sha256_of(path)
     sha256 = hashlib.sha256()
-    for file in texts_in(path):
+    for file in formats.texts_in(path):
         sha256.update(f"{file.relative_to(path).as_posix()}\0{sha256_of(file)}\n".encode("utf-8", "surrogateescape"))
     return sha256.hexdigest()
 
@@ -210,7 +208,7 @@ def digest(path: str | Path) -> str:
 corpus.digest_folder = digest  # type: ignore[attr-defined]
 
 
-class DocumentsReading(KindReading):
+class DocumentsReading(reading.KindReading):
     """Reads texts, or words that are counted."""
 
     def from_object(
@@ -224,14 +222,14 @@ class DocumentsReading(KindReading):
         min_length: str | int = "auto",
     ) -> Dataset:
         """Convert an object; words are left out as of a file (`words.keep_words`)."""
-        data, names = texts_of(data)
-        data = data if has_counts(data) else list(data)
-        texts = not has_counts(data) and all(isinstance(document, str) for document in data)
+        data, names = objects.texts_of(data)
+        data = data if objects.has_counts(data) else list(data)
+        texts = not objects.has_counts(data) and all(isinstance(document, str) for document in data)
         require(texts or min_length == choice.AUTO, "data.min_length", min_length, "auto: the words are given")
         vocabulary: list[str] | None
         notes: list[str] = []
-        if has_counts(data):
-            counts, vocabulary, names = counts_of(data)
+        if objects.has_counts(data):
+            counts, vocabulary, names = objects.counts_of(data)
         elif texts:
             counts, vocabulary, notes = choice.count_texts(data, min_length)
         else:

@@ -17,12 +17,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from splitmerge_cli.data import opening, values
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.opening import check_rows, require_file
-from splitmerge_cli.data.tables.scaled import read_sparse
-from splitmerge_cli.data.tables.separators import read_text
-from splitmerge_cli.data.tables.table import quote
-from splitmerge_cli.data.values import LARGEST, first_entry, notes_entry, require
+from splitmerge_cli.data.tables import scaled, separators, table
 from splitmerge_cli.extras import sparse
 from splitmerge_cli.kinds.documents import EQUAL_DOCUMENTS, NO_TWO_WORDS, ONE_DOCUMENT
 from splitmerge_cli.kinds.documents.corpus import BY, Corpus, Heldout, Tokens, dataset, vectorize
@@ -50,11 +47,11 @@ def read_counts(path: Path) -> "sparse.csr_array":
     """Counts of words ``[documents, words]`` from an .npz file that ``scipy.sparse.save_npz`` wrote: int32, no stored
     zeros, indices of a row ascending; a `DataError` if it holds no sparse matrix, or an entry that is no count.
     """
-    x = read_sparse(path)
-    good = first_entry(x, lambda data: ~((data >= 1) & (data <= LARGEST) & (data == np.floor(data))))
+    x = scaled.read_sparse(path)
+    good = values.first_entry(x, lambda data: ~((data >= 1) & (data <= values.LARGEST) & (data == np.floor(data))))
     if good is not None:
         i, j = good
-        expected = f"a count, a whole number from 0 to {LARGEST}"
+        expected = f"a count, a whole number from 0 to {values.LARGEST}"
         raise DataError(f"{path}: row {i + 1}, column {j + 1}: {x[i, j]:g}; expected {expected}")
     return x.astype(np.int32)
 
@@ -64,8 +61,8 @@ def read_vocabulary(path: Path, words: int | None = None, encoding: str | None =
 
     Raises a `DataError` if it cannot be read, has another number of lines, an empty line, or a word twice.
     """
-    data = read_text(path, encoding)
-    check_rows(path, data.count(b"\n") + 1, WORD_BYTES, "rows")
+    data = separators.read_text(path, encoding)
+    opening.check_rows(path, data.count(b"\n") + 1, WORD_BYTES, "rows")
     lines = [line.strip() for line in data.decode("utf-8").split("\n")]
     if words is not None and len(lines) != words:
         raise DataError(f"{path}: {len(lines)} lines; expected {words}, one for each word")
@@ -81,11 +78,11 @@ def read_vocabulary(path: Path, words: int | None = None, encoding: str | None =
 def require_words(stop_words: str | Path | None, min_documents: int, max_share: float) -> None:
     """Raise a `DataError` that names the configuration key unless `keep_words` takes the options."""
     text = stop_words is None or (isinstance(stop_words, str | Path) and str(stop_words) != "")
-    require(text, "data.stop_words", stop_words, EXPECTED)
+    values.require(text, "data.stop_words", stop_words, EXPECTED)
     whole = isinstance(min_documents, int) and not isinstance(min_documents, bool)
-    require(whole and min_documents >= 0, "data.min_documents", min_documents, "a whole number, at least 0")
+    values.require(whole and min_documents >= 0, "data.min_documents", min_documents, "a whole number, at least 0")
     number = isinstance(max_share, int | float) and not isinstance(max_share, bool)
-    require(number and 0 < max_share <= 1, "data.max_share", max_share, "a share, greater than 0 and at most 1")
+    values.require(number and 0 < max_share <= 1, "data.max_share", max_share, "a share, greater than 0 and at most 1")
 
 
 def keep_words(
@@ -170,7 +167,7 @@ def note_short_documents(whole: Dataset) -> Dataset:
         shown = ", ".join(named) + ", ..." * (len(empty) > SHOWN)
         many = f"{len(empty):,} of {corpus.tokens.J:,}"
         notes.append(f"documents without a word: {many} ({shown}); they have no topic")
-    return replace(whole, meta=whole.meta | notes_entry(notes))
+    return replace(whole, meta=whole.meta | values.notes_entry(notes))
 
 
 def _find_stop_words(
@@ -187,7 +184,7 @@ def _find_stop_words(
         return none, None
     if stop_words not in NAMED:
         try:
-            file = require_file(str(stop_words), EXPECTED)
+            file = opening.require_file(str(stop_words), EXPECTED)
         except DataError as error:
             raise DataError(f"data.stop_words={error}") from error
         listed = {word.lower() for word in read_vocabulary(file, None, encoding)}
@@ -284,7 +281,7 @@ class Words:
 def require_shortest(shortest: str | int) -> None:
     """Raise a `DataError` that names the configuration key unless `Words` takes the option."""
     whole = isinstance(shortest, int) and not isinstance(shortest, bool) and shortest >= 1
-    require(shortest == AUTO or whole, "data.min_length", shortest, "auto, or a whole number, at least 1")
+    values.require(shortest == AUTO or whole, "data.min_length", shortest, "auto, or a whole number, at least 1")
 
 
 def count_texts(
@@ -319,7 +316,7 @@ def note_unsegmented(counts: "sparse.csr_array", vocabulary: list[str]) -> list[
         example = vocabulary[int(np.argmax(np.where(theirs, letters, 0)))]
         notes.append(
             f"words of {language} have {held / number[theirs].sum():.0f} letters on average, such as "
-            f"{quote(example)}: topics of whole sentences mean little; expected spaces between words, as a "
+            f"{table.quote(example)}: topics of whole sentences mean little; expected spaces between words, as a "
             "segmentation program writes them"
         )
     return notes
@@ -341,10 +338,10 @@ def _word() -> re.Pattern[str]:
 def require_split(heldout: float, heldout_by: str, split_seed: int) -> None:
     """Raise a `DataError` that names the configuration key unless `split` takes the options."""
     number = isinstance(heldout, int | float) and not isinstance(heldout, bool)
-    require(number and 0 <= heldout < 1, "data.heldout", heldout, "a share, at least 0 and less than 1")
-    require(heldout_by in BY, "data.heldout_by", heldout_by, f"one of {', '.join(BY)}")
+    values.require(number and 0 <= heldout < 1, "data.heldout", heldout, "a share, at least 0 and less than 1")
+    values.require(heldout_by in BY, "data.heldout_by", heldout_by, f"one of {', '.join(BY)}")
     good = isinstance(split_seed, int) and split_seed >= 0
-    require(good, "data.split_seed", split_seed, "a whole number, at least 0")
+    values.require(good, "data.split_seed", split_seed, "a whole number, at least 0")
 
 
 def split(whole: Dataset, heldout: float = 0.0, heldout_by: str = "document", split_seed: int = 0) -> Dataset:
