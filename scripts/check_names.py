@@ -18,7 +18,7 @@ from typing import NamedTuple
 import count_habits
 
 ROOT = Path(__file__).resolve().parents[1]
-SEALED = {f"docs/reproduction-{name}.yaml" for name in ("edition-3", "edition-5", "corrections")}
+SEALED = {f"docs/reproduction-{name}.yaml" for name in ("edition-3", "edition-5", "edition-6", "corrections")}
 """Rules of editions, written before their runs. The editions keep their digests, so no byte of them may change."""
 EXEMPT = {"CHANGELOG.md", "docs/style.md", "scripts/check_names.py", *SEALED}
 """Files that have to name the words that are left, and sealed files."""
