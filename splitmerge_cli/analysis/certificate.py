@@ -16,9 +16,8 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from splitmerge_cli import received
-from splitmerge_cli.diagnostics import intervals
+from splitmerge_cli.diagnostics import intervals, partition_losses
 from splitmerge_cli.diagnostics.intervals import Bound, bound, log_of_mean
-from splitmerge_cli.diagnostics.partition_losses import by_appearance
 from splitmerge_cli.runs.store import files, manifest, schema
 
 PAIRS = "pairs.json"
@@ -96,7 +95,7 @@ class Pair:
 
 def digest_of(labels: NDArray[np.int32]) -> str:
     """Digest of a partition, whatever the numbers of its clusters."""
-    return hashlib.sha256(by_appearance(labels).tobytes()).hexdigest()[:16]
+    return hashlib.sha256(partition_losses.by_appearance(labels).tobytes()).hexdigest()[:16]
 
 
 def write_estimates(path: Path, kind: str, pair: int, values: NDArray[Any]) -> str:

@@ -7,8 +7,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from splitmerge_cli import extras, received
-from splitmerge_cli.config import Component, ConfigError, DataSource
+from splitmerge_cli import config, extras, received
 from splitmerge_cli.core.capabilities import Coupled
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.data.dataset import Dataset
@@ -93,7 +92,7 @@ def are_small(errors: NDArray[np.float64]) -> bool:
 
 
 def predict(
-    model: Component,
+    model: config.Component,
     dataset: Dataset,
     new: Dataset,
     states: Sequence[State],
@@ -117,7 +116,7 @@ def predict(
 
 
 def _predict_block(
-    model: Component,
+    model: config.Component,
     dataset: Dataset,
     new: Dataset,
     draws: Draws,
@@ -183,7 +182,7 @@ def shares_in(
 class Following:
     """Log predictive densities of new items, each alone, in the present state of a chain, as of `predict`."""
 
-    def __init__(self, model: Component, dataset: Dataset, new: Dataset, chain: Model) -> None:
+    def __init__(self, model: config.Component, dataset: Dataset, new: Dataset, chain: Model) -> None:
         def present() -> State:
             parameters = None if chain.parameters is None else chain.parameters.ravel()
             labels = chain.labels if chain.items is None else chain.labels[chain.items]
@@ -198,7 +197,7 @@ class Following:
 
 
 def by_state(
-    model: Component, dataset: Dataset, new: Dataset, states: Iterable[State]
+    model: config.Component, dataset: Dataset, new: Dataset, states: Iterable[State]
 ) -> Iterator[tuple[State, NDArray[np.float64], NDArray[np.float64]]]:
     """Yield each state with its predictions for new items: log densities ``[n, K + 1]``, in the units of the data, of
     each item in each cluster of the state, the last column being a new one, and log weights ``[K + 1]``, the prior's
@@ -221,7 +220,7 @@ def by_state(
     )
 
 
-def log_jacobian(model: Component, dataset: Dataset) -> NDArray[np.float64]:
+def log_jacobian(model: config.Component, dataset: Dataset) -> NDArray[np.float64]:
     """Add up, for each row, what makes its log density one in the units of the data, float64 ``[N]``: nothing for
     columns that the model takes as given."""
     given, steps = dataset.kind.given_columns(dataset, model.as_typed), dataset.kind.log_steps(dataset, model.as_typed)
@@ -231,29 +230,29 @@ def log_jacobian(model: Component, dataset: Dataset) -> NDArray[np.float64]:
     return np.asarray(steps + replace(dataset, scales=scales).log_jacobian)
 
 
-def build_predictive(component: Component, dataset: Dataset, whole: Dataset) -> Model:
+def build_predictive(component: config.Component, dataset: Dataset, whole: Dataset) -> Model:
     """The model of the data and the new items, with the defaults for the data."""
     model = initial.build_model(component, dataset, whole)
     if not model.conjugate:
-        raise ConfigError(
+        raise config.ConfigError(
             "model.conjugate=false: the parameters of clusters are not recorded, so new items cannot be predicted; "
             "expected model.conjugate=true, which integrates them out"
         )
     if model.prior is None:
-        raise ConfigError(
+        raise config.ConfigError(
             f"model={component.name}: the weights of its clusters are not recorded, so new items cannot be predicted; "
             "expected another model"
         )
     return model
 
 
-def check_missing(component: Component, dataset: Dataset, new: Dataset) -> None:
+def check_missing(component: config.Component, dataset: Dataset, new: Dataset) -> None:
     """Reject missing cells that the model does not take; it counts the rows of the new items alone."""
     if new.missing:
         build_predictive(component, dataset, replace(new, bundles=None))
 
 
-def each_alone(model: Component, dataset: Dataset, new: Dataset) -> Dataset:
+def each_alone(model: config.Component, dataset: Dataset, new: Dataset) -> Dataset:
     """New rows, each an item of its own if the likelihood has a power: rows of one item have no joint density then."""
     return new if float(model.options.get("power", 1.0)) * dataset.unit == 1.0 else replace(new, bundles=None)
 
@@ -264,18 +263,18 @@ def take_state(model: Model, state: State, labels: NDArray[np.int32], K: int) ->
     if model.parameters is None:
         return
     if state.parameters is None:
-        raise ConfigError(
+        raise config.ConfigError(
             "trace.partitions: the partitions were recorded without b0 and kappa0, by an earlier version; expected "
             "resume=false, which makes the run again"
         )
     try:
         model.set_parameters(state.parameters)
     except ValueError as error:
-        raise ConfigError(f"new items: {error}") from error
+        raise config.ConfigError(f"new items: {error}") from error
 
 
 def _exchangeable(
-    component: Component, dataset: Dataset, new: Dataset, states: Iterable[State]
+    component: config.Component, dataset: Dataset, new: Dataset, states: Iterable[State]
 ) -> Iterator[tuple[State, NDArray[np.float64], NDArray[np.float64]]]:
     """Yield every state with log densities ``[n, K + 1]`` and log weights ``[K + 1]``."""
     check_missing(component, dataset, new)
@@ -289,7 +288,7 @@ def _exchangeable(
 
 
 def _predict_coupled(
-    component: Component, dataset: Dataset, new: Dataset, states: Iterable[State]
+    component: config.Component, dataset: Dataset, new: Dataset, states: Iterable[State]
 ) -> Iterator[tuple[State, NDArray[np.float64], NDArray[np.float64]]]:
     """Yield them where likelihoods of clusters depend on each other: from the likelihood of all, with and without."""
     alone = build_predictive(component, dataset, dataset)
@@ -308,12 +307,12 @@ def _predict_coupled(
         yield state, density, weight - extras.special.logsumexp(weight)
 
 
-def items_of(data: DataSource, dataset: Dataset, file: str) -> Dataset:
+def items_of(data: config.DataSource, dataset: Dataset, file: str) -> Dataset:
     """New items of a file that has the form of the data's, which the group data of the run reads, too."""
     kind = dataset.kind
     kind.require_rows(f"new={file}: data of kind {kind} have no file of new items")
     if data.values.get("path") is None:
-        raise ConfigError(f"new={file}: expected data that are read from a file; data={data.name} are not")
+        raise config.ConfigError(f"new={file}: expected data that are read from a file; data={data.name} are not")
     # new rows are items of their own, equal though they may be
     every_row: dict[str, Any] = {} if dataset.copies is None else {"repeated": "keep"}
     # on the scales of the data, whose powers may come from these

@@ -306,10 +306,10 @@ def _settle_readings(
         from splitmerge_cli.kinds.networks.start import choose_forms
 
         dataset = _read_accepted(spec, OF_DEGREES)
-        forms, found[OF_DEGREES] = choose_forms(
+        of_network, found[OF_DEGREES] = choose_forms(
             spec.model, dataset, spec.given_keys.keys, lambda line: say(f"{OF_DEGREES}={AUTO}: {line}")
         )
-        spec = spec.with_(forms)
+        spec = spec.with_(of_network)
     return spec, found
 
 

@@ -30,10 +30,8 @@ from urllib.parse import urljoin, urlsplit
 
 import platformdirs
 
+from splitmerge_cli import received, terminal, version
 from splitmerge_cli.data.opening import content, sha256_of
-from splitmerge_cli.received import DataError
-from splitmerge_cli.terminal import console
-from splitmerge_cli.version import __version__
 
 Report = Callable[[str, int, int | None], None]
 """Called with the name of a file, the bytes that are here, and their total where the server announces it."""
@@ -58,7 +56,7 @@ def download(
                 opened.write(chunk)
         digest_found = digest.hexdigest()
         if sha256 not in (None, digest_found):
-            raise DataError(f"{address}: SHA-256 {digest_found}; expected {sha256}, {origin}")
+            raise received.DataError(f"{address}: SHA-256 {digest_found}; expected {sha256}, {origin}")
         part.replace(path)
     return digest_found
 
@@ -72,7 +70,7 @@ def _partial_file(path: Path) -> Iterator[Path]:
         path.parent.mkdir(parents=True, exist_ok=True)
         yield part
     except OSError as error:
-        raise DataError(f"{path}: cannot be written: {error.strerror or error}") from error
+        raise received.DataError(f"{path}: cannot be written: {error.strerror or error}") from error
     finally:
         with suppress(OSError):
             part.unlink(missing_ok=True)
@@ -100,7 +98,7 @@ def _require_https(address: str, before: str = "") -> None:
     except ValueError:
         scheme = ""
     if scheme != "https":
-        raise DataError(f"{before}{address}: expected an https address")
+        raise received.DataError(f"{before}{address}: expected an https address")
 
 
 def _opener() -> urllib.request.OpenerDirector:
@@ -112,7 +110,7 @@ def _opener() -> urllib.request.OpenerDirector:
 def _chunks(address: str, path: Path, report: Report | None, size: int | None) -> Iterator[bytes]:
     """The content of an address, to the end that its server announced."""
     _require_https(address)
-    request = urllib.request.Request(address, headers={"User-Agent": f"smcmc/{__version__}"})
+    request = urllib.request.Request(address, headers={"User-Agent": f"smcmc/{version.__version__}"})
     here, most_bytes = 0, MOST_BYTES if size is None else size
     with _answering(address, path):
         response = _opener().open(request, timeout=TIMEOUT)
@@ -121,7 +119,7 @@ def _chunks(address: str, path: Path, report: Report | None, size: int | None) -
         announced = response.length
         # what a network answers that asks to log in first
         if response.headers.get_content_type() == "text/html":
-            raise DataError(f"{address}: the server sent an HTML page; expected the file {path.name}")
+            raise received.DataError(f"{address}: the server sent an HTML page; expected the file {path.name}")
         while (announced or here) <= most_bytes:
             with _answering(address, path):
                 chunk = response.read(CHUNK)
@@ -134,10 +132,10 @@ def _chunks(address: str, path: Path, report: Report | None, size: int | None) -
         else:
             problem = f"announces {announced:,}" if announced else "sends more"
             expected = "" if size is not None else " at most, as from any server"
-            raise DataError(f"{address}: {problem} bytes; expected {most_bytes:,}{expected}")
+            raise received.DataError(f"{address}: {problem} bytes; expected {most_bytes:,}{expected}")
     if announced not in (None, here):
         ended = f"ended after {here} of {announced} bytes"
-        raise DataError(f"{address}: {ended}; expected all (the same command tries again)")
+        raise received.DataError(f"{address}: {ended}; expected all (the same command tries again)")
 
 
 @contextmanager
@@ -145,13 +143,13 @@ def _answering(address: str, path: Path) -> Iterator[None]:
     """Turn the failures of a server and of the network into one message."""
     try:
         yield
-    except DataError:
+    except received.DataError:
         raise
     except (OSError, ValueError, HTTPException) as error:
         reason: object = f"{error.code} {error.reason}" if isinstance(error, HTTPError) else error
         if isinstance(error, URLError) and not isinstance(error, HTTPError):
             reason = getattr(error.reason, "strerror", None) or error.reason
-        raise DataError(
+        raise received.DataError(
             f"{address}: cannot be fetched: {reason} (a machine without a network needs {path.name} put into "
             f"{path.parent})"
         ) from error
@@ -245,13 +243,13 @@ def locate(name: str, file: str, digest: Callable[[Path], str] = sha256_of) -> P
     file_entry = next(f for f in SETS[name].files if f.name == file)
     if not path.exists():
         how = f"smcmc data info {name} shows where it comes from"
-        raise DataError(
+        raise received.DataError(
             f"data={name}: {path}: no such file; expected it in the folder that the environment variable {VARIABLE} "
             f"names ({f'smcmc data fetch {name} downloads it, ' if file_entry.address else ''}{how})"
         )
     expected, origin = _expected(name, file_entry)
     if expected is not None and (digest_found := digest(path)) != expected:
-        raise DataError(f"{path}: SHA-256 {digest_found}; expected {expected}, {origin}")
+        raise received.DataError(f"{path}: SHA-256 {digest_found}; expected {expected}, {origin}")
     return path
 
 
@@ -270,11 +268,11 @@ def _read_digests(sums: Path) -> dict[str, str]:
     try:
         text = content(sums).decode("utf-8") if sums.exists() else ""
     except UnicodeDecodeError as error:
-        raise DataError(f"{sums}: cannot be read: {error}") from error
+        raise received.DataError(f"{sums}: cannot be read: {error}") from error
     digests = {}
     for number, line in enumerate(text.splitlines(), start=1):
         if not (match := re.fullmatch(r"([0-9a-f]{64}) [ *](.+)", line)):
-            raise DataError(f"{sums}: row {number}: expected a SHA-256, two spaces and the name of a file")
+            raise received.DataError(f"{sums}: row {number}: expected a SHA-256, two spaces and the name of a file")
         digests[match[2]] = match[1]
     return digests
 
@@ -290,7 +288,7 @@ def _record(sums: Path, path: Path, digest: str) -> None:
         for path_left in (part, path):
             with suppress(OSError):
                 path_left.unlink(missing_ok=True)
-        raise DataError(f"{sums}: cannot be written: {error.strerror or error}") from error
+        raise received.DataError(f"{sums}: cannot be written: {error.strerror or error}") from error
 
 
 def describe(name: str) -> str:
@@ -323,7 +321,7 @@ def fetch(name: str, report: Report | None = None) -> Path:
         if path.is_file():
             locate(name, file.name)
         elif file.address is None:
-            raise DataError(
+            raise received.DataError(
                 f"{name}: {file.name} cannot be downloaded; it was made from {published.source}. Put the file into "
                 f"{target} (SHA-256 {file.sha256 or 'not known'})"
             )
@@ -357,7 +355,7 @@ def show_progress() -> Iterator[Report]:
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TransferSpeedColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn())
-    with Progress(*columns, console=console(stderr=True), transient=True) as progress:
+    with Progress(*columns, console=terminal.console(stderr=True), transient=True) as progress:
         tasks: dict[str, Any] = {}
 
         def redraw(name: str, here: int, size: int | None) -> None:

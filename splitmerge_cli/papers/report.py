@@ -9,11 +9,9 @@ import pandas as pd
 
 from splitmerge_cli.analysis.pages import html
 from splitmerge_cli.analysis.pages.html import Markup, element, heading, join, paragraph, table
+from splitmerge_cli.papers import drawing, experiments, reproduce
 from splitmerge_cli.papers.claims import errata, settings
 from splitmerge_cli.papers.declaration import FigureSet, Paper, PaperFigure, figure_sets
-from splitmerge_cli.papers.drawing import caption_of, manifest_of
-from splitmerge_cli.papers.experiments import list_figures
-from splitmerge_cli.papers.reproduce import folders
 from splitmerge_cli.papers.verdict_tables import counts, expected_errors, interval, read_claims, with_unit
 from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, REPRODUCED, VERDICTS
 from splitmerge_cli.runs.store.files import replace_file
@@ -37,7 +35,7 @@ def report(out: str | Path = "results", config_dir: str | Path | None = None) ->
     out = Path(out)
     out.mkdir(parents=True, exist_ok=True)
     path = out / "report.html"
-    text = page(figure_sets(config_dir), dict(list_figures(config_dir)), out, config_dir)
+    text = page(figure_sets(config_dir), dict(experiments.list_figures(config_dir)), out, config_dir)
     with replace_file(path) as part:
         part.write_text(text, encoding="utf-8")
     return path
@@ -50,7 +48,7 @@ def has_figures(out: Path) -> bool:
 
 def page(sets: Sequence[FigureSet], titles: Mapping[str, str], out: Path, config_dir: str | Path | None = None) -> str:
     """The report in HTML, of papers and comparisons and the titles of their figures, in the order of the titles."""
-    folder, where = out / FOLDER, folders(out, config_dir)
+    folder, where = out / FOLDER, reproduce.folders(out, config_dir)
     figures = {figure.id: figure for each in sets for figure in each.figures}
     ids_by_key = {each.key: {figure.id for figure in each.figures} for each in sets}
     papers_first = sorted(sets, key=lambda each: not isinstance(each, Paper))
@@ -74,7 +72,7 @@ def _find_drawn(folder: Path, name: str, file: str, where: str) -> Path | None:
     """A file of a figure, checked to be what was written; None where the figure was not drawn."""
     if not (folder / file).is_file():
         return None
-    return Manifest(manifest_of(folder, name), f"smcmc plot {name}{where} draws it again").check(file)
+    return Manifest(drawing.manifest_of(folder, name), f"smcmc plot {name}{where} draws it again").check(file)
 
 
 def _claims(folder: Path, name: str, where: str) -> pd.DataFrame | None:
@@ -141,7 +139,7 @@ def _section(figure: PaperFigure, title: str, frame: pd.DataFrame | None, folder
     scale = _scale(frame)
     yield Markup(f'<img src="data:image/png;base64,{data}" alt="{html.text(figure.shows or title)}">')
     # the caption of a figure and its notes; of one that was drawn before there were notes, the caption
-    path = _find_drawn(folder, name, caption_of(folder, name).name, where)
+    path = _find_drawn(folder, name, drawing.caption_of(folder, name).name, where)
     for part in [figure.whole_caption] if path is None else path.read_text(encoding="utf-8").strip().split("\n\n"):
         yield paragraph(part, "soft")
     if len(frame):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from splitmerge_cli import terminal
+from splitmerge_cli import received, terminal
 from splitmerge_cli.analysis.plots.run import all_pictures, available, pictures
 from splitmerge_cli.analysis.plots.style import absent_letters, save, use_style
 from splitmerge_cli.config import ConfigError, compose, specify
@@ -17,13 +17,10 @@ from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.declaration import PaperFigure, figures, function_of, paper_of, select
 from splitmerge_cli.papers.drawing import Drawing, caption_of, manifest_of
 from splitmerge_cli.papers.verdict_tables import VerdictTable, frame, limit_to_quick, summarise, units_frame
-from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.initial import open_run
+from splitmerge_cli.runs.store import manifest, read
 from splitmerge_cli.runs.store.files import STATUS, replace_file, write_text
-from splitmerge_cli.runs.store.manifest import MANIFEST, Manifest, write_manifest
-from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.sweeps.sweep import find_run, interruption, read_jobs, run_jobs
-from splitmerge_cli.terminal import console
 
 TABLE = "table.csv"
 
@@ -95,7 +92,7 @@ def reproduce(
         if compute := known[name].compute:
             (tables / name).mkdir(parents=True, exist_ok=True)
             _write_csv(function_of(known[name], compute)(specs[name]), tables / name / TABLE)
-            write_manifest(tables / name / MANIFEST, [TABLE])
+            manifest.write_manifest(tables / name / manifest.MANIFEST, [TABLE])
         paths = [o.path for o in figure_outcomes if o.path]
         _draw(known[name], paths, scale, tables, config_dir, folder, overrides, everything)
     return status
@@ -129,7 +126,7 @@ def _write_csv(frame: pd.DataFrame, path: Path) -> None:
 
 def _draw(
     entry: PaperFigure,
-    runs: Sequence[Path | Run],
+    runs: Sequence[Path | read.Run],
     scale: str,
     out: Path,
     config_dir: str | Path | None,
@@ -143,7 +140,7 @@ def _draw(
         paths = save(drawing.figure, folder / entry.id)
     claims = frame(drawing.verdicts, published_claims(entry.id), scale)
     if scale == "quick" and runs:
-        lengths = [each.config["iterations"] for each in runs if isinstance(each, Run)]
+        lengths = [each.config["iterations"] for each in runs if isinstance(each, read.Run)]
         claims = limit_to_quick(claims, min(filter(None, lengths), default=0))
     tables = {"": drawing.plotted, "-claims": claims, "-units": units_frame(drawing.verdicts)}
     for end, table in tables.items():
@@ -152,10 +149,10 @@ def _draw(
     paths.append(caption_of(folder, entry.id))
     changed = f"With {', '.join(overrides)} in place of the chosen settings." if overrides else ""
     write_text(paths[-1], "\n\n".join(filter(None, [entry.whole_caption, changed, drawing.notes])) + "\n")
-    write_manifest(manifest_of(folder, entry.id), [path.name for path in paths])
+    manifest.write_manifest(manifest_of(folder, entry.id), [path.name for path in paths])
     # a comparison has no verdicts
     if drawing.verdicts and everything:
-        console(200).print(VerdictTable(claims))
+        terminal.console(200).print(VerdictTable(claims))
     elif drawing.verdicts:
         place = dict(experiments.list_figures(config_dir))[entry.id].partition(":")[0]
         paper = paper_of(entry.id)
@@ -168,14 +165,14 @@ def _draw(
 
 
 def draw_figure(
-    entry: PaperFigure, runs: Sequence[Path | Run], scale: str, out: Path, config_dir: str | Path | None = None
+    entry: PaperFigure, runs: Sequence[Path | read.Run], scale: str, out: Path, config_dir: str | Path | None = None
 ) -> Drawing:
     """A figure, drawn in the style that is set, from its runs, or from its table in `out` where it is exact; errors as
     of `plot`."""
     draw = function_of(entry, entry.draw)
     if entry.compute:
         remedy = f"{command([entry.id], scale, out, config_dir)} computes it again"
-        table = Manifest(out / entry.id / MANIFEST, remedy).check(TABLE)
+        table = manifest.Manifest(out / entry.id / manifest.MANIFEST, remedy).check(TABLE)
         drawing: Drawing = draw(pd.read_csv(table, keep_default_na=False))
     else:
         drawing = draw([open_run(path, config_dir) for path in runs])
@@ -217,7 +214,7 @@ def plot(
             continue
         try:
             _draw(known[name], finished_runs, scale, out, config_dir, folder, (), everything)
-        except DataError as error:
+        except received.DataError as error:
             print(f"smcmc: {name}: {error}", file=sys.stderr)
             status = 2
     for path in runs:
@@ -236,7 +233,7 @@ class Finished:
         self._config_dir, self._edition = config_dir, edition
         self._run = cache(lambda job: find_run(specify(job, config_dir)))
 
-    def find(self, entry: PaperFigure, scale: str, out: Path) -> list[Run] | None:
+    def find(self, entry: PaperFigure, scale: str, out: Path) -> list[read.Run] | None:
         """The runs of a figure, none of an exact one; None where something that it is drawn from is missing."""
         if entry.compute and not (out / entry.id / TABLE).is_file():
             return None
@@ -245,7 +242,7 @@ class Finished:
             runs = self._all(experiments.jobs(entry.id, scale, out, True, self._config_dir, self._edition))
         return runs
 
-    def _all(self, wanted: Sequence[Sequence[str]]) -> list[Run] | None:
+    def _all(self, wanted: Sequence[Sequence[str]]) -> list[read.Run] | None:
         """The runs of all jobs; None as soon as one is missing."""
         runs = []
         for job in wanted:

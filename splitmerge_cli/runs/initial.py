@@ -24,8 +24,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from splitmerge_cli import config
-from splitmerge_cli.config import Component, ConfigError, DataSource, RunSpecification, resolution
-from splitmerge_cli.config.schema import INITIAL
+from splitmerge_cli.config import Component, ConfigError, DataSource, RunSpecification, resolution, schema
 from splitmerge_cli.core import bundles, chain, near_pairs
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
@@ -377,7 +376,7 @@ def read_labels(init: str) -> tuple[NDArray[np.int32], str]:
     N]``, a start for each chain. Raises `ConfigError` (there is no such file) or `DataError` (it cannot be read, or has
     an empty row, or numbers that are no labels).
     """
-    expected = f"{', '.join(INITIAL)}, or a file with one label per row"
+    expected = f"{', '.join(schema.INITIAL)}, or a file with one label per row"
     if init.endswith(".npy"):
         from splitmerge_cli.data.tables.formats import load_npy
 

@@ -12,9 +12,8 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from splitmerge_cli.data import opening
 from splitmerge_cli.data.dataset import Dataset, Kind, get_kind, kinds
-from splitmerge_cli.data.opening import StandardInput, require_file
-from splitmerge_cli.data.opening import suffix_of as magic_suffix
 from splitmerge_cli.data.tables import cells as missing_cells
 from splitmerge_cli.data.tables import formats, mixed, repeats, scaled, separators
 from splitmerge_cli.data.tables.bundled import BundleOptions, bundle_rows, columns_in
@@ -129,7 +128,7 @@ def csv(
 
     form = Form(separator, decimal, encoding, (rows_out[0], rows_out[1]))
     if other is not None:
-        require_file(other, f"a table ({FORMATS})")
+        opening.require_file(other, f"a table ({FORMATS})")
     table = _read(path, wanted, header, form, sheet)
     if other is not None:
         table = of_kind.join(table, _read(other, wanted, header, form, sheet), names)
@@ -157,9 +156,9 @@ class Form(NamedTuple):
 def _read(path: str | Path, wanted: Wanted, header: str | bool, form: Form, sheet: str | int | None) -> Table:
     """The cells of a file that are asked for, as `csv` reads them."""
     of_kind = wanted.kind
-    path = require_file(path, f"a table ({FORMATS})")
+    path = opening.require_file(path, f"a table ({FORMATS})")
     suffix = separators.suffix_of(path)
-    if isinstance(path, StandardInput) and suffix == ".npy":
+    if isinstance(path, opening.StandardInput) and suffix == ".npy":
         expected = "text, .parquet, .feather or .xlsx (data.path=FILE reads others)"
         raise DataError(f"{path}: an .npy file; expected {expected}")
     as_text = suffix in separators.BY_SUFFIX
@@ -194,7 +193,7 @@ def read_written(path: Path, wanted: Wanted, header: str | bool, suffix: str, fo
     """A parsed text file whose name ends in `suffix`, as `csv` reads it."""
     separator, decimal, encoding, skip = form
     data = separators.read_text(path, encoding)
-    if other := magic_suffix(data):
+    if other := opening.suffix_of(data):
         raise DataError(f"{path}: by its first bytes a {other} file; expected text, or a file name with that ending")
     if not wanted.kind.one_column and separators.SVMLIGHT.match(data):
         raise separators.unknown_format(path, ".svmlight", f"one of {FORMATS}")

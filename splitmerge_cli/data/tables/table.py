@@ -13,10 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from splitmerge_cli import received
+from splitmerge_cli import overrides, received
 from splitmerge_cli.data import arrow, values
 from splitmerge_cli.data.values import EXACT as EXACT
-from splitmerge_cli.overrides import path_word
 
 IN_MEMORY = Path("data")
 """Path of a table that a program holds, as messages name it."""
@@ -75,7 +74,7 @@ class Table:
 
     def command_or_call(self, keys: str, call: str) -> str:
         """The command that reads the file with these keys; of a frame, which has none, the call in Python."""
-        return call if self.path == IN_MEMORY else f"smcmc run {path_word(self.path)} {keys}"
+        return call if self.path == IN_MEMORY else f"smcmc run {overrides.path_word(self.path)} {keys}"
 
     def note(self, text: str) -> None:
         """Add a note on the file."""

@@ -15,8 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from splitmerge_cli.data.arrow import array_of
-from splitmerge_cli.data.tables import cells
-from splitmerge_cli.data.tables.table import encode
+from splitmerge_cli.data.tables import cells, table
 
 _CURRENCY = r"R\$|[$€£¥₹]|eur|usd|gbp|chf|jpy|inr|aud|cad"
 _NUMBER = re.compile(
@@ -67,7 +66,7 @@ def _by_word(
 ) -> tuple[list[str], NDArray[np.int64], NDArray[np.int64]]:
     """The different cells, the code of each cell (-1: missing), and the first row of each."""
     codes = np.full(len(missing), -1, dtype=np.int64)
-    codes[~missing], words = encode(text.filter(array_of(~missing)))
+    codes[~missing], words = table.encode(text.filter(array_of(~missing)))
     first = np.full(len(words), len(codes), dtype=np.int64)
     np.minimum.at(first, codes[~missing], np.flatnonzero(~missing))
     return list(map(str, words)), codes, first

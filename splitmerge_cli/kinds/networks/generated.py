@@ -18,8 +18,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from splitmerge_cli.data import downloads
-from splitmerge_cli.data.dataset import ColumnType, Dataset
+from splitmerge_cli.data import dataset, downloads
 from splitmerge_cli.data.opening import content
 from splitmerge_cli.data.values import equal_sizes, require, require_number, require_seed, require_size
 from splitmerge_cli.kinds.networks import data
@@ -160,13 +159,13 @@ def _relation(
     )
 
 
-def _columns(rng: np.random.Generator, truth: NDArray[np.int32], planted: Planted) -> Dataset | None:
+def _columns(rng: np.random.Generator, truth: NDArray[np.int32], planted: Planted) -> dataset.Dataset | None:
     """A column of numbers and one of yes and no, which differ between blocks."""
     if not planted.columns:
         return None
     values: Any = np.column_stack([rng.normal(3.0 * truth, 1.0), rng.random(len(truth)) < 0.2 + 0.6 * (truth % 2)])
-    types = (ColumnType("real"), ColumnType("binary", ("no", "yes")))
-    return Dataset("nodes", "mixed", values, columns=["number", "answer"], types=types)
+    types = (dataset.ColumnType("real"), dataset.ColumnType("binary", ("no", "yes")))
+    return dataset.Dataset("nodes", "mixed", values, columns=["number", "answer"], types=types)
 
 
 STRUCTURES = ("blocks", "grid", "random")
@@ -192,7 +191,7 @@ def generate(
     bipartite: bool = False,
     unknown: float = 0.0,
     columns: bool = False,
-) -> Dataset:
+) -> dataset.Dataset:
     """A network: simple and undirected, unless planted blocks have more.
 
     Options: ``conf/data/network.yaml``. The truth is the planted block; blocks are in random order, the first N mod
@@ -234,7 +233,7 @@ def generate(
         i, j = _grid(sides)
         meta |= {"sides": list(sides)}
     matrix = data.adjacency(N, i, j) if relations is None else data.simple_graph(relations)
-    return Dataset("network", "graph", matrix, truth, meta=meta, relations=relations)
+    return dataset.Dataset("network", "graph", matrix, truth, meta=meta, relations=relations)
 
 
 def _planted_edges(
@@ -330,10 +329,10 @@ EDGES = "edges.csv.gz"
 NODES = "nodes.csv.gz"
 
 
-def _reader(name: str, label: str | None, description: str, names: str) -> Callable[..., Dataset]:
+def _reader(name: str, label: str | None, description: str, names: str) -> Callable[..., dataset.Dataset]:
     """Build the function that reads a network; column `label` of the file of nodes holds the names."""
 
-    def read(scale: float = 1.0, N: int | None = None) -> Dataset:
+    def read(scale: float = 1.0, N: int | None = None) -> dataset.Dataset:
         data.check_kept(scale, N)
         path = downloads.locate(name, EDGES)
         nodes = None if label is None else downloads.locate(name, NODES)

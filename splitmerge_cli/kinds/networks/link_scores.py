@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from scipy import special
 
 from splitmerge_cli.extras import pandas as pd
-from splitmerge_cli.kinds.networks.data import COUNT, LEVELS, REAL, Relation, Relations
-from splitmerge_cli.kinds.networks.layout import CORRECTED, precisions_of
+from splitmerge_cli.kinds.networks import data, layout
 
 Array = NDArray[np.float64]
 Pairs = NDArray[np.int32]
@@ -31,7 +30,7 @@ class Links:
     the data; `sides`: as `Relations` has them; `K`: number of blocks at least.
     """
 
-    relation: Relation
+    relation: data.Relation
     labels: NDArray[Any]
     options: Mapping[str, Any]
     sides: NDArray[np.int8] | None = None
@@ -45,12 +44,12 @@ class Links:
     @property
     def is_corrected(self) -> bool:
         """Whether expected numbers are in proportion to propensities of the nodes."""
-        return bool(self.options.get("degrees") == CORRECTED)
+        return bool(self.options.get("degrees") == layout.CORRECTED)
 
     @property
     def has_rates(self) -> bool:
         """Whether pairs have numbers of edges with a Poisson distribution."""
-        return self.is_corrected or self.relation.form == COUNT
+        return self.is_corrected or self.relation.form == data.COUNT
 
     def place(self, pairs: Pairs) -> tuple[NDArray[Any], NDArray[Any]]:
         """Blocks of both ends of pairs."""
@@ -117,7 +116,7 @@ class Links:
     @property
     def precision(self) -> float | None:
         """Shape of the gamma variable by which the rate of a pair differs from its blocks' rate; None: none does."""
-        return self.options.get("precision") if self.relation.form == COUNT else None
+        return self.options.get("precision") if self.relation.form == data.COUNT else None
 
     @cached_property
     def success(self) -> tuple[Array, Array]:
@@ -201,7 +200,7 @@ class Links:
 
     def mean(self, pairs: Pairs) -> Array:
         """Expected value of each pair in a replication: a count, else the probability of an edge."""
-        if self.relation.form != COUNT:
+        if self.relation.form != data.COUNT:
             return self.probability(pairs)
         shape, rate = self.rates(pairs)
         return shape / rate
@@ -213,13 +212,13 @@ class Links:
         Counts: of a further count in the larger network, given that it is not 0. Real: in the units of the data.
         """
         form, blocks = self.relation.form, self.place(pairs)
-        if form == COUNT:
+        if form == data.COUNT:
             return self.log_number(pairs, value, kept) - np.log(self.probability(pairs, kept))
-        if form == LEVELS:
+        if form == data.LEVELS:
             counts, alpha = self.level_counts, float(self.options["alpha"])
             one = counts[value.astype(np.int64), *blocks]
             return np.asarray(np.log((alpha + one) / (alpha * len(counts) + counts.sum(axis=0)[blocks])))
-        if form == REAL:
+        if form == data.REAL:
             return self._log_student(value, blocks)
         return np.zeros(len(pairs))
 
@@ -284,12 +283,12 @@ def log_mean_power(A: Array, B: Array, c: Array, more: float) -> Array:
     )
 
 
-def links_of(relations: Relations, labels: NDArray[Any], options: Mapping[str, Any]) -> list[Links]:
+def links_of(relations: data.Relations, labels: NDArray[Any], options: Mapping[str, Any]) -> list[Links]:
     """Every layer under one partition; `options` as of `Links`, rate and precision a number or one for each layer."""
     rates = options.get("rate")
     rates = rates if isinstance(rates, list) else [rates] * len(relations.layers)
     found = []
-    for r, precision in enumerate(precisions_of(relations.layers, options)):
+    for r, precision in enumerate(layout.precisions_of(relations.layers, options)):
         beta1, beta0 = relations.edge_prior(r, options)
         of_layer = {"rate": rates[r], "beta1": beta1, "beta0": beta0, "precision": precision}
         found.append(Links(relations.layers[r], labels, {**options, **of_layer}, relations.sides))
@@ -320,14 +319,14 @@ class Scored:
 class HeldOut:
     """A network without some of its edges, and the pairs that are scored of each layer."""
 
-    rest: Relations
+    rest: data.Relations
     """The network that the model sees."""
     scored: list[Scored]
     kept: float
     """Probability with which an edge, or a unit of a count, was kept."""
 
 
-def remove_edges(relations: Relations, share: float, seed: int, part: int = 0, most: int = MOST_PAIRS) -> HeldOut:
+def remove_edges(relations: data.Relations, share: float, seed: int, part: int = 0, most: int = MOST_PAIRS) -> HeldOut:
     """Remove edges from every layer at random, or units from counts. `share`: between 0 and 1. `seed`, `part`: parts 0,
     1, ... of one seed remove different edges, as far as there are any. `most`: pairs of a layer without a removed edge
     that are scored, at most.
@@ -336,21 +335,21 @@ def remove_edges(relations: Relations, share: float, seed: int, part: int = 0, m
     for_edges = np.random.default_rng(seed)
     for layer in relations.layers:
         counts = layer.weights.astype(np.int64)
-        if layer.form == COUNT:
+        if layer.form == data.COUNT:
             kept = rng.binomial(counts, 1.0 - share)
         else:
             kept = counts.copy()
             n = round(share * len(counts))
             kept[np.roll(for_edges.permutation(len(counts)), -part * n)[:n]] = 0
         here = kept > 0
-        values = kept.astype(np.float64) if layer.form == COUNT else layer.value
+        values = kept.astype(np.float64) if layer.form == data.COUNT else layer.value
         rest.append(replace(layer, ends=layer.ends[here], value=None if values is None else values[here]))
         gone = counts > kept
         # a pair with an edge in the rest has no other, unless edges are counted
-        apart = np.concatenate([layer.ends[gone if layer.form == COUNT else np.ones_like(gone)], layer.unknown])
+        apart = np.concatenate([layer.ends[gone if layer.form == data.COUNT else np.ones_like(gone)], layer.unknown])
         others, total = _draw_pairs(relations, layer, apart, most, rng)
         number = (counts - kept)[gone].astype(np.float64)
-        value = number if layer.form == COUNT or layer.value is None else layer.value[gone]
+        value = number if layer.form == data.COUNT or layer.value is None else layer.value[gone]
         n = len(others)
         scored.append(
             Scored(
@@ -364,7 +363,7 @@ def remove_edges(relations: Relations, share: float, seed: int, part: int = 0, m
 
 
 def _draw_pairs(
-    relations: Relations, layer: Relation, apart: Pairs, most: int, rng: np.random.Generator
+    relations: data.Relations, layer: data.Relation, apart: Pairs, most: int, rng: np.random.Generator
 ) -> tuple[Pairs, float]:
     """Draw pairs of a layer, but for some, at most so many, and count all."""
     N, sides = relations.N, relations.sides

@@ -14,13 +14,11 @@ from splitmerge_cli.diagnostics.cluster_table import FIRST
 from splitmerge_cli.fits.candidates import Sample
 from splitmerge_cli.fits.short_fits import sample_by
 from splitmerge_cli.fits.stored_draws import StoredDraws, Table
-from splitmerge_cli.kinds.networks import Graph, link_scores
+from splitmerge_cli.kinds.networks import Graph, layout, link_scores
 from splitmerge_cli.kinds.networks.data import COUNT, REAL, Relations, network_of, simple_graph
-from splitmerge_cli.kinds.networks.layout import precisions_of
 from splitmerge_cli.kinds.networks.link_scores import HeldOut, Links, LinkScores
-from splitmerge_cli.runs import checks
+from splitmerge_cli.runs import checks, initial
 from splitmerge_cli.runs.draws import State, states_of
-from splitmerge_cli.runs.initial import dataset_of, specification_of
 from splitmerge_cli.runs.store.files import write_text
 from splitmerge_cli.runs.store.read import Run
 
@@ -52,7 +50,7 @@ def draws_with_options(model: Component, dataset: Dataset, states: Sequence[Stat
     return [
         (
             np.unique(state.labels, return_inverse=True)[1],
-            {**options, **state.hyperparameters, "precision": precisions_of(layers, options, state.parameters)},
+            {**options, **state.hyperparameters, "precision": layout.precisions_of(layers, options, state.parameters)},
         )
         for state in states
     ]
@@ -173,7 +171,7 @@ def list_links(run: Run, most: int) -> Iterator[str]:
     its folder."""
     if most < 1:
         raise ConfigError(f"links={most}: expected a whole number from 1 on, such as links=20")
-    model, dataset = specification_of(run).model, dataset_of(run)
+    model, dataset = initial.specification_of(run).model, initial.dataset_of(run)
     require_network(model)
     draws = draws_with_options(model, dataset, states_of(run, MOST_DRAWS))
     probable = probable_pairs(dataset, draws, most)

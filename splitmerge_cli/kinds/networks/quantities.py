@@ -13,8 +13,7 @@ from splitmerge_cli.config.resolution import AUTO
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.kinds.networks.data import BINARY, COUNT, REAL, Relation, Relations, network_of, simple_graph
 from splitmerge_cli.kinds.networks.layout import PLAIN, SCATTERED
-from splitmerge_cli.runs import checks
-from splitmerge_cli.runs.answers import Answers
+from splitmerge_cli.runs import answers, checks
 from splitmerge_cli.runs.store.read import Run
 
 SPREAD = "standard deviation within clusters"
@@ -170,7 +169,7 @@ def _measure_values(
         yield "values", checks.KURTOSIS, float((residual**4).mean()) if len(residual) else math.nan
 
 
-class NetworkAnswers(Answers):
+class NetworkAnswers(answers.Answers):
     """The answers of networks."""
 
     @staticmethod

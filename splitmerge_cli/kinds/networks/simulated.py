@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.core.options import Gamma
 from splitmerge_cli.core.simulation import Array, Given, Rng
+from splitmerge_cli.kinds.networks import layout, link_scores
 from splitmerge_cli.kinds.networks.data import FORMS, network_of, simple_graph
-from splitmerge_cli.kinds.networks.layout import BINARY, CORRECTED, COUNT, LEVELS, PLAIN, REAL, precisions_of
-from splitmerge_cli.kinds.networks.link_scores import Links
 
 Pairs = NDArray[np.int64]
 MOST_PAIRS = 4_000_000
@@ -26,7 +25,7 @@ MOST_ENDS = 1 << 20
 
 def simulate_network(rng: Rng, given: Given) -> Any:
     """A network as the model reads it: the matrix of a simple one, else relations."""
-    is_simple = given.data.relations is None and given.options.get("degrees", PLAIN) == PLAIN
+    is_simple = given.data.relations is None and given.options.get("degrees", layout.PLAIN) == layout.PLAIN
     is_simple = is_simple and given.options.get("density") is None
     drawn = simulate_relations(rng, given)
     return simple_graph(drawn) if is_simple else drawn
@@ -43,7 +42,7 @@ def simulate_relations(rng: Rng, given: Given) -> Any:
     precision, parameters = given.options.get("precision"), given.parameters
     if parameters is None and isinstance(precision, Gamma):
         parameters = rng.gamma(precision.shape, 1.0 / precision.rate, len(relations.layers))
-    precisions = precisions_of(relations.layers, given.options, parameters)
+    precisions = layout.precisions_of(relations.layers, given.options, parameters)
     layers = []
     for r, layer in enumerate(relations.layers):
         options = {**given.options, "precision": precisions[r]}
@@ -72,13 +71,13 @@ class _Layer:
         self.edge_prior = edge_prior
         self.rng, self.layer, self.labels, self.options, self.sides = rng, layer, labels, options, relations.sides
         self.K = int(labels.max()) + 1
-        self.is_corrected = options.get("degrees") == CORRECTED
+        self.is_corrected = options.get("degrees") == layout.CORRECTED
         rates = options.get("rate")
         rate = rates[r] if isinstance(rates, list) else rates
         if rate is None:
             rate = layer.default_rate(len(labels), self.sides, options["shape"], self.is_corrected)
         sides = None if self.sides is None else self.sides[:n]
-        self.links = Links(evidence, labels[:n], {**options, "rate": rate}, sides, self.K)
+        self.links = link_scores.Links(evidence, labels[:n], {**options, "rate": rate}, sides, self.K)
         self.known = self.links.table
         # an undirected relation has one cell for two blocks
         self.both = not layer.directed and self.sides is None
@@ -102,14 +101,14 @@ class _Layer:
             ends, counts = ends[keep], None if counts is None else counts[keep]
         form = self.layer.form_number
         value: Array | None = None
-        if form == BINARY and counts is not None:
+        if form == layout.BINARY and counts is not None:
             # corrected degrees make multiple edges: without them their sums were too small
-            return replace(self.layer, ends=ends.astype(np.int32), form=FORMS[COUNT], value=counts)
-        if form == COUNT:
+            return replace(self.layer, ends=ends.astype(np.int32), form=FORMS[layout.COUNT], value=counts)
+        if form == layout.COUNT:
             value = counts
-        elif form == REAL:
+        elif form == layout.REAL:
             value = self._draw_reals(ends)
-        elif form == LEVELS:
+        elif form == layout.LEVELS:
             value = self._draw_levels(ends)
         return replace(self.layer, ends=ends.astype(np.int32), value=value)
 

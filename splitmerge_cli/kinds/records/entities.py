@@ -19,21 +19,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.analysis.pages import html
-from splitmerge_cli.analysis.pages.html import Markup
 from splitmerge_cli.config import Component, ConfigError
 from splitmerge_cli.data.bundles import SAME
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.diagnostics import mixing, small_clusters
-from splitmerge_cli.diagnostics.agreement import pair_scores
+from splitmerge_cli.diagnostics import agreement, mixing, partition_losses, point_estimate, small_clusters
 from splitmerge_cli.diagnostics.cluster_table import FIRST, count_of, number_clusters, shorten, span
-from splitmerge_cli.diagnostics.partition_losses import by_size, find_components
-from splitmerge_cli.diagnostics.point_estimate import Estimate, TooManyClusters
 from splitmerge_cli.diagnostics.summary import measure
-from splitmerge_cli.kinds.records import weights
-from splitmerge_cli.kinds.records.labelling import SAVED, page_of_pairs
-from splitmerge_cli.runs.answers import Answers, interval_of_run
-from splitmerge_cli.runs.initial import build_model
-from splitmerge_cli.runs.judgement import judgement_of
+from splitmerge_cli.kinds.records import labelling, weights
+from splitmerge_cli.runs import answers, initial, judgement
 from splitmerge_cli.runs.store.files import write_text
 from splitmerge_cli.runs.store.read import Run
 
@@ -69,7 +62,7 @@ BINS = 10
 """Bins of probabilities in which pairs are compared with the truth."""
 
 
-class Entities(Answers):
+class Entities(answers.Answers):
     """The answers of kinds whose items are records of entities (`splitmerge_cli.data.dataset.Kind.answers`)."""
 
     describes_clusters = False
@@ -80,12 +73,12 @@ class Entities(Answers):
     @staticmethod
     def estimate(
         partitions: NDArray[np.int32], dataset: Dataset, loss: str = "vi", interval: tuple[int, int] | None = None
-    ) -> Estimate:
+    ) -> point_estimate.Estimate:
         """The estimate by components, of any number of entities."""
         return small_clusters.estimate_by_components(partitions, loss, dataset.items)
 
     @staticmethod
-    def central(partitions: NDArray[np.int32], apart: Any) -> Estimate:
+    def central(partitions: NDArray[np.int32], apart: Any) -> point_estimate.Estimate:
         return small_clusters.minimise_by_components(partitions)
 
     @staticmethod
@@ -100,10 +93,10 @@ class Entities(Answers):
         entry["equal_apart"] = count_equal_apart(dataset, labels)
         if dataset.truth is not None:
             known = dataset.truth >= 0
-            entry["agreement"] = pair_scores(dataset.truth[known], labels[known])
+            entry["agreement"] = agreement.pair_scores(dataset.truth[known], labels[known])
         try:
             pairs = small_clusters.find_linked_pairs({c: rows.labels for c, rows in late.items()}) if late else None
-        except TooManyClusters as error:
+        except point_estimate.TooManyClusters as error:
             return {"entities": entry | {"why_no_pairs": str(error)}}
         if pairs is None:
             why = "no late partitions were recorded; trace.partitions=10 records more"
@@ -115,7 +108,7 @@ class Entities(Answers):
         review = list_review(dataset, pairs, labelled=labelled, draws=draws)
         write_text(plan.path / REVIEW, _as_csv(review))
         if len(review):
-            write_text(plan.path / LABELLING, page_of_pairs(review, f"Pairs of records: {dataset.name}"))
+            write_text(plan.path / LABELLING, labelling.page_of_pairs(review, f"Pairs of records: {dataset.name}"))
         entry |= _describe_pairs(dataset, pairs) | {"to_review": int((review[SAME] == "").sum())}
         return {"entities": entry}
 
@@ -150,11 +143,11 @@ class Entities(Answers):
 
     @staticmethod
     def so_far(plan: "Plan", run: Run, late: Callable[[], Mapping[int, "Late"]]) -> Iterator[str]:
-        dataset, labels, draws = plan.dataset, by_size(run.best_state()), late()
+        dataset, labels, draws = plan.dataset, partition_losses.by_size(run.best_state()), late()
         yield f"{labels.max() + 1:,} entities of {len(labels):,} records, the best state so far"
         write_text(plan.path / ENTITIES, _as_csv(_merge(plan, labels, draws, None)))
         yield f"{ENTITIES}: the merged record of each entity so far"
-        with suppress(TooManyClusters):
+        with suppress(point_estimate.TooManyClusters):
             if draws:
                 pairs = small_clusters.find_linked_pairs({c: rows.labels for c, rows in draws.items()})
                 write_text(plan.path / PAIRS, _as_csv(list_pairs(dataset, pairs, labels)))
@@ -179,7 +172,7 @@ class Entities(Answers):
     def next_keys(run: Run, data: Mapping[str, Any]) -> tuple[str, dict[str, Any]] | None:
         if (keys := keys_of_review(run, data)) is None:
             return None
-        page = f"open {run.path / LABELLING}, which saves {SAVED}, or fill the column {SAME}"
+        page = f"open {run.path / LABELLING}, which saves {labelling.SAVED}, or fill the column {SAME}"
         return f"to label the pairs, {page} of {run.path / REVIEW} (1: one entity, 0: two), then:", keys
 
     @staticmethod
@@ -192,7 +185,7 @@ class Entities(Answers):
         return weights.compare_runs(found)
 
     @staticmethod
-    def section(run: Run) -> Markup | None:
+    def section(run: Run) -> html.Markup | None:
         """Lines of the terminal, and the table by threshold; None without one."""
         if not (rows := _read_thresholds(run)):
             return None
@@ -219,9 +212,9 @@ class Entities(Answers):
     def _lines(run: Run) -> Iterator[str]:
         summary = run.summary
         entry, chosen = summary["entities"], summary["point_estimate"]
-        yield _describe_count(run, f", 95 % interval {span(*interval_of_run(run))}")
-        fewest, most = interval_of_run(run)
-        if not fewest <= chosen["n_clusters"] <= most and judgement_of(run).converged is not False:
+        yield _describe_count(run, f", 95 % interval {span(*answers.interval_of_run(run))}")
+        fewest, most = answers.interval_of_run(run)
+        if not fewest <= chosen["n_clusters"] <= most and judgement.judgement_of(run).converged is not False:
             yield (
                 "the interval is the answer to how many entities there are; the estimate lies outside, as it joins "
                 "every pair that is about as likely as not"
@@ -322,7 +315,7 @@ def keys_of_review(run: Run, data: Mapping[str, Any]) -> dict[str, Any] | None:
 def _describe_count(run: Run, interval: str = "") -> str:
     """How many entities there are, with the interval if the chains agree."""
     count = f"{count_of(run.summary['point_estimate']['n_clusters'], 'entity')} of {run.summary['N']:,} records"
-    is_apart = judgement_of(run).converged is False
+    is_apart = judgement.judgement_of(run).converged is False
     return count + (", of the best state: the chains have not converged" if is_apart else interval)
 
 
@@ -434,7 +427,7 @@ def list_entities(
     """A row for each entity: its number, from `first` on, number of records, mean `certainty` of these, and its merged
     record: the most probable true value of each field, empty if all are missing. `labels`: int32 ``[N]``, from 0;
     `parameters`: posterior means of the model's, if it has some; `certainty`: float ``[N]``."""
-    built = build_model(model, replace(dataset, bundles=None))
+    built = initial.build_model(model, replace(dataset, bundles=None))
     built.set_labels(labels)
     if parameters is not None:
         built.set_parameters(parameters[:, None])
@@ -493,7 +486,7 @@ def list_review(
     gain = p * (1 - p) if draws is None else weights.reduce_variance(pairs, draws, doubt)
     doubt = doubt[np.argsort(-(gain[doubt] if draws is None else gain).round(9), kind="stable")]
     sure = pairs.ends[p > 1 - LEAST]
-    group = find_components(sure[:, 0], sure[:, 1], dataset.N)
+    group = partition_losses.find_components(sure[:, 0], sure[:, 1], dataset.N)
     groups = np.sort(group[pairs.ends[doubt]], axis=1)
     doubt = doubt[np.sort(np.unique(groups, axis=0, return_index=True)[1])][:most]
     ends, same, shown = pairs.ends[doubt], [""] * len(doubt), p[doubt]

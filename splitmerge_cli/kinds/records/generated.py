@@ -25,15 +25,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, logsumexp, roots_jacobi, xlog1py, xlogy
 
-from splitmerge_cli.core.hyperpriors import Beta
-from splitmerge_cli.core.model import Model
+from splitmerge_cli.core import hyperpriors, model, simulation
 from splitmerge_cli.core.options import read_options
 from splitmerge_cli.core.shared import Prepared, share
-from splitmerge_cli.core.simulation import Given
 from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.data.values import require, require_number, require_seed, require_size
-from splitmerge_cli.kinds.records.near_pairs import prepare
-from splitmerge_cli.kinds.records.similar_values import UNSEEN, code_fields, near_values
+from splitmerge_cli.kinds.records import near_pairs, similar_values
 from splitmerge_cli.verify.cases import Case, OwnCase, mixture_case
 from splitmerge_cli.verify.enumerate import Concentration, State, mixture_log_weight, mixture_states
 
@@ -94,7 +91,7 @@ def generate(
         for i in np.flatnonzero(absent < missing)[: N - 1]:
             cells[i] = None
         columns.append(cells)
-    values, types = code_fields(columns, list(FIELDS.values()))
+    values, types = similar_values.code_fields(columns, list(FIELDS.values()))
     meta: dict[str, Any] = {"entities": entities, "distortion": distortion, "slips": slips, "missing": missing}
     meta |= {"sources": sources, "seed": seed}
     of_files = files if sources > 1 else None
@@ -198,11 +195,11 @@ _latest: list[Prepared] = []
 
 def _tables_of(data: Any, options: Any) -> Prepared:
     fields = tuple((field.type, tuple(field.levels)) for field in data.types)
-    _latest[:] = [share(prepare, data.values, fields, options["similarity"], options["strength"])]
+    _latest[:] = [share(near_pairs.prepare, data.values, fields, options["similarity"], options["strength"])]
     return _latest[0]
 
 
-def simulate_records(rng: Rng, given: Given) -> Codes:
+def simulate_records(rng: Rng, given: simulation.Given) -> Codes:
     """Codes of the fields, int32 ``[N, F]``, none missing; a slip that no record shows has a code of its own."""
     data, options, z = given.data, given.options, given.labels
     F, tables = data.values.shape[1], _tables_of(data, options)
@@ -283,8 +280,8 @@ NODES = 12
 
 def slips_of(field: Any, similarity: str = "edit", strength: float = 2.0) -> NDArray[np.float64]:
     """w(x | y) of a field, float64 ``[V, V]``: row y, column x; zeros if no value is near another."""
-    begin, other, weight = near_values(field.levels, field.type, similarity, strength)
-    number, edits = UNSEEN.get(field.type, (0, 0))
+    begin, other, weight = similar_values.near_values(field.levels, field.type, similarity, strength)
+    number, edits = similar_values.UNSEEN.get(field.type, (0, 0))
     unseen = number * np.exp(-strength * edits)
     slips = np.zeros((len(field.levels), len(field.levels)))
     for y in range(len(field.levels)):
@@ -342,10 +339,10 @@ def records_log_weight(
     concentration: Concentration,
     *,
     prior: str,
-    distortion: float | Beta,
-    similar: float | Beta,
+    distortion: float | hyperpriors.Beta,
+    similar: float | hyperpriors.Beta,
     frequencies: float = 0.0,
-    original: float | Beta = 0.0,
+    original: float | hyperpriors.Beta = 0.0,
     copies: float = 1.0,
     **compared: Any,
 ) -> Callable[[State], float]:
@@ -383,7 +380,7 @@ def records_log_weight(
     def log_of_shares(counts: NDArray[np.int64]) -> float:
         entities, others = (counts[0], counts[1]), (counts[2:4], counts[4:])
         with_one = [entities[1], entities[0] - entities[1]]
-        if isinstance(original, Beta):
+        if isinstance(original, hyperpriors.Beta):
             total = _log_shares(with_one, (original.a, original.b))
         else:
             total = float(xlogy(with_one[0], original) + xlog1py(with_one[1], -original))
@@ -412,9 +409,9 @@ def records_log_weight(
     return mixture_log_weight(log_lik, concentration, prior)
 
 
-def share_nodes(share: float | Beta) -> list[tuple[float, float]]:
+def share_nodes(share: float | hyperpriors.Beta) -> list[tuple[float, float]]:
     """Values of a share and their weights, which sum to 1; a share that is fixed has one."""
-    if not isinstance(share, Beta):
+    if not isinstance(share, hyperpriors.Beta):
         return [(float(share), 1.0)]
     x, weight = roots_jacobi(NODES, share.b - 1.0, share.a - 1.0)
     return list(zip((1.0 + x) / 2.0, weight / weight.sum(), strict=True))
@@ -427,12 +424,12 @@ def simplex_nodes(shares: NDArray[np.float64], frequencies: float) -> list[tuple
         return [(shares, 1.0)]
     nodes = [(np.empty(0), 1.0, 1.0)]
     for v in range(len(shares) - 1, 0, -1):
-        pieces = share_nodes(Beta(frequencies, frequencies * v))
+        pieces = share_nodes(hyperpriors.Beta(frequencies, frequencies * v))
         nodes = [(np.append(phi, x * rest), rest * (1.0 - x), w * u) for phi, rest, w in nodes for x, u in pieces]
     return [(np.append(phi, rest), w) for phi, rest, w in nodes]
 
 
-def records_case(build: Callable[..., Model], size: int, seed: int, params: Mapping[str, Any]) -> Case:
+def records_case(build: Callable[..., model.Model], size: int, seed: int, params: Mapping[str, Any]) -> Case:
     """`size` records of a name, some near each other, a word and a number, with missing cells unless ``complete``; with
     ``sources`` of two files. Neither is an option of the model."""
     options: dict[str, Any] = {"concentration": 1.3, "prior": "crp", "distortion": "beta(2,6)", "similar": "beta(2,3)"}

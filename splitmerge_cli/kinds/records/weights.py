@@ -24,8 +24,7 @@ from splitmerge_cli.diagnostics.cluster_table import FIRST
 from splitmerge_cli.diagnostics.small_clusters import LinkedPairs, find_linked_pairs, pairs_of
 from splitmerge_cli.diagnostics.summary import second_half
 from splitmerge_cli.received import DataError
-from splitmerge_cli.runs.answers import late_partitions
-from splitmerge_cli.runs.initial import build_model, dataset_of, specification_of
+from splitmerge_cli.runs import answers, initial
 from splitmerge_cli.runs.store.read import Run
 
 if TYPE_CHECKING:
@@ -65,7 +64,7 @@ def weigh_pairs(
     probability, then weights: `PRIOR`, the fields, `COPIES` if the model has originals, `OTHERS`, and `POSTERIOR`, the
     sum of these. For its odds half a draw is added to those in which the two are together, and to those in which they
     are apart."""
-    built = build_model(model, replace(dataset, bundles=None))
+    built = initial.build_model(model, replace(dataset, bundles=None))
     built.set_labels(state.labels)
     if state.parameters is not None:
         built.set_parameters(state.parameters[:, None])
@@ -95,7 +94,7 @@ def _count_together(linked: LinkedPairs, ends: NDArray[np.int64]) -> NDArray[np.
 def weights_of_run(run: Run, ends: NDArray[np.int64]) -> "pd.DataFrame":
     """`weigh_pairs` of a finished run, whose data are loaded again. A `ConfigError` if it recorded no late
     partitions."""
-    late = late_partitions(run.path, run.summary["N"], run.summary["iterations"])
+    late = answers.late_partitions(run.path, run.summary["N"], run.summary["iterations"])
     if not late:
         raise ConfigError(f"{run.path}: no late partitions were recorded; trace.partitions=10 records more")
     linked = find_linked_pairs({c: rows.labels for c, rows in late.items()})
@@ -103,7 +102,7 @@ def weights_of_run(run: Run, ends: NDArray[np.int64]) -> "pd.DataFrame":
     mean = np.concatenate(parameters).mean(axis=0) if parameters else None
     labels = np.asarray(run.summary["point_estimate"]["labels"], dtype=np.int32)
     state = State(labels, mean, means_of(run.trace()))
-    return weigh_pairs(specification_of(run).model, dataset_of(run), state, linked, ends)
+    return weigh_pairs(initial.specification_of(run).model, initial.dataset_of(run), state, linked, ends)
 
 
 THRESHOLDS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)

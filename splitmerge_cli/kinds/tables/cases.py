@@ -19,8 +19,7 @@ from scipy.stats import multivariate_normal
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.options import Gamma
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.kinds.tables.models.mixed_cells import box_of_table
-from splitmerge_cli.kinds.tables.models.normal import Normal
+from splitmerge_cli.kinds.tables.models import mixed_cells, normal
 from splitmerge_cli.kinds.tables.models.real_columns import box_of, resolutions_of
 from splitmerge_cli.verify import continuous
 from splitmerge_cli.verify.cases import Case, OwnCase, format_points, mixture_case, reference_case
@@ -248,7 +247,7 @@ def _hold_scales(points: NDArray[np.float64], options: dict[str, Any]) -> tuple[
         spread = np.atleast_1d(spread.mean())
     if options["b0"] is None:
         options["b0"] = (0.1 * spread).tolist() if len(spread) > 1 else float(0.1 * spread[0])
-    known = {option.name: option for option in Normal.OPTIONS}
+    known = {option.name: option for option in normal.Normal.OPTIONS}
     b0, kappa0 = (known[key].read(options[key], "model") for key in ("b0", "kappa0"))
     held = b0.mean * spread if isinstance(b0, Gamma) else b0, kappa0.mean if isinstance(kappa0, Gamma) else kappa0
     if not (isinstance(b0, Gamma) or isinstance(kappa0, Gamma)):
@@ -373,7 +372,7 @@ def mixed_case(build: Callable[..., Model], size: int, seed: int, params: Mappin
         own = options | {"b0": b0, "kappa0": kappa0, "resolution": steps, "concentration": concentration}
         alone = {"concentration": 1.0, "prior": "uniform"}
         if rho := own.pop("noise", None):
-            ends = box_of_table(x, types, (2, 3, 0, 0, 0), own.pop("box", None), options["resolution"])
+            ends = mixed_cells.box_of_table(x, types, (2, 3, 0, 0, 0), own.pop("box", None), options["resolution"])
             return noise_log_weight(
                 table, concentration, options["prior"], rho, ends, partial(weigh_rows, own), options.get("power", 1.0)
             )

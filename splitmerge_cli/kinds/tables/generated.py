@@ -21,13 +21,11 @@ import pandas as pd
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from splitmerge_cli.data import downloads, values
+from splitmerge_cli.data import downloads, opening, values
 from splitmerge_cli.data.dataset import ColumnType, Dataset
-from splitmerge_cli.data.opening import sha256_of
+from splitmerge_cli.data.tables import separators, text
 from splitmerge_cli.data.tables.columns import numbers
-from splitmerge_cli.data.tables.separators import read_text, tabs
 from splitmerge_cli.data.tables.table import NUMBER
-from splitmerge_cli.data.tables.text import Text
 from splitmerge_cli.data.values import (
     LARGEST,
     crp,
@@ -273,7 +271,7 @@ def kddcup04bio(N: int | None = None) -> Dataset:
     """
     values.require(N is None or 1 <= N <= ROWS, "N", N, f"a whole number from 1 to {ROWS}, the number of rows, or null")
     path = downloads.locate("kddcup04bio", FILE)
-    table = Text(path, tabs(path, read_text(path)), "\t")
+    table = text.Text(path, separators.tabs(path, separators.read_text(path)), "\t")
     if table.width not in (FEATURES, BEFORE + FEATURES):
         raise DataError(
             f"{path}: row 1: cells: {table.width}; expected {FEATURES}, or {BEFORE + FEATURES} in the original file"
@@ -290,7 +288,7 @@ def kddcup04bio(N: int | None = None) -> Dataset:
     for d, j in enumerate(features):
         x[:, d] = numbers(table, j, "the features")[:N]
     meta = {"rows": ROWS, "truth": "no labels are published"}
-    notes = downloads.verification_notes("kddcup04bio", sha256_of)
+    notes = downloads.verification_notes("kddcup04bio", opening.sha256_of)
     return Dataset("kddcup04bio", "points", x, meta=meta | values.notes_entry(notes))
 
 

@@ -16,8 +16,7 @@ from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.bundles import Bundles
 from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.data.objects import as_pandas
-from splitmerge_cli.fits.short_fits import sample_by
-from splitmerge_cli.fits.stored_draws import StoredDraws, Table
+from splitmerge_cli.fits import short_fits, stored_draws
 from splitmerge_cli.kinds.tables.models.ordered_levels import tables_of_levels
 from splitmerge_cli.kinds.tables.models.outcome_cells import is_regressed, term_names
 from splitmerge_cli.runs.draws import Draws, State, draws_of
@@ -376,10 +375,10 @@ class OutcomeGain:
         )
 
 
-class OutcomeAnswers(StoredDraws):
+class OutcomeAnswers(stored_draws.StoredDraws):
     """The part of a `Posterior` with an outcome (``model.outcome``)."""
 
-    def predict_outcome(self, new: Any, *, level: float = 0.9, states: int | None = None) -> Table:
+    def predict_outcome(self, new: Any, *, level: float = 0.9, states: int | None = None) -> stored_draws.Table:
         """Predict the outcome of new rows given their other columns, averaged over the draws.
 
         Parameters
@@ -418,10 +417,10 @@ class OutcomeAnswers(StoredDraws):
         items = self.dataset.kind.new_items(self.dataset, self._with_outcome(new))
         found = predict_outcome(self._model, self.dataset, items, draws, level, self.run.config["seed"])
         if found.probability is not None:
-            return Table(found.probability, columns=list(found.levels))
-        return Table({"mean": found.mean, "low": found.low, "high": found.high})
+            return stored_draws.Table(found.probability, columns=list(found.levels))
+        return stored_draws.Table({"mean": found.mean, "low": found.low, "high": found.high})
 
-    def effects(self) -> Table:
+    def effects(self) -> stored_draws.Table:
         """Effects on the outcome in each cluster of `labels`.
 
         Returns
@@ -441,7 +440,7 @@ class OutcomeAnswers(StoredDraws):
         self._warn()
         if not self.complete or (found := self.run.summary.get("outcome")) is None:
             raise ConfigError(f"{self.path}: expected a finished run of a model with model.outcome=COLUMN")
-        table = Table(found["rows"], columns=["cluster", "term", "mean", "low", "high"])
+        table = stored_draws.Table(found["rows"], columns=["cluster", "term", "mean", "low", "high"])
         return table.assign(cluster=table["cluster"] + self.run.first_cluster)
 
     def outcome_gain(self, held_out: float = 0.2, *, seed: int = 0) -> OutcomeGain:
@@ -480,7 +479,7 @@ class OutcomeAnswers(StoredDraws):
         rest = np.setdiff1d(np.arange(dataset.N), chosen)
         train, test = dataset.take(rest), dataset.take(np.sort(chosen))
         of_model = {"name": model.name} | options
-        fits = sample_by(None, seed)
+        fits = short_fits.sample_by(None, seed)
         whole = fits(of_model)(train)
         others = fits({key: value for key, value in of_model.items() if key not in OF_OUTCOME})(
             without_columns(train, [self._outcome, *self._effects])

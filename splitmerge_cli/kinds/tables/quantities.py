@@ -8,20 +8,6 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.runs import checks
-from splitmerge_cli.runs.checks import (
-    DISPERSION,
-    KURTOSIS,
-    SKEWNESS,
-    Array,
-    Check,
-    Effect,
-    Found,
-    Labels,
-    Quantities,
-    mean_of_finite,
-    standardize,
-    sum_by_cluster,
-)
 
 MOST_COLUMNS = 50
 """Columns that are drawn of a table: those with most cells that are not 0."""
@@ -31,15 +17,15 @@ PAIR = 60
 """Cells that take as long as a pair of columns."""
 
 
-class Table(Quantities):
+class Table(checks.Quantities):
     """Single columns, and the association of two columns within clusters."""
 
     effects: ClassVar = {
-        SKEWNESS: Effect(0.3),
-        KURTOSIS: Effect(0.5),
-        DISPERSION: Effect(0.3, is_share=True),
-        ZEROS: Effect(0.03),
-        TIE: Effect(0.2, is_more=True),
+        checks.SKEWNESS: checks.Effect(0.3),
+        checks.KURTOSIS: checks.Effect(0.5),
+        checks.DISPERSION: checks.Effect(0.3, is_share=True),
+        ZEROS: checks.Effect(0.03),
+        TIE: checks.Effect(0.2, is_more=True),
     }
 
     def __init__(self, dataset: Dataset, cells: int | None = None) -> None:
@@ -79,19 +65,19 @@ class Table(Quantities):
         N, D = dataset.values.shape
         return int(N * D + PAIR * min(D, MOST_COLUMNS) ** 2)
 
-    def take(self, replication: Any) -> Array:
+    def take(self, replication: Any) -> checks.Array:
         """The cells that the data have."""
         return np.where(self._missing, np.nan, replication)
 
-    def expect(self, x: Array, labels: Labels) -> Array:
+    def expect(self, x: checks.Array, labels: checks.Labels) -> checks.Array:
         """Return what the cells of a column are expected to be, given their clusters: the means of these."""
         with np.errstate(invalid="ignore", divide="ignore"):
-            return (sum_by_cluster(x, labels) / sum_by_cluster(~np.isnan(x), labels))[labels]
+            return (checks.sum_by_cluster(x, labels) / checks.sum_by_cluster(~np.isnan(x), labels))[labels]
 
-    def measure(self, x: Array, labels: Labels) -> Found:
+    def measure(self, x: checks.Array, labels: checks.Labels) -> checks.Found:
         """Third and fourth moments of real columns, spread and zeros of counts, association of every two columns."""
-        measured: Found = {}
-        scores: list[Array] = []
+        measured: checks.Found = {}
+        scores: list[checks.Array] = []
         of_column: list[int] = []
         for j, (name, form, levels) in enumerate(self.of_columns):
             cells = x[:, j]
@@ -101,19 +87,19 @@ class Table(Quantities):
             expected = self.expect(features[0], labels)
             residual = features[0] - expected
             if form == "real":
-                z = standardize(residual, labels)
-                measured[name, SKEWNESS] = mean_of_finite(z * z * z)
-                measured[name, KURTOSIS] = mean_of_finite((z * z) ** 2)
+                z = checks.standardize(residual, labels)
+                measured[name, checks.SKEWNESS] = checks.mean_of_finite(z * z * z)
+                measured[name, checks.KURTOSIS] = checks.mean_of_finite((z * z) ** 2)
             elif form == "count":
                 with np.errstate(invalid="ignore", divide="ignore"):
                     residual = np.where(expected > 0, residual / np.sqrt(expected), np.where(known, 0.0, np.nan))
-                measured[name, DISPERSION] = mean_of_finite(residual[expected > 0] ** 2)
-                measured[name, ZEROS] = mean_of_finite(np.where(known, cells == 0, np.nan))
+                measured[name, checks.DISPERSION] = checks.mean_of_finite(residual[expected > 0] ** 2)
+                measured[name, ZEROS] = checks.mean_of_finite(np.where(known, cells == 0, np.nan))
             scores += [residual, *(feature - self.expect(feature, labels) for feature in features[1:])]
             of_column += [j] * len(features)
         return measured | _average(measured) | self._ties(np.stack(scores, axis=1), np.array(of_column))
 
-    def describe(self, check: Check) -> dict[str, Any]:
+    def describe(self, check: checks.Check) -> dict[str, Any]:
         """Whether a tie is one of real columns."""
         if not check.quantity.endswith(TIE):
             return {}
@@ -121,7 +107,7 @@ class Table(Quantities):
         named = [name for name in check.subject.split(" and ") if name in forms]
         return {"of_reals": all(forms[name] == "real" for name in named or forms)}
 
-    def _ties(self, values: Array, of_column: NDArray[np.int64]) -> Found:
+    def _ties(self, values: checks.Array, of_column: NDArray[np.int64]) -> checks.Found:
         """Residual association of every two columns: root of the summed squared correlations between their scores."""
         known = ~np.isnan(values)
         values = np.where(known, values, 0.0)
@@ -140,16 +126,19 @@ class Table(Quantities):
         return {(f"{names[a]} and {names[b]}", TIE): float(ties[a, b]) for a in range(D) for b in range(a + 1, D)}
 
 
-def _average(values_by_key: Found) -> Found:
+def _average(values_by_key: checks.Found) -> checks.Found:
     """Return the averages over columns: many small differences add up. Skewness of either sign counts."""
     values: dict[str, list[float]] = {}
     for (_, quantity), value in values_by_key.items():
         values.setdefault(quantity, []).append(value)
     return {
-        (f"{len(column_values)} columns", f"{'root mean square' if quantity == SKEWNESS else 'mean'} {quantity}"): (
-            math.sqrt(mean_of_finite(np.square(column_values)))
-            if quantity == SKEWNESS
-            else mean_of_finite(np.array(column_values))
+        (
+            f"{len(column_values)} columns",
+            f"{'root mean square' if quantity == checks.SKEWNESS else 'mean'} {quantity}",
+        ): (
+            math.sqrt(checks.mean_of_finite(np.square(column_values)))
+            if quantity == checks.SKEWNESS
+            else checks.mean_of_finite(np.array(column_values))
         )
         for quantity, column_values in values.items()
         if len(column_values) > 1
@@ -165,7 +154,7 @@ class Shares(Table):
         self._totals = totals if self.rows is None else totals[self.rows]
         self.unchecked.append("the totals of rows: the model takes them as given")
 
-    def expect(self, x: Array, labels: Labels) -> Array:
+    def expect(self, x: checks.Array, labels: checks.Labels) -> checks.Array:
         """Totals of the rows times the share of the column in their cluster."""
-        totals = sum_by_cluster(self._totals, labels)
-        return self._totals * (sum_by_cluster(x, labels) / np.where(totals > 0, totals, 1.0))[labels]
+        totals = checks.sum_by_cluster(self._totals, labels)
+        return self._totals * (checks.sum_by_cluster(x, labels) / np.where(totals > 0, totals, 1.0))[labels]

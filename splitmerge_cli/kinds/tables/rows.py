@@ -12,48 +12,40 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from splitmerge_cli.config import ConfigError, component
+from splitmerge_cli import config, received
 from splitmerge_cli.core.model import Model
-from splitmerge_cli.data import arrow
+from splitmerge_cli.data import arrow, opening, reading
 from splitmerge_cli.data.dataset import Dataset, Labels
 from splitmerge_cli.data.objects import numbers_of, object_table, table_of, with_exposure, with_nan
-from splitmerge_cli.data.opening import Limit
-from splitmerge_cli.data.reading import KindReading
-from splitmerge_cli.data.tables import notes
-from splitmerge_cli.data.tables.cells import in_numbers, note_missing
+from splitmerge_cli.data.tables import cells, files, notes, scaled, text
 from splitmerge_cli.data.tables.columns import POSITIVE, TOTAL, Wanted, matrix_of, true_labels
-from splitmerge_cli.data.tables.files import misfit
-from splitmerge_cli.data.tables.notes import leave_out_determined
-from splitmerge_cli.data.tables.scaled import Matrix
 from splitmerge_cli.data.tables.table import NUMBER, Table, column_key, is_missing, is_text
-from splitmerge_cli.data.tables.text import Text
 from splitmerge_cli.data.values import has_nan, is_sparse, notes_entry, place_of, positions_in, width_entry
 from splitmerge_cli.extras import sparse
-from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.initial import build_model
 
 
 def example(model: str, N: int = 8, **given: Any) -> Model:
     """A small instance of a model on the example of its kind of data, of N items or documents; `given`: its options.
     A ConfigError where there is no such model, or it reads another form of its kind."""
-    chosen = component("model", model, **given)
+    chosen = config.component("model", model, **given)
     dataset = chosen.kind.example_for(chosen.target, N)
     accepted, reason = chosen.target.accepts(dataset)
     if not accepted:
-        raise ConfigError(f"model={model}: {reason}")
+        raise config.ConfigError(f"model={model}: {reason}")
     return build_model(chosen, dataset)
 
 
 def support(sampler: str, model: Model) -> tuple[bool, str]:
     """Whether a sampler supports a model, and why not; a ConfigError where there is no such sampler."""
-    supported, reason = component("sampler", sampler).target.supports(model)
+    supported, reason = config.component("sampler", sampler).target.supports(model)
     return bool(supported), reason
 
 
 WOULD_READ = "data.columns would read it"
 
 
-class RowsReading(KindReading):
+class RowsReading(reading.KindReading):
     """Reads tables as the kind says: which numbers are cells (`Kind.fits`), and how they are held (`Kind.dtype`).
 
     Tables with missing cells are held as float64, these NaN.
@@ -75,8 +67,8 @@ class RowsReading(KindReading):
         elif values.dtype not in (np.float32, np.float64):
             values = numbers_of(table, values, "a number", whole)
 
-        def fail(i: int, j: int) -> DataError:
-            return DataError(f"data: {place_of(i, j, columns)}: {values[i, j]:g}; expected {kind.expected}")
+        def fail(i: int, j: int) -> received.DataError:
+            return received.DataError(f"data: {place_of(i, j, columns)}: {values[i, j]:g}; expected {kind.expected}")
 
         # the caller's array stays writable, and what the models read does not change
         values = np.array(values, order="C") if kind.reads_matrices else self._hold(values, fail)
@@ -119,13 +111,13 @@ class RowsReading(KindReading):
         notes.note_left_out(table, {read[d]: why for d, why in without.items()}, None, WOULD_READ)
         if isinstance(x, np.ndarray) and self.kind.of_numbers:
             rest = [read[d] for d in columns_read]
-            data = leave_out_determined(table, rest, x[:, columns_read], lambda _: WOULD_READ)
+            data = notes.leave_out_determined(table, rest, x[:, columns_read], lambda _: WOULD_READ)
             columns_read = [columns_read[d] for d in data]
         if len(columns_read) == len(read):
             return read, x
         if not columns_read:
             reasons = "; ".join(note.partition(": ")[2] for note in table.notes)
-            raise DataError(f"{table.path}: no column is left for the data ({reasons}); expected at least one")
+            raise received.DataError(f"{table.path}: no column is left for the data ({reasons}); expected at least one")
         x = x[:, columns_read] if not isinstance(x, np.ndarray) else np.take(x, columns_read, axis=1)
         # without its missing cells a table is held as one that has none
         whole = (
@@ -153,13 +145,13 @@ class RowsReading(KindReading):
         if wanted.columns is None:
             columns_read, x = self._leave_out(table, columns_read, x)
         elif isinstance(x, np.ndarray) and self.kind.of_numbers:
-            leave_out_determined(table, columns_read, x, lambda _: WOULD_READ, asked_for=columns_read)
+            notes.leave_out_determined(table, columns_read, x, lambda _: WOULD_READ, asked_for=columns_read)
         if wanted.truth is None and wanted.columns is None:
             notes.note_classes(table, columns_read, x)
         if isinstance(x, np.ndarray) and self.kind.of_numbers:
             notes.note_total(table, columns_read, x)
         if isinstance(x, np.ndarray) and x.dtype.kind == "f" and has_nan(x):
-            note_missing(table, columns_read, x)
+            cells.note_missing(table, columns_read, x)
         columns = [table.names[j] for j in columns_read] if table.names else None
         meta = (
             {"path": str(table.path), "rows": rows} | notes_entry(table.notes) | width_entry(columns_read, table.width)
@@ -178,7 +170,7 @@ class RowsReading(KindReading):
 
     def _read_columns(self, table: Table, columns: Sequence[int], wanted: Wanted) -> Any:
         """Columns of a table as they are held; raises a `DataError` that names the first cell that is none."""
-        if self.kind.reads_matrices and isinstance(table, Matrix):
+        if self.kind.reads_matrices and isinstance(table, scaled.Matrix):
             return table.points(columns, wanted.missing)
         if self.kind.truth_values:
             return zeros_and_ones(table, columns, wanted)
@@ -190,7 +182,7 @@ class RowsReading(KindReading):
             return x
         return self._hold(x, lambda i, j: table.error(i, columns[j], self.kind.expected))
 
-    def _hold(self, x: NDArray[Any], fail: Callable[[int, int], DataError]) -> NDArray[Any]:
+    def _hold(self, x: NDArray[Any], fail: Callable[[int, int], received.DataError]) -> NDArray[Any]:
         """Numbers as they are held; raises what `fail` returns for the place of the first that is no cell."""
         absent = np.isnan(x)
         good = self.kind.fits(x) | absent
@@ -207,20 +199,20 @@ class RowsReading(KindReading):
                 new = dataset.read_columns(values) if columns is None else new
             new = self.kind.from_object(new, None, "new items", whole=True)
         if new.values.shape[1:] != dataset.values.shape[1:]:
-            raise DataError(f"new items: {new.values.shape[1]} columns; expected {dataset.values.shape[1]}")
+            raise received.DataError(f"new items: {new.values.shape[1]} columns; expected {dataset.values.shape[1]}")
         return new
 
 
 def zeros_and_ones(table: Table, columns: Sequence[int], wanted: Wanted) -> NDArray[np.uint8 | np.float64]:
     """Columns of nothing but 0 and 1 as uint8 ``[rows, columns]``; where cells are missing as float64, these NaN."""
     block = table.block(columns)
-    Limit.current().check(table.path, table.rows * len(columns), " as numbers")
+    opening.Limit.current().check(table.path, table.rows * len(columns), " as numbers")
     x = np.empty((table.rows, len(columns)), dtype=np.uint8)
     bad: tuple[int, int] | None = None
     absent: dict[int, NDArray[np.bool_]] = {}
     for d, j in enumerate(columns):
         values = _numbers(table, j, wanted) if block is None else block[:, d]
-        gaps = in_numbers(values, wanted.missing) if values.dtype.kind == "f" else np.zeros(1, dtype=bool)
+        gaps = cells.in_numbers(values, wanted.missing) if values.dtype.kind == "f" else np.zeros(1, dtype=bool)
         good = (values == 0) | (values == 1) | gaps
         if not good.all() and (bad is None or int(np.argmin(good)) < bad[0]):
             bad = int(np.argmin(good)), j
@@ -229,7 +221,7 @@ def zeros_and_ones(table: Table, columns: Sequence[int], wanted: Wanted) -> NDAr
             absent[d] = gaps
     if bad is not None:
         cell = str(table.cells(bad[1])[bad[0]].as_py())
-        expected = misfit(wanted.kind, cell, table) if isinstance(table, Text) else None
+        expected = files.misfit(wanted.kind, cell, table) if isinstance(table, text.Text) else None
         raise table.error(*bad, expected or wanted.kind.expected)
     if not absent:
         return x
@@ -246,12 +238,12 @@ def _numbers(table: Table, j: int, wanted: Wanted) -> NDArray[Any]:
     if is_text(column):
         encoded = pc.dictionary_encode(column, null_encoding="encode").combine_chunks()
         values = np.array([_truth_value(table, word, wanted) for word in encoded.dictionary.to_pylist()])
-        if isinstance(table, Text) or not (values == 2).any():
+        if isinstance(table, text.Text) or not (values == 2).any():
             return values[arrow.numbers_of(encoded.indices)]
     if pa.types.is_null(kind):
         return np.full(len(column), np.nan)
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
-        raise DataError(f"{table.path}: {table.column(j)} holds {kind}; expected numbers, each 0 or 1")
+        raise received.DataError(f"{table.path}: {table.column(j)} holds {kind}; expected numbers, each 0 or 1")
     if pa.types.is_boolean(kind):
         column = pc.cast(column, pa.uint8())
     return arrow.numbers_of(column, np.nan)
@@ -262,6 +254,6 @@ def _truth_value(table: Table, word: str | None, wanted: Wanted) -> float:
     plain = (word or "").strip(" \t")
     if is_missing(plain) or plain in map(str, wanted.missing):
         return np.nan
-    if isinstance(table, Text) and NUMBER.fullmatch(number := table.number(plain)) and float(number) in (0, 1):
+    if isinstance(table, text.Text) and NUMBER.fullmatch(number := table.number(plain)) and float(number) in (0, 1):
         return float(number)
     return wanted.kind.truth_values.get(plain.lower(), 2)

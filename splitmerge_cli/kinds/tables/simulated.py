@@ -9,10 +9,8 @@ import numpy as np
 
 from splitmerge_cli.core.options import Gamma
 from splitmerge_cli.core.simulation import Array, Given, Rng, is_sparse
-from splitmerge_cli.kinds.tables.models.mixed_cells import APART, box_of_table, spikes_of, types_of
-from splitmerge_cli.kinds.tables.models.normal import DEGREES
+from splitmerge_cli.kinds.tables.models import mixed_cells, normal, outcome_cells
 from splitmerge_cli.kinds.tables.models.ordered_levels import tables_of_levels
-from splitmerge_cli.kinds.tables.models.outcome_cells import draw_outcome
 from splitmerge_cli.kinds.tables.models.real_columns import box_of, resolutions_of
 
 BUILD = "splitmerge_cli.kinds.tables.models.mixed:Mixed.build"
@@ -33,7 +31,7 @@ def simulate_rates(rng: Rng, given: Given) -> Any:
     """Counts: rates Gamma(shape + s, rate + exposures of the cells that are there), then cells; int32 ``[n, m]``.
     With ``zeros=apart`` which cells are 0, then the others."""
     x, of = given.table, given.options
-    if of.get("zeros") == APART:
+    if of.get("zeros") == mixed_cells.APART:
         values = np.asarray(given.data.values, dtype=np.float64)
         are_0, above_0 = np.where(np.isnan(values), np.nan, values == 0), np.where(values > 0, values - 1, np.nan)
         bits = simulate_bits(rng, replace(given, data=_Values(are_0)))
@@ -226,7 +224,7 @@ def _read_scales(given: Given, D: int) -> tuple[Any, Any, Array]:
 
 def draw_tails(rng: Rng, n: int) -> Array:
     """Degrees of freedom and weights of n rows from their prior."""
-    nu = float(rng.choice(DEGREES))
+    nu = float(rng.choice(normal.DEGREES))
     return np.append(nu, rng.gamma(0.5 * nu, 2.0 / nu, n))
 
 
@@ -284,7 +282,7 @@ def simulate_table(rng: Rng, given: Given) -> Array:
     """Columns of several types, float64 ``[n, m]``: effects stay as they are, an outcome that has effects, binary, each
     categorical, each ordinal one, counts, then reals."""
     drawn = np.arange(len(given.data.types)) if given.columns is None else given.columns
-    kinds, of, made, given = draw_outcome(rng, given, drawn)
+    kinds, of, made, given = outcome_cells.draw_outcome(rng, given, drawn)
     levels = np.array([len(column.levels) for column in given.data.types])
     cuts = np.split(of.get("cuts") or [], np.cumsum(np.where(kinds == "ordinal", levels - 1, 0))[:-1])
     for kind in ("binary", "categorical", "ordinal", "count", "real"):
@@ -301,8 +299,8 @@ def simulate_table(rng: Rng, given: Given) -> Array:
         elif kind == "ordinal":
             for j, k in zip(own, drawn[own], strict=True):
                 made[:, j] = _draw_answers(rng, given, given.data.values[:, k], cuts[k])
-        elif kind == "real" and of.get("zeros") == APART:
-            spikes = spikes_of(kinds[all_of].tolist(), [given.data.types[j] for j in all_of])
+        elif kind == "real" and of.get("zeros") == mixed_cells.APART:
+            spikes = mixed_cells.spikes_of(kinds[all_of].tolist(), [given.data.types[j] for j in all_of])
             made[:, own] = simulate_spiked(rng, part, np.array(spikes, dtype=np.float64))
         else:
             draw = {"binary": simulate_bits, "count": simulate_rates, "real": simulate_points}[kind]
@@ -317,7 +315,7 @@ def simulate_table_with_noise(rng: Rng, given: Given) -> Array:
     if not (rho := of.get("noise")):
         return made
     x, n, probability = np.asarray(data.values, dtype=np.float64), len(given.evidence), np.full(given.K, rho)
-    kinds, levels = types_of(x, data.types)
+    kinds, levels = mixed_cells.types_of(x, data.types)
     if n:
         model = resolve_name(BUILD)(x[:n], data.types, None, dict(of))
         present, labels = np.unique(given.evidence, return_inverse=True)
@@ -326,7 +324,7 @@ def simulate_table_with_noise(rng: Rng, given: Given) -> Array:
         model.set_labels(labels.astype(np.int32))
         probability[present] = model.noise_probabilities
     is_noise = (rng.random(given.K) < probability)[given.z]
-    low, high = given.take(box_of_table(x, kinds, levels, of["box"], of["resolution"]))
+    low, high = given.take(mixed_cells.box_of_table(x, kinds, levels, of["box"], of["resolution"]))
     drawn = rng.uniform(low, high, (int(is_noise.sum()), len(low)))
     is_real = given.take(np.array([kinds]) == "real")[0]
     steps = np.ones(len(kinds))

@@ -15,8 +15,7 @@ from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.fits.candidates import count_reals
 from splitmerge_cli.kinds.tables import ANSWER
-from splitmerge_cli.runs import starts
-from splitmerge_cli.runs.identity import finished_run
+from splitmerge_cli.runs import identity, starts
 from splitmerge_cli.runs.initial import build_model, build_starting_chain, initial_labels, load_dataset, set_labels
 from splitmerge_cli.runs.starts import LARGE, RowStart
 
@@ -55,7 +54,7 @@ class TableStart(RowStart):
 
     def choose_by_size(self, say: Callable[[str], None]) -> RunSpecification:
         chosen, spec = super().choose_by_size(say), self.spec
-        if chosen is not spec or self.is_named or not self._has_answers() or finished_run(spec) is not None:
+        if chosen is not spec or self.is_named or not self._has_answers() or identity.finished_run(spec) is not None:
             return chosen
         say(
             f"init={starts.CATEGORIES}, because no initial state is named and {ANSWERS} columns or more are ordinal: "

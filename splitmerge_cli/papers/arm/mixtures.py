@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from splitmerge_cli.analysis.plots.races import option, pick
 from splitmerge_cli.analysis.plots.run import fractions
 from splitmerge_cli.analysis.plots.style import FULL, colour_of, entry, footnote, legend, title_of
-from splitmerge_cli.diagnostics import restarts
-from splitmerge_cli.diagnostics.intervals import leave_one_out, mean_interval
+from splitmerge_cli.diagnostics import intervals, restarts
 from splitmerge_cli.papers.arm.tables import Entry
 from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
@@ -196,7 +195,7 @@ def _judge_spreads(claim: Claim, numbers: pd.DataFrame, note: str) -> Verdict:
         return float(np.mean(np.log(sm) - np.log(arm)))
 
     reason = f"log of the spread over data sets of SM over that of ARM, mean over {len(examples)} examples{note}"
-    estimated = jackknife(*leave_one_out(gain, wide["arm"].shape[1]), mean_interval, "data sets")
+    estimated = jackknife(*intervals.leave_one_out(gain, wide["arm"].shape[1]), intervals.mean_interval, "data sets")
     return judge_interval(claim, estimated, 0.0, np.inf, reason, "positive")
 
 
@@ -204,7 +203,7 @@ def _lower(claim: Claim, numbers: pd.DataFrame, note: str) -> Verdict:
     """Whether a time is lower in most data sets; the metric names the time and the other sampler."""
     series, other = claim.metric.removeprefix("lower_").split("_time_than_")
     samples = log_ratios(numbers, f"autocorrelation_time_{series}", claim.sampler, other)
-    ratio, low, high = np.exp(mean_interval(samples))
+    ratio, low, high = np.exp(intervals.mean_interval(samples))
     costly = np.exp(samples.mean() + log_ratios(numbers, "normalised_iterations", claim.sampler, other).mean())
     rule = (
         f"{title_of(claim.sampler)} has the lower time; {title_of(other)} / {title_of(claim.sampler)} = {ratio:.2f} "
@@ -294,7 +293,7 @@ def fig4(runs: Sequence[Run]) -> Drawing:
     verdicts = []
     for metric, sampler, other in [("more_jagged_than_sm", "arm", "sm"), ("more_jagged_than_gibbs", "sm", "gibbs")]:
         samples = np.log(steps[sampler]) - np.log(steps[other])
-        mean, low, high = np.exp(mean_interval(samples))
+        mean, low, high = np.exp(intervals.mean_interval(samples))
         rule = f"the fractions change more in an iteration of {title_of(sampler)} "
         rule += f"({mean:.2f} [{low:.2f}, {high:.2f}] times)"
         verdicts.append(by_majority(claims[metric], samples, samples, rule, above=0.0))

@@ -20,7 +20,6 @@ from matplotlib.typing import FillStyleType
 from numpy.typing import NDArray
 
 from splitmerge_cli.analysis.plots import races
-from splitmerge_cli.analysis.plots.races import MERGE, SPLIT, pick, probability_text
 from splitmerge_cli.analysis.plots.style import (
     FULL,
     REFERENCE,
@@ -257,10 +256,10 @@ def _draw_paths(ax: Axes, upper: pd.DataFrame, lower: pd.DataFrame, names: Seque
         _state(ax, middle, y, _labels(first["end"]), names)
         above = y > centre
         moved = [names[step["item"] - 1] for step in (first, second)]
-        forth = f"{moved[0]}: {probability_text(first['probability'])}"
-        _arrow(ax, (left + 1.2, centre + (2.1 if above else -2.1)), (middle - 3.5, y), forth, SPLIT, above)
-        text = f"{moved[1]}: {probability_text(second['probability'])}"
-        colour = MERGE if may else GREY
+        forth = f"{moved[0]}: {races.probability_text(first['probability'])}"
+        _arrow(ax, (left + 1.2, centre + (2.1 if above else -2.1)), (middle - 3.5, y), forth, races.SPLIT, above)
+        text = f"{moved[1]}: {races.probability_text(second['probability'])}"
+        colour = races.MERGE if may else GREY
         end = (right - 1.2, centre + (2.1 if above else -2.1))
         _arrow(
             ax, (middle + 3.5, y), end, text if may else f"{moved[1]}: 0 ({text.split(': ')[1]})", colour, above, may
@@ -292,7 +291,7 @@ def _arrow(
     # next to the cross
     ax.text(x + (0.25 if allowed else 1.0) * side, y + (0.45 if above else -0.45), text, fontsize=7.5, **look)
     if not allowed:
-        ax.plot(x, y, "x", color=SPLIT, markersize=9, markeredgewidth=2, zorder=5)
+        ax.plot(x, y, "x", color=races.SPLIT, markersize=9, markeredgewidth=2, zorder=5)
 
 
 def _fig2_verdicts(p: dict[tuple[str, str], pd.DataFrame]) -> list[Verdict]:
@@ -503,10 +502,10 @@ def picture_fig3(numbers: pd.DataFrame) -> Figure:
 
 def _of_method(runs: Sequence[Run], method: str) -> list[Run]:
     sampler = METHODS[method][0]
-    here = pick(runs, sampler=sampler)
+    here = races.pick(runs, sampler=sampler)
     if sampler != "arm":
         return here
-    return pick(here, sampler__adaptation="population" if method == "population" else "paper")
+    return races.pick(here, sampler__adaptation="population" if method == "population" else "paper")
 
 
 def _name(method: str) -> str:

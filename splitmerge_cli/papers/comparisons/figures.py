@@ -14,17 +14,7 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator
 
-from splitmerge_cli.analysis.plots.style import (
-    FULL,
-    REFERENCE,
-    entry,
-    hollow,
-    legend,
-    log_ticks,
-    look_of,
-    powers,
-    title_of,
-)
+from splitmerge_cli.analysis.plots import style
 from splitmerge_cli.analysis.race import race_of
 from splitmerge_cli.config import RunSpecification
 from splitmerge_cli.config.resolution import ANY, AUTO
@@ -56,7 +46,7 @@ def schedule_of(config: Mapping[str, Any]) -> str:
 
 def schedule_title(schedule: str) -> str:
     """The name of a schedule in pictures."""
-    words = (title_of(word) for word in schedule.split())
+    words = (style.title_of(word) for word in schedule.split())
     return " ".join(words)
 
 
@@ -160,7 +150,7 @@ def picture_matrix(numbers: pd.DataFrame) -> Figure:
     draws = by[most > 0].div(most[most > 0], axis=0).groupby(level="model").mean().T
     rows = sorted(times.index, key=lambda name: float(np.log(times.loc[name]).mean()))
     columns = _models(numbers)
-    figure, (left, right) = plt.subplots(1, 2, figsize=(FULL, 0.17 * len(rows) + 0.9), sharey=True)
+    figure, (left, right) = plt.subplots(1, 2, figsize=(style.FULL, 0.17 * len(rows) + 0.9), sharey=True)
     _cells(left, times.loc[rows, columns], LogNorm(1, SLOWEST), "viridis_r", "{:.1f}")
     _cells(right, draws.reindex(index=rows, columns=columns), LogNorm(LEAST, 1), "viridis", "{:.2f}")
     left.invert_yaxis()  # the other has the same rows
@@ -271,7 +261,7 @@ def picture_auto(numbers: pd.DataFrame, order: Sequence[str] = ()) -> Figure:
     """A panel for each model and a row for each schedule, in this order; by default in the order of the numbers."""
     columns, order = list(dict.fromkeys(numbers["model"])), list(order or dict.fromkeys(numbers["schedule"]))
     figure, axes = plt.subplots(
-        1, len(columns), figsize=(FULL, 0.16 * len(order) + 1.0), sharey=True, sharex=True, squeeze=False
+        1, len(columns), figsize=(style.FULL, 0.16 * len(order) + 1.0), sharey=True, sharex=True, squeeze=False
     )
     for ax, model in zip(axes[0], columns, strict=True):
         _losses(ax, numbers[numbers["model"] == model], order)
@@ -279,17 +269,19 @@ def picture_auto(numbers: pd.DataFrame, order: Sequence[str] = ()) -> Figure:
     axes[0, 0].set_yticks(range(len(order)), [schedule_title(name) for name in order], fontsize=6.5)
     axes[0, 0].set_ylim(len(order) - 0.4, -0.6)
     marks = [
-        entry(color=FIXED, marker="o", markersize=3, linestyle="", label="median over data sets"),
-        entry(color=FIXED, marker="|", markersize=5, linewidth=0.8, label="to the worst"),
+        style.entry(color=FIXED, marker="o", markersize=3, linestyle="", label="median over data sets"),
+        style.entry(color=FIXED, marker="|", markersize=5, linewidth=0.8, label="to the worst"),
     ]
-    legend(figure, [entry(linestyle="", label="Time to the target, as a multiple of the best in hindsight:"), *marks])
+    style.legend(
+        figure, [style.entry(linestyle="", label="Time to the target, as a multiple of the best in hindsight:"), *marks]
+    )
     return figure
 
 
 def _losses(ax: Axes, numbers: pd.DataFrame, order: Sequence[str]) -> None:
     """Median and worst of each schedule, in the rows of their order."""
     for row in numbers.itertuples(index=False):
-        y, colour = order.index(row.schedule), REFERENCE if row.schedule == AUTO else FIXED
+        y, colour = order.index(row.schedule), style.REFERENCE if row.schedule == AUTO else FIXED
         ax.plot([row.median, row.worst], [y, y], color=colour, linewidth=0.8)
         ax.plot(row.median, y, "o", color=colour, markersize=3)
         ax.plot(row.worst, y, "|", color=colour, markersize=5)
@@ -334,7 +326,7 @@ def _usual(chains: pd.DataFrame) -> dict[str, int]:
 def picture_scaling(numbers: pd.DataFrame) -> Figure:
     """Two rows of panels, a column for each axis."""
     usual = _usual(numbers)
-    figure, axes = plt.subplots(2, len(AXES), figsize=(FULL, 4.0), sharex="col", sharey="row")
+    figure, axes = plt.subplots(2, len(AXES), figsize=(style.FULL, 4.0), sharex="col", sharey="row")
     for column, (axis, words) in zip(axes.T, AXES.items(), strict=True):
         others = [other for other in AXES if other != axis]
         of_axis = numbers[np.logical_and.reduce([numbers[other] == usual[other] for other in others])]
@@ -342,14 +334,14 @@ def picture_scaling(numbers: pd.DataFrame) -> Figure:
         _lines(column[1], of_axis, axis, "time")
         column[1].set(xscale="log", xlabel=words)
         if axis == "items":
-            powers(column[1].xaxis)
+            style.powers(column[1].xaxis)
         else:
             values = sorted(of_axis[axis].unique())
             column[1].set_xticks(values, [f"{x:g}" for x in values])
             column[1].xaxis.set_minor_locator(NullLocator())
     for ax, words in zip(axes[:, 0], ("μs an iteration and item", "seconds to the target"), strict=True):
         ax.set(yscale="log", ylabel=words)
-        log_ticks(ax.yaxis)
+        style.log_ticks(ax.yaxis)
     handles, labels = axes[0, 0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper left", ncols=5, handlelength=2.6)
     return figure
@@ -382,13 +374,13 @@ def _lines(ax: Axes, chains: pd.DataFrame, axis: str, value: str) -> None:
     for schedule, of_schedule in chains.groupby("schedule", sort=False):
         by = of_schedule.groupby(axis)
         medians, reached = by[value].median(), by["seconds"].apply(lambda x: np.isfinite(x).mean() >= 0.5)
-        look = look_of(str(schedule).split()[-1], dashed=False)
+        look = style.look_of(str(schedule).split()[-1], dashed=False)
         if " " in str(schedule):
             look["linestyle"] = DASHES
         ax.plot(medians.index, medians, linewidth=1, label=schedule_title(str(schedule)), **look)
         if value == "time":
             late = medians[~reached]
-            ax.plot(late.index, late, **hollow(look))
+            ax.plot(late.index, late, **style.hollow(look))
 
 
 ALL = ("all",)
@@ -437,7 +429,7 @@ def exactness(table: pd.DataFrame) -> Drawing:
     table = table.assign(**{name: pd.to_numeric(table[name], errors="coerce") for name in NUMBERS})
     rows = sorted(table["sampler"].unique())
     figure, (left, right) = plt.subplots(
-        1, 2, figsize=(FULL, 0.24 * len(rows) + 1.1), sharey=True, width_ratios=[1.9, 1]
+        1, 2, figsize=(style.FULL, 0.24 * len(rows) + 1.1), sharey=True, width_ratios=[1.9, 1]
     )
     for step, ((mode, column), mark) in enumerate(MARKS.items()):
         _marks(left, table[table["mode"] == mode], column, rows, (step - 1.5) / 6, mark)
@@ -448,10 +440,10 @@ def exactness(table: pd.DataFrame) -> Drawing:
     left.set(xscale="log", xlabel="max |πP − π| of the kernel", xlim=(ROUNDING / 3, 1))
     right.set(xscale="log", xlabel="TV of a chain / TV by chance")
     for ax in (left, right):
-        powers(ax.xaxis)
+        style.powers(ax.xaxis)
         ax.grid(axis="y", linewidth=0.3)
-    right.axvline(1, color=REFERENCE, linewidth=0.8, linestyle=(0, (4, 3)))
-    left.set_yticks(range(len(rows)), [title_of(name) for name in rows])
+    right.axvline(1, color=style.REFERENCE, linewidth=0.8, linestyle=(0, (4, 3)))
+    left.set_yticks(range(len(rows)), [style.title_of(name) for name in rows])
     left.set_ylim(len(rows) - 0.4, -0.6)
     figure.legend(loc="outside upper left", ncols=4)
     exact, printed = (table[table["mode"] == mode] for mode in ("exact", "as_printed"))

@@ -18,8 +18,7 @@ from splitmerge_cli.analysis.plots.races import option
 from splitmerge_cli.analysis.plots.style import entry, footnote, hollow, legend, log_ticks, look_of, mark_alone
 from splitmerge_cli.config import figure_styles
 from splitmerge_cli.diagnostics.intervals import geometric_interval
-from splitmerge_cli.papers.claims import Claim, published_claims
-from splitmerge_cli.papers.drawing import Climb, Drawing, climbs_of, draw_lines, in_parts
+from splitmerge_cli.papers import claims, drawing
 from splitmerge_cli.papers.verdicts import NOT_TESTABLE, Verdict, by_edge, by_majority, estimate, no_run, untestable
 from splitmerge_cli.runs.store.read import Run
 
@@ -94,7 +93,7 @@ class Lead:
     lower: bool
 
 
-def lead(first: Climb, second: Climb, level: float, axis: str) -> Lead:
+def lead(first: drawing.Climb, second: drawing.Climb, level: float, axis: str) -> Lead:
     """Compare two chains from the same start on the same data; where no chain from anywhere found a better state than
     that, there is nothing to compare."""
     pair = (first, second)
@@ -124,11 +123,11 @@ class Climbs:
     how."""
 
     def __init__(self, runs: Sequence[Run], by: Any = data_of) -> None:
-        self.chains: dict[tuple[Any, str, str], dict[int, Climb]] = {}
+        self.chains: dict[tuple[Any, str, str], dict[int, drawing.Climb]] = {}
         self._data: dict[tuple[Any, int], str] = {}
         best: dict[str, tuple[float, float]] = {}
         for run in sorted(runs, key=lambda r: int(r.config["seed"])):
-            (climb,), on, seed = climbs_of(run), by(run), int(run.config["seed"])
+            (climb,), on, seed = drawing.climbs_of(run), by(run), int(run.config["seed"])
             self.chains.setdefault((on, run.config["init"], method_of(run)), {})[seed] = climb
             # seeds may share their data
             data = self._data[on, seed] = f"{run.config['N']} {run.config['data']}"
@@ -138,7 +137,7 @@ class Climbs:
         self.best = {key: best[data][0] for key, data in self._data.items()}
         self.best_log_lik = {key: best[data][1] for key, data in self._data.items()}
 
-    def chains_of(self, on: Any, start: str) -> dict[str, dict[int, Climb]]:
+    def chains_of(self, on: Any, start: str) -> dict[str, dict[int, drawing.Climb]]:
         """The chains on one data set from one start, by method and seed."""
         return {m: self.chains[on, start, m] for m in METHODS if (on, start, m) in self.chains}
 
@@ -170,7 +169,7 @@ class Climbs:
         return f"{int(np.isfinite(times).sum())} of {len(times)}"
 
 
-def judge_ratio(claim: Claim, leads: Sequence[Lead], reading: str, unit: str = "data sets") -> Verdict:
+def judge_ratio(claim: claims.Claim, leads: Sequence[Lead], reading: str, unit: str = "data sets") -> Verdict:
     """Judge how many times sooner the level is reached, by the geometric mean."""
     told = [x for x in leads if np.isfinite(x.ratio)]
     if not told:
@@ -185,7 +184,7 @@ def judge_ratio(claim: Claim, leads: Sequence[Lead], reading: str, unit: str = "
     return by_least(claim, ratios, reading, unit, f"{geometric_interval(ratios)[0]:.3g} times sooner{note}")
 
 
-def by_least(claim: Claim, ratios: Sequence[float], reading: str, unit: str, reason: str) -> Verdict:
+def by_least(claim: claims.Claim, ratios: Sequence[float], reading: str, unit: str, reason: str) -> Verdict:
     """Judge "so many times": reproduced at or above the claim's tolerance, however far above."""
     return by_edge(claim, estimate(ratios, geometric_interval, unit), reason, reading)
 
@@ -201,17 +200,17 @@ PRINTED = ("rgsm", "sdds", "sums")
 MACHINE = "seconds of a machine and a program of 2018; the ratio is what can be compared"
 
 
-def fig1(runs: Sequence[Run]) -> Drawing:
+def fig1(runs: Sequence[Run]) -> drawing.Drawing:
     """Log likelihood against iteration, S1 to S3."""
     return _synthetic("lshsm-fig1", runs, "iteration")
 
 
-def fig2(runs: Sequence[Run]) -> Drawing:
+def fig2(runs: Sequence[Run]) -> drawing.Drawing:
     """Log likelihood against sampling time, S1 to S3."""
     return _synthetic("lshsm-fig2", runs, "seconds")
 
 
-def _synthetic(name: str, runs: Sequence[Run], axis: str) -> Drawing:
+def _synthetic(name: str, runs: Sequence[Run], axis: str) -> drawing.Drawing:
     climbs = Climbs(runs)
     on = [data for data in SETS.values() if any(data_of(run) == data for run in runs)]
     numbers = pd.concat([lines(climbs, data, start, axis) for start in STARTS for data in on], ignore_index=True)
@@ -219,13 +218,13 @@ def _synthetic(name: str, runs: Sequence[Run], axis: str) -> Drawing:
     sets = len({run.config["seed"] for run in runs})
     counted = f"{sets} data sets of each size, a chain on each."
     notes = f"{counted} Moves alone, no Gibbs scans. {BEST} {LEVEL} {_describe_forms(runs)}"
-    return Drawing(_draw_synthetic(numbers, sizes), numbers, _verdicts(name, climbs, axis), notes)
+    return drawing.Drawing(_draw_synthetic(numbers, sizes), numbers, _verdicts(name, climbs, axis), notes)
 
 
 def _draw_synthetic(numbers: pd.DataFrame, sizes: Mapping[str, int] | None = None) -> Figure:
     """The paper's panels, one for each data set, and below them one for each start and data set, with their `sizes`."""
     on, (axis,) = list(dict.fromkeys(numbers["data"])), set(numbers["axis"])
-    figure, paper, added = in_parts(2.1, 4.8)
+    figure, paper, added = drawing.in_parts(2.1, 4.8)
     _draw_printed(paper, numbers, "{}", bands=True)
     axes = added.subplots(len(STARTS), len(on), sharex="col", sharey="col", squeeze=False)
     for row, start in zip(axes, STARTS, strict=True):
@@ -272,7 +271,7 @@ def lines(climbs: Climbs, data: str, start: str, axis: str) -> pd.DataFrame:
 
 def draw(ax: Axes, numbers: pd.DataFrame, bands: bool = True, logs: bool = True) -> None:
     """Draw one panel from its `lines`; `bands`: with the ranges over data sets; not `logs`: from 0 on."""
-    draw_lines(ax, numbers, "method", "x", style_of, shade=0.09 * bands, width=1.2)
+    drawing.draw_lines(ax, numbers, "method", "x", style_of, shade=0.09 * bands, width=1.2)
     # from shortly before anything happens; a chain that made no iteration has no place on the axis
     every = [frame for _, frame in numbers.groupby("method", sort=False)]
     begun = [f for f in every if f["x"].iloc[0] < f["x"].iloc[-1]] or every
@@ -329,7 +328,7 @@ def _describe_forms(runs: Sequence[Run]) -> str:
     return text + " Coin splits never leave one cluster; from there the forms of coins are left out but one."
 
 
-def _readings(claim: Claim, climbs: Climbs) -> Iterator[tuple[str, str, str]]:
+def _readings(claim: claims.Claim, climbs: Climbs) -> Iterator[tuple[str, str, str]]:
     """Starts from which there are chains, forms of LSHSM that a claim is about, and both in words."""
     about_lshsm = "lshsm" in (claim.sampler, claim.metric.removeprefix("leads_"))
     for start, title in STARTS.items():
@@ -343,12 +342,12 @@ def _verdicts(name: str, climbs: Climbs, axis: str) -> list[Verdict]:
     """Every claim of a figure, from each start and for each form of LSHSM."""
     return [
         _verdict(claim, climbs, start, form, axis, reading)
-        for claim in published_claims(name)
+        for claim in claims.published_claims(name)
         for start, form, reading in _readings(claim, climbs)
     ]
 
 
-def _verdict(claim: Claim, climbs: Climbs, start: str, form: str, axis: str, reading: str) -> Verdict:
+def _verdict(claim: claims.Claim, climbs: Climbs, start: str, form: str, axis: str, reading: str) -> Verdict:
     """Judge who reaches the level first, how many times sooner, or what an iteration costs."""
     chains, unit = climbs.chains_of(claim.data, start), climbs.unit(claim.data)
     if claim.metric == "times_faster":
@@ -379,7 +378,7 @@ def _verdict(claim: Claim, climbs: Climbs, start: str, form: str, axis: str, rea
 # Figure 3: large data
 
 
-def fig3(runs: Sequence[Run]) -> Drawing:
+def fig3(runs: Sequence[Run]) -> drawing.Drawing:
     """Log likelihood against iteration and sampling time on what stands for KDDCUP04Bio and PubMed."""
     climbs = Climbs(runs)
     panels = product(("KDDCUP04Bio", "PubMed"), STARTS, AXES)
@@ -400,14 +399,14 @@ def fig3(runs: Sequence[Run]) -> Drawing:
         "LSHSM, one by one: the pair by hashing, the other items by sequential allocation, as in SAMS. Algorithm 1: "
         "splits by coins, exact sums; it never leaves one cluster, and is shown from singletons."
     )
-    return Drawing(picture_fig3(numbers, standing), numbers, _fig3_verdicts(climbs, runs), notes)
+    return drawing.Drawing(picture_fig3(numbers, standing), numbers, _fig3_verdicts(climbs, runs), notes)
 
 
 def _fig3_verdicts(climbs: Climbs, runs: Sequence[Run]) -> list[Verdict]:
     """The verdicts on Figure 3: none on a claim itself, whose data cannot be had; what stands in gives the numbers."""
     verdicts = []
-    tolerances = {claim.metric: claim.tolerance for claim in reversed(published_claims("lshsm-fig2"))}
-    for claim in published_claims("lshsm-fig3"):
+    tolerances = {claim.metric: claim.tolerance for claim in reversed(claims.published_claims("lshsm-fig2"))}
+    for claim in claims.published_claims("lshsm-fig3"):
         here = [run for run in runs if data_of(run) == claim.data]
         if not here:
             verdicts.append(no_run(claim))
@@ -437,7 +436,7 @@ def picture_fig3(numbers: pd.DataFrame, standing: Mapping[str, str] | None = Non
     it, with its size."""
     on = list(dict.fromkeys(numbers["data"]))
     panels = list(product(STARTS, AXES))
-    figure, paper, added = in_parts(2.1, 2.1 * len(on) + 0.5)
+    figure, paper, added = drawing.in_parts(2.1, 2.1 * len(on) + 0.5)
     # data sets differ in level by more than samplers do
     _draw_printed(paper, numbers, "for {}", bands=False)
     axes = added.subplots(len(on), len(panels), squeeze=False)

@@ -32,8 +32,7 @@ from splitmerge_cli.config import RunSpecification
 from splitmerge_cli.diagnostics.intervals import overlapping_interval
 from splitmerge_cli.kinds.documents import PERPLEXITY
 from splitmerge_cli.kinds.documents.topics import counts
-from splitmerge_cli.papers.claims import Claim, published_claims
-from splitmerge_cli.papers.drawing import Drawing, draw_lines, in_parts
+from splitmerge_cli.papers import claims, drawing
 from splitmerge_cli.papers.verdicts import Verdict, by_sign, holds
 from splitmerge_cli.runs.store.read import Run
 
@@ -61,7 +60,7 @@ def long_form(panel: str, values: NDArray[np.float64], columns: Sequence[str]) -
     return pd.DataFrame({"panel": panel, **cells, "value": values.ravel().astype(float)})
 
 
-def fig2(table: pd.DataFrame) -> Drawing:
+def fig2(table: pd.DataFrame) -> drawing.Drawing:
     """The ten topics, and the four groups as bags of words with their mixtures."""
     by_panel = (table[table["panel"] == panel] for panel in ("topics", "groups", "mixtures"))
     topics, bags, mixtures = (
@@ -103,10 +102,10 @@ def fig2(table: pd.DataFrame) -> Drawing:
         "groups": (len(bags) == 4, float(len(bags)), f"{len(bags)} groups, {int(bags.to_numpy().sum()):,} words"),
     }
     verdicts = []
-    for claim in published_claims("smag-fig2"):
+    for claim in claims.published_claims("smag-fig2"):
         true, value, reason = judged[claim.metric]
         verdicts.append(holds(claim, value, true, reason))
-    return Drawing(figure, table, verdicts, notes)
+    return drawing.Drawing(figure, table, verdicts, notes)
 
 
 def shares_map(ax: Axes, values: NDArray[np.float64], rows: Sequence[str], columns: Sequence[str]) -> AxesImage:
@@ -288,28 +287,28 @@ def _curve(run: Run, where: Where) -> Curve:
     return Curve(frame.rename(columns={COLUMNS[where.evaluation]: "value"}))
 
 
-def fig5a(runs: Sequence[Run]) -> Drawing:
+def fig5a(runs: Sequence[Run]) -> drawing.Drawing:
     """Held-out perplexity of NIPS abstracts."""
     return _figure("smag-fig5a", runs)
 
 
-def fig5b(runs: Sequence[Run]) -> Drawing:
+def fig5b(runs: Sequence[Run]) -> drawing.Drawing:
     """Held-out perplexity of 20 Newsgroups."""
     return _figure("smag-fig5b", runs)
 
 
-def _figure(name: str, runs: Sequence[Run]) -> Drawing:
+def _figure(name: str, runs: Sequence[Run]) -> drawing.Drawing:
     curves = Curves(runs)
     frames = [_lines(curves, where, axis) for where in curves.places for axis in AXES]
     numbers = pd.concat([*frames, *(_final(curves, start) for start in STARTS_OF_FIG5)], ignore_index=True)
     notes = f"{_describe_data(runs)} {_note(runs)}"
-    return Drawing(_picture(numbers, curves), numbers, _verdicts(name, curves), notes)
+    return drawing.Drawing(_picture(numbers, curves), numbers, _verdicts(name, curves), notes)
 
 
 def _picture(numbers: pd.DataFrame, curves: Curves | None = None) -> Figure:
     """The paper's panel, and below it all; with `curves` each chain is a thin line, and each split a small mark."""
     rows, columns = len(EVALUATIONS), 2 * len(STARTS_OF_FIG5)
-    figure, paper, added = in_parts(2.2, 5.3)
+    figure, paper, added = drawing.in_parts(2.2, 5.3)
     axes = added.subplots(rows + 1, columns, height_ratios=[1] * rows + [0.62])
     means = numbers[numbers["axis"].notna()]
     printed = means[(means["panel"] == "fold_in") & (means["start"] == "one_cluster") & means["method"].isin(COMPARED)]
@@ -365,7 +364,7 @@ def _draw(ax: Axes, numbers: pd.DataFrame, where: Where, axis: str, curves: Curv
     for method in numbers["method"].unique():
         for chain in curves.shifted_curves(where, method) if curves else ():
             ax.plot(chain.frame[axis], chain.frame["value"], linewidth=0.5, alpha=0.35, color=STYLES[method]["color"])
-    draw_lines(ax, numbers, "method", "x", STYLES.__getitem__, centre="value", width=1.4)
+    drawing.draw_lines(ax, numbers, "method", "x", STYLES.__getitem__, centre="value", width=1.4)
     ax.set_xscale("log")
     ax.set_xlabel(AXES[axis])
     log_ticks(ax.xaxis)
@@ -434,11 +433,11 @@ def _note(runs: Sequence[Run]) -> str:
 
 def _verdicts(name: str, curves: Curves) -> list[Verdict]:
     """The claim for every evaluation, start and form; differences are paired by split."""
-    every = product(published_claims(name), curves.places, FORMS)
+    every = product(claims.published_claims(name), curves.places, FORMS)
     return [judge(claim, curves, where, form) for claim, where, form in every]
 
 
-def judge(claim: Claim, curves: Curves, where: Where, form: str) -> Verdict:
+def judge(claim: claims.Claim, curves: Curves, where: Where, form: str) -> Verdict:
     lower = -curves.differences(where, form, claim.metric.endswith("_by_iteration"))
     words = [EVALUATIONS[where.evaluation], _start(curves.runs, where.start), FORMS[form]]
     on = "" if option(curves.runs[0], "data") in NAMES else "generated documents"

@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.analysis.plots import races, style
 from splitmerge_cli.analysis.plots.races import option
-from splitmerge_cli.analysis.plots.style import FULL, entry, footnote, look_of
 from splitmerge_cli.diagnostics.intervals import share_interval
 from splitmerge_cli.kinds.tables.plots import points
 from splitmerge_cli.papers.claims import Claim, published_claims
@@ -100,7 +99,7 @@ def colour_key(method: str) -> str:
 
 def look_of_method(method: str) -> dict[str, Any]:
     """Colour, marker and dashes of a method."""
-    return look_of(colour_key(method))
+    return style.look_of(colour_key(method))
 
 
 def number_of(run: Run) -> int:
@@ -294,7 +293,7 @@ def fig2(runs: Sequence[Run]) -> Drawing:
 
 def picture_fig2(numbers: pd.DataFrame, model: Mapping[str, float] = MODEL) -> Figure:
     """Two states: one that has two true lines in a cluster, and one with a true line in several."""
-    figure, axes = plt.subplots(1, 2, figsize=(FULL, 3.6))
+    figure, axes = plt.subplots(1, 2, figsize=(style.FULL, 3.6))
     sets, half = list(dict.fromkeys(numbers["set"])), len(numbers) // 2
     # with one set they are the halves
     states = [numbers[numbers["set"] == one] for one in sets] if len(sets) > 1 else [numbers[:half], numbers[half:]]
@@ -307,10 +306,10 @@ def picture_fig2(numbers: pd.DataFrame, model: Mapping[str, float] = MODEL) -> F
         _draw_example(ax, x, truth, labels, concerned, model)
         ax.set_title(f"set {state['set'].iloc[0]}: {title if concerned else 'no such error'}", fontsize=8)
     handles = [
-        entry(color=style.COLOURS[0], marker="o", markersize=6, linewidth=1.5, label="fitted to a cluster"),
-        entry(color=TRUE, linewidth=0.7, label="true line"),
-        entry(color=CONCERNED, linewidth=9, label="true lines of the error"),
-        entry(color=style.ALONE, marker="x", linestyle="", markersize=4, label="alone"),
+        style.entry(color=style.COLOURS[0], marker="o", markersize=6, linewidth=1.5, label="fitted to a cluster"),
+        style.entry(color=TRUE, linewidth=0.7, label="true line"),
+        style.entry(color=CONCERNED, linewidth=9, label="true lines of the error"),
+        style.entry(color=style.ALONE, marker="x", linestyle="", markersize=4, label="alone"),
     ]
     figure.legend(handles=handles, loc="outside upper left", ncols=4, columnspacing=1.4)
     return figure
@@ -389,7 +388,7 @@ def fig1(runs: Sequence[Run]) -> Drawing:
 def picture_fig1(numbers: pd.DataFrame) -> Figure:
     """The states of both samplers, joined by arrows."""
     width, height, level = 51.5, 14.4, 7.0
-    figure, ax = plt.subplots(figsize=(FULL, FULL * height / width + 0.2))
+    figure, ax = plt.subplots(figsize=(style.FULL, style.FULL * height / width + 0.2))
     ax.set(xlim=(0, width), ylim=(0, height), aspect="equal")
     ax.axis("off")
     for method, places in [("triadic", TRIADIC), ("dyadic", (36.3, 48.3))]:
@@ -407,7 +406,7 @@ def picture_fig1(numbers: pd.DataFrame) -> Figure:
         ax.plot([x, x], [1.7, level - 3.2], color="#bbbbbb", linewidth=0.8, linestyle=(0, (2, 2)))
     ax.plot([TRIADIC[0], TRIADIC[-1]], [1.7, 1.7], color="#bbbbbb", linewidth=0.8, linestyle=(0, (2, 2)))
     ax.plot(TRIADIC[1], 1.7, "x", color="#444444", markersize=6)
-    footnote(figure, "Arrows as wide as the share of proposals; to the right: splits, to the left: merges.")
+    style.footnote(figure, "Arrows as wide as the share of proposals; to the right: splits, to the left: merges.")
     return figure
 
 

@@ -12,10 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.dataset import Dataset, get_kind
-from splitmerge_cli.data.opening import Limit, check_rows, content
-from splitmerge_cli.data.tables import formats, scaled
-from splitmerge_cli.data.tables.separators import is_numeric
+from splitmerge_cli.data import dataset, opening
+from splitmerge_cli.data.tables import formats, scaled, separators
 from splitmerge_cli.data.tables.table import NUMBER, quote
 from splitmerge_cli.data.tables.text import Text
 from splitmerge_cli.data.values import A_WEIGHT, is_sparse, numbered_labels, place_of
@@ -180,7 +178,7 @@ def sides_of_ends(ends: NDArray[np.int64], N: int, otherwise: str) -> NDArray[np
     return roles[:, 1].astype(np.int8)
 
 
-def _columns(graph: Attributed, place: str, use: Use) -> Dataset:
+def _columns(graph: Attributed, place: str, use: Use) -> dataset.Dataset:
     """Attributes of nodes as a mixed table."""
     columns = [str(column) for column in use.columns or ()]
     for column in columns:
@@ -188,7 +186,7 @@ def _columns(graph: Attributed, place: str, use: Use) -> Dataset:
             known = ", ".join(dict.fromkeys(key for attributes in graph.nodes for key in attributes)) or "none"
             raise DataError(f"data.columns={column}: {place}: nodes have no such attribute; expected one of {known}")
     table = {key: [attributes.get(key) for attributes in graph.nodes] for key in columns}
-    return get_kind("mixed").from_object(table, None, place, whole=True, types=use.types)
+    return dataset.get_kind("mixed").from_object(table, None, place, whole=True, types=use.types)
 
 
 def _node_columns(graph: Attributed, truth: str | int | None) -> list[str]:
@@ -278,15 +276,15 @@ def _load_mtx(path: Path) -> Any:
     """A matrix in the format of Matrix Market."""
     from scipy.io import mminfo, mmread
 
-    data = content(path, 4)
+    data = opening.content(path, 4)
     try:
         rows, columns, entries, form, field, _ = mminfo(BytesIO(data))
         least = entries // 2 if form == "array" else entries  # of a symmetric matrix one half is written
         if least > len(data):
             raise ValueError(f"{len(data)} bytes do not hold {least} entries")
-        check_rows(path, rows + columns, scaled.EMPTY_BYTES, "rows and columns")
+        opening.check_rows(path, rows + columns, scaled.EMPTY_BYTES, "rows and columns")
         if form == "array":
-            Limit.current().check(path, 8 * rows * columns, " as numbers")
+            opening.Limit.current().check(path, 8 * rows * columns, " as numbers")
         if field == "complex":
             raise ValueError("it holds complex numbers")
         return mmread(BytesIO(data))
@@ -316,13 +314,13 @@ def matrix_of_text(table: Text, use: Use, header: str | bool, wanted: str | bool
     if both_named and header is not False:
         row_names, skip, index = first[1:], 1, 0
     elif wanted is True:
-        is_row = all(is_numeric(cell) or cell in edge_values.UNKNOWN for cell in head)
+        is_row = all(separators.is_numeric(cell) or cell in edge_values.UNKNOWN for cell in head)
         named = header is True or (header == "auto" and not is_row)
         skip = int(named)
-        row_names = first[skip:] if (named and not head[0]) or not all(map(is_numeric, first[skip:])) else []
+        row_names = first[skip:] if (named and not head[0]) or not all(map(separators.is_numeric, first[skip:])) else []
         row_names = [] if index else row_names
     else:
-        named = header is True or (header == "auto" and not any(map(is_numeric, head[index:])))
+        named = header is True or (header == "auto" and not any(map(separators.is_numeric, head[index:])))
         skip, row_names = int(named), []
         if table.rows - skip != table.width - index or table.rows - skip < SQUARE:
             return None
@@ -332,7 +330,7 @@ def matrix_of_text(table: Text, use: Use, header: str | bool, wanted: str | bool
         return f"{table.path}: row {table.row(i + skip)}, column {columns[d] + 1}"
 
     values, blanks = np.empty((table.rows - skip, len(columns))), 0
-    Limit.current().check(table.path, 8 * values.size, " as numbers")
+    opening.Limit.current().check(table.path, 8 * values.size, " as numbers")
     for d, j in enumerate(columns):
         cells = table.columns[j].slice(skip)
         numbers, _, bad = edge_values.read_values(cells, "real")
@@ -383,7 +381,7 @@ def is_named_matrix(table: Text) -> bool:
             return False
         if not number:
             continue
-        if not all(is_numeric(cell) or cell in edge_values.UNKNOWN for cell in cells[1:]):
+        if not all(separators.is_numeric(cell) or cell in edge_values.UNKNOWN for cell in cells[1:]):
             return False
         others = [cell for j, cell in enumerate(cells[1:], 1) if j != number]
         has_gap |= any(cell in edge_values.UNKNOWN or not float(cell) for cell in others)
@@ -401,7 +399,7 @@ def is_symmetric_matrix(table: Text) -> bool:
         cells = [cell.strip() for cell in row[index:]]
         if len(values) == N or len(row) != width:
             return False
-        if all(is_numeric(cell) or cell in edge_values.UNKNOWN for cell in cells):
+        if all(separators.is_numeric(cell) or cell in edge_values.UNKNOWN for cell in cells):
             values.append([float("nan") if cell in edge_values.UNKNOWN else float(cell) for cell in cells])
             # most tables end here, at their first row
             if values[-1][len(values) - 1] != 0.0:

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from splitmerge_cli.data.tables import notes, text
 from splitmerge_cli.data.tables.columns import index, labels_in, position, words
-from splitmerge_cli.data.tables.notes import check_names
 from splitmerge_cli.data.tables.separators import is_numeric
 from splitmerge_cli.data.tables.table import (
     NUMBER,
@@ -24,7 +24,6 @@ from splitmerge_cli.data.tables.table import (
     list_names,
     quote,
 )
-from splitmerge_cli.data.tables.text import Text
 from splitmerge_cli.data.values import A_WEIGHT, require
 from splitmerge_cli.kinds.networks.data import BINARY, COUNT
 from splitmerge_cli.kinds.networks.readers import edge_values
@@ -199,13 +198,13 @@ class Rows:
                 f"{table.path}: row {table.row(0)}: cells: {table.width}; expected at least 2, the ends of an edge "
                 "(data.separator is the sign between cells)"
             )
-        if isinstance(table, Text) and (_has_header(table, columns) if header == "auto" else header):
+        if isinstance(table, text.Text) and (_has_header(table, columns) if header == "auto" else header):
             table.take_header()
             table.columns = [column.slice(1) for column in table.columns]
         s, t, w, layer_column = columns.resolve(table, use)
         if not len(table.columns[s]):
             return cls.empty(table.path)
-        check_names(table)
+        notes.check_names(table)
         others = [j for j in range(table.width) if j not in (s, t, w, layer_column, *table.unnamed_columns())]
         directed: bool | None = None
         for j in list(others) if table.names else ():
@@ -337,7 +336,7 @@ def _weights(table: Table, j: int) -> NDArray[np.float64]:
     return values
 
 
-def _has_header(table: Text, columns: Columns) -> bool:
+def _has_header(table: text.Text, columns: Columns) -> bool:
     """Whether the first row names the columns."""
     head = [cell.strip() for cell in table.top[0]]
     if any(column in head for column in columns.mentioned_columns):
@@ -378,12 +377,12 @@ def _has_header(table: Text, columns: Columns) -> bool:
     )
 
 
-def _ends_below(table: Text, s: int, t: int) -> list[pa.ChunkedArray]:
+def _ends_below(table: text.Text, s: int, t: int) -> list[pa.ChunkedArray]:
     """The ends of the rows below the first."""
     return [pc.utf8_trim_whitespace(table.columns[j].slice(1)) for j in (s, t)]
 
 
-def _is_end_repeated(table: Text, s: int, t: int, head: Sequence[str]) -> bool:
+def _is_end_repeated(table: text.Text, s: int, t: int, head: Sequence[str]) -> bool:
     """Whether an end of the first row ends another one too."""
     ends = (head[s], head[t])
     return any(pc.any(pc.equal(column, end)).as_py() for column in _ends_below(table, s, t) for end in ends)

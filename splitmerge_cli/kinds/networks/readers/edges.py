@@ -17,12 +17,10 @@ import numpy as np
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.dataset import Dataset, get_kind
-from splitmerge_cli.data.opening import check_rows, require_file
-from splitmerge_cli.data.tables import formats, separators
+from splitmerge_cli.data import dataset, opening
+from splitmerge_cli.data.tables import formats, separators, text
 from splitmerge_cli.data.tables.columns import Wanted, header_key, index, labels_in, true_labels
 from splitmerge_cli.data.tables.table import MOST_COLUMNS, Table, quote
-from splitmerge_cli.data.tables.text import Text
 from splitmerge_cli.data.values import MAGNITUDE, require, require_number, require_size
 from splitmerge_cli.kinds.networks.data import check_kept, keep
 from splitmerge_cli.kinds.networks.readers import conversions, edge_rows, graph_files
@@ -60,7 +58,7 @@ def edges(
     columns: list[str | int] | None = None,
     types: Mapping[str | int, str | Sequence[str]] | None = None,
     matrix: str | bool = "auto",
-) -> Dataset:
+) -> dataset.Dataset:
     """Read a network: a row per edge, its two ends and perhaps a weight; a matrix of ties; or a graph.
 
     It is simple and undirected unless an option from `directed` to `unknown` asks for more.
@@ -104,7 +102,7 @@ def edges(
     nodes = str(nodes) if isinstance(nodes, Path) else nodes
     if nodes is not None and not isinstance(nodes, str):
         require_size("data.nodes", nodes, MOST_NODES)
-        check_rows(f"data.nodes={nodes}", nodes, NODE_BYTES, "nodes")
+        opening.check_rows(f"data.nodes={nodes}", nodes, NODE_BYTES, "nodes")
     whole = base is None or (isinstance(base, int) and not isinstance(base, bool) and base in (0, 1))
     require(whole, "data.base", base, "0 or 1, the number of the first node, or null")
     named = base is None or not isinstance(nodes, str)
@@ -112,7 +110,7 @@ def edges(
     matrix = header_key("data.matrix", matrix)
     use = Use(directed, values, loops, layer, bipartite, unknown, columns, types)
     check_kept(scale, N)
-    path = require_file(path, f"a list of edges ({graph_files.FORMATS})")
+    path = opening.require_file(path, f"a list of edges ({graph_files.FORMATS})")
     suffix = graph_files.graph_suffix(path, separators.suffix_of(path))
     if suffix in graph_files.FOREIGN:
         raise DataError(f"{path}: unknown format '{suffix}'; expected one of {graph_files.FORMATS}")
@@ -165,7 +163,7 @@ def _of_table(path: Path, use: Use, options: Mapping[str, Any]) -> tuple[Listed,
     may_be_matrix = matrix is True or (nodes is None and options["source"] is None)
     ties = (
         conversions.matrix_of_text(table, use, options["header"], matrix)
-        if isinstance(table, Text) and may_be_matrix
+        if isinstance(table, text.Text) and may_be_matrix
         else None
     )
     if ties is not None:
@@ -223,7 +221,7 @@ def list_edges(
         return replace(rows.listed, place=place, name=name, names=names, **of_nodes)
 
     if isinstance(nodes, str):
-        file = require_file(nodes, "a file with the names of the nodes (data.nodes), or their number")
+        file = opening.require_file(nodes, "a file with the names of the nodes (data.nodes), or their number")
         return list_between(**_listed_nodes(rows, file, truth, use))
     require(truth is None, "data.truth", truth, "null, or a column of data.nodes=FILE")
     require(use.columns is None, "data.columns", use.columns, "null, or columns of data.nodes=FILE")
@@ -278,7 +276,7 @@ def _listed_nodes(rows: edge_rows.Rows, path: Path, truth: str | int | None, use
     table = read_table(path, "auto", comments=True)
     assert table is not None
     mentioned = [truth, *(use.columns or ()), use.bipartite]
-    if isinstance(table, Text) and _names_columns(table, mentioned, set(rows.names)):
+    if isinstance(table, text.Text) and _names_columns(table, mentioned, set(rows.names)):
         table.take_header()
         table.columns = [column.slice(1) for column in table.columns]
     if not table.columns or not len(table.columns[0]):
@@ -316,8 +314,8 @@ def _listed_nodes(rows: edge_rows.Rows, path: Path, truth: str | int | None, use
         roles.add(j)
     columns = None
     if use.columns is not None:
-        wanted = Wanted(get_kind("mixed"), None, list(use.columns), [], use.types)
-        columns = get_kind("mixed").from_table(table, wanted, None, "auto")
+        wanted = Wanted(dataset.get_kind("mixed"), None, list(use.columns), [], use.types)
+        columns = dataset.get_kind("mixed").from_table(table, wanted, None, "auto")
         table.notes = list(dict.fromkeys([*columns.notes, *table.notes]))
     others = [] if columns is not None or not table.names else [j for j in range(table.width) if j not in roles]
     other_columns = [table.names[j] for j in others if j not in unnamed] if table.names else []
@@ -325,7 +323,7 @@ def _listed_nodes(rows: edge_rows.Rows, path: Path, truth: str | int | None, use
     return of_nodes | {"columns": columns, "node_columns": other_columns, "notes": table.notes}
 
 
-def _names_columns(table: Text, mentioned: Sequence[Any], ends: set[str]) -> bool:
+def _names_columns(table: text.Text, mentioned: Sequence[Any], ends: set[str]) -> bool:
     """Whether the first row of a node list names the columns."""
     head = [cell.strip() for cell in table.top[0]]
     if (
@@ -350,7 +348,7 @@ def _names_columns(table: Text, mentioned: Sequence[Any], ends: set[str]) -> boo
 def unknown_pairs(file: str | Path, listed: Listed) -> UnknownPairs:
     """The pairs of nodes in a file, of which nothing is known; a third column names the layer of each, if there are
     several."""
-    path = require_file(file, "a list of unknown pairs, two nodes a row (data.unknown)")
+    path = opening.require_file(file, "a list of unknown pairs, two nodes a row (data.unknown)")
     names = listed.names or [str(k + 1) for k in range(listed.N)]
     two_kinds = listed.sides is not None and len(set(names)) < len(names)
     sides = listed.sides if two_kinds and listed.sides is not None else np.zeros(listed.N, dtype=np.int8)
@@ -359,7 +357,7 @@ def unknown_pairs(file: str | Path, listed: Listed) -> UnknownPairs:
     assert table is not None
     in_layers = listed.layer is not None and table.width > 2
     header = False
-    if isinstance(table, Text):
+    if isinstance(table, text.Text):
         head = [cell.strip() for cell in table.top[0]]
         header = all((name, end * two_kinds) not in number for end, name in enumerate(head[:2]))
     columns = edge_rows.Columns(1, 2, None, 3 if in_layers else None)

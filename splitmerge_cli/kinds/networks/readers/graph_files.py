@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 
 from splitmerge_cli.data.opening import check_rows, content, readable, unpack
-from splitmerge_cli.data.tables.separators import read_text
-from splitmerge_cli.data.tables.table import quote
+from splitmerge_cli.data.tables import separators, table
 from splitmerge_cli.kinds.networks.readers.conversions import Attributed, as_number, as_pairs, rows_of_graph
 from splitmerge_cli.kinds.networks.readers.listed import Listed, Use
 from splitmerge_cli.received import DataError, parse_json, reject_machine_error
@@ -58,7 +57,7 @@ class _Reader:
         self.directed = False
 
     def error(self, cell: str, expected: str) -> DataError:
-        return DataError(f"{self.path}: row {self.row}: {quote(cell)}; expected {expected}")
+        return DataError(f"{self.path}: row {self.row}: {table.quote(cell)}; expected {expected}")
 
     def read(self, line: str) -> None:
         if line[0] == "*":
@@ -163,7 +162,7 @@ class _Tokens:
             yield "end", ""
 
     def error(self, cell: str, expected: str) -> DataError:
-        return DataError(f"{self.path}: row {self.row}: {quote(cell)}; expected {expected}")
+        return DataError(f"{self.path}: row {self.row}: {table.quote(cell)}; expected {expected}")
 
     def skip(self, sign: str) -> bool:
         """Go beyond a sign if it is the present one."""
@@ -276,7 +275,7 @@ def parse_node_link(path: Path, text: str) -> Attributed:
     for k, link in enumerate(links, 1):
         for end in ("source", "target"):
             if str(link.get(end)) not in number or end not in link:
-                shown = quote(str(link[end])) if end in link else "none"
+                shown = table.quote(str(link[end])) if end in link else "none"
                 raise DataError(f"{path}: {found[0]}: {k}: '{end}': {shown}; expected a node")
         ends.append((number[str(link["source"])], number[str(link["target"])]))
     edges = [{name: value for name, value in link.items() if name not in ("source", "target")} for link in links]
@@ -292,7 +291,7 @@ def _objects(path: Path, graph: dict[str, Any], key: str) -> list[dict[str, Any]
     check_rows(path, len(rows), NODE_BYTES, key)
     for k, row in enumerate(rows, 1):
         if not isinstance(row, dict):
-            raise DataError(f'{path}: {key}: {k}: {quote(str(row))}; expected an object, such as {{"id": "a"}}')
+            raise DataError(f'{path}: {key}: {k}: {table.quote(str(row))}; expected an object, such as {{"id": "a"}}')
     return [{name: value for name, value in row.items() if not isinstance(value, dict | list)} for row in rows]
 
 
@@ -326,7 +325,7 @@ def read_graph(path: Path, suffix: str, use: Use, weights: str | int | None, tru
     """The edges in a file, a row each."""
     if suffix in WRITTEN:
         content(path, GRAPH_TIMES)  # the limit of memory
-        graph = WRITTEN[suffix](path, read_text(path).decode())
+        graph = WRITTEN[suffix](path, separators.read_text(path).decode())
     else:
         graph = _load(path, suffix)
     names = graph.names or []
@@ -334,11 +333,11 @@ def read_graph(path: Path, suffix: str, use: Use, weights: str | int | None, tru
         raise DataError(f"{path}: no node; expected at least one")
     if len(set(names)) < len(names) and graph.sides is None:
         twice = next(name for k, name in enumerate(names) if name in names[:k])
-        raise DataError(f"{path}: two nodes are called {quote(twice)}; expected another name for each")
+        raise DataError(f"{path}: two nodes are called {table.quote(twice)}; expected another name for each")
 
     def wrong(k: int, key: str, value: Any) -> str:
-        a, b = (quote(names[node]) for node in graph.ends[k])
-        shown = "no such attribute" if value is None else quote(str(value))
+        a, b = (table.quote(names[node]) for node in graph.ends[k])
+        shown = "no such attribute" if value is None else table.quote(str(value))
         return f"{path}: edge {k + 1} ({a}, {b}), '{key}': {shown}"
 
     return rows_of_graph(graph, str(path), path.name.split(".")[0], use, wrong, weights, truth, graph.usual)

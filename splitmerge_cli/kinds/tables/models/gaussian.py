@@ -17,6 +17,7 @@ import numpy as np
 from splitmerge_cli.core.capabilities import Noise
 from splitmerge_cli.core.checks import Columns, Rows
 from splitmerge_cli.data.values import is_sparse
+from splitmerge_cli.kinds.tables.models import normal, real_columns, sparse_gaussian
 from splitmerge_cli.kinds.tables.models.background import add_to_points
 from splitmerge_cli.kinds.tables.models.dense_gaussian import DenseGaussian
 from splitmerge_cli.kinds.tables.models.gaussian_full import FullGaussian
@@ -27,10 +28,7 @@ from splitmerge_cli.kinds.tables.models.gaussian_independent import (
     DiagonalGaussian,
     IsotropicGaussian,
 )
-from splitmerge_cli.kinds.tables.models.normal import Normal
-from splitmerge_cli.kinds.tables.models.real_columns import moments_of_columns, settle_resolution, units_of
 from splitmerge_cli.kinds.tables.models.selected_columns import SelectedColumns
-from splitmerge_cli.kinds.tables.models.sparse_gaussian import SparseGaussian
 from splitmerge_cli.kinds.tables.simulated import simulate_with_noise
 
 DENSE = {cls.SHAPE: cls for cls in (DiagonalGaussian, IsotropicGaussian, FullGaussian)}
@@ -58,7 +56,7 @@ class GaussianShards(DenseShards):
     @classmethod
     def build_whole(cls, columns: Columns, packed: bytes, **params: Any) -> Any:
         D, total, covariance = len(columns.low), columns.rows, _covariance(params)
-        units = units_of(moments_of_columns(columns)[4], total, covariance)
+        units = real_columns.units_of(real_columns.moments_of_columns(columns)[4], total, covariance)
         words = np.frombuffer(bytes(packed), dtype=np.int64).tolist()
         n_squares = D if covariance == "diag" else 1 if covariance == "iso" else D * (D + 1) // 2
         squares = [
@@ -77,7 +75,7 @@ class GaussianShards(DenseShards):
         return Gaussian(Rows(np.empty((0, D)), total, whole), **params)
 
 
-class Gaussian(Normal):
+class Gaussian(normal.Normal):
     """Mixture of normal distributions: of points and a covariance, the class that reads them. `x`: array or sparse
     array, float of shape (N, D); float32 and float64 arrays are kept as they are. `known`: points that are data; those
     behind them are new: only ``log_predictive`` asks for them, however far they are. By default b0 is such that with a0
@@ -117,7 +115,7 @@ class Gaussian(Normal):
         if is_sparse(x):
             if selects:
                 raise ValueError("model.select=true: the points are sparse; expected false, or dense points")
-            return SparseGaussian(x, **options)
+            return sparse_gaussian.SparseGaussian(x, **options)
         cls = DENSE[_covariance(options)]
         if not selects:
             return cls(x, known, **options)
@@ -136,7 +134,7 @@ class Gaussian(Normal):
             raise ValueError(reason)
         if is_sparse(data.values):
             return super().from_data(data, **params)
-        params = settle_resolution(data, params)
+        params = real_columns.settle_resolution(data, params)
         covariance = _covariance(params) if data.missing else "full"
         if data.missing and params.get("tails") == "t" and covariance != "diag":
             raise ValueError(
@@ -161,4 +159,4 @@ class Gaussian(Normal):
             return super().with_new(data, whole, **params)
         if whole.missing and params.get("covariance") == "iso":
             return cls.from_data(whole, **params)  # which says where the cell is
-        return super().from_data(whole, known=data.N, **settle_resolution(data, params))
+        return super().from_data(whole, known=data.N, **real_columns.settle_resolution(data, params))

@@ -26,8 +26,7 @@ from splitmerge_cli.analysis.plots.style import (
     style_of,
     write_numbers,
 )
-from splitmerge_cli.runs.grouping import count_listed, rows_apart
-from splitmerge_cli.runs.initial import dataset_of
+from splitmerge_cli.runs import grouping, initial
 from splitmerge_cli.runs.store.read import Run
 
 UNSURE = 0.8
@@ -112,13 +111,13 @@ def can_draw(run: Run) -> bool:
     """Whether a run is finished and its items are points in two dimensions, not sparse ones."""
     if not run.is_done or option(run, "model") not in FITS:
         return False
-    x = dataset_of(run).values
+    x = initial.dataset_of(run).values
     return isinstance(x, np.ndarray) and x.shape[1] == 2
 
 
 def clusters(run: Run) -> Figure:
     """Draw the points of a run in the colours of its point estimate, with what is fitted to each cluster."""
-    dataset = dataset_of(run)
+    dataset = initial.dataset_of(run)
     estimate = run.summary["point_estimate"]
     labels = np.array(estimate["labels"])
     figure, ax = plt.subplots(figsize=(FULL, 5.4))
@@ -129,7 +128,7 @@ def clusters(run: Run) -> Figure:
     if dataset.items is not None and dataset.unit_names is not None:
         join_units(ax, x, labels, dataset.items)
         caption += " Thin lines join the points of a unit."
-    in_clusters = slice(None) if (is_apart := rows_apart(labels, run.summary)) is None else ~is_apart
+    in_clusters = slice(None) if (is_apart := grouping.rows_apart(labels, run.summary)) is None else ~is_apart
     draw(ax, x[in_clusters], labels[in_clusters], run.config["model"])
     placed = x[~np.isnan(x).any(axis=1)]
     if absent := len(x) - len(placed):
@@ -141,7 +140,7 @@ def clusters(run: Run) -> Figure:
     names = dataset.column_titles
     ax.set(xlabel=plain_text(names[0]), ylabel=plain_text(names[1]))
     ax.grid(False)
-    ax.set_title(f"{subject(run)}: {count_listed(labels, run.summary)}")
+    ax.set_title(f"{subject(run)}: {grouping.count_listed(labels, run.summary)}")
     caption += " Crosses: alone in a cluster." * bool((np.bincount(labels) == 1).any())
     marks = f" Open marks: certainty below {UNSURE:g}." if unsure.any() else ""
     footnote(
@@ -155,5 +154,5 @@ def clusters(run: Run) -> Figure:
 
 def credible_ball(run: Run) -> Figure:
     """Draw the credible ball, points of two columns at their places."""
-    places = np.asarray(dataset_of(run).values, dtype=np.float64) if can_draw(run) else None
+    places = np.asarray(initial.dataset_of(run).values, dtype=np.float64) if can_draw(run) else None
     return uncertainty.credible_ball(run, places)
