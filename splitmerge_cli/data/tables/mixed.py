@@ -334,9 +334,11 @@ def _note_readings(table: Table, readings: Mapping[int, inference.Reading]) -> N
     by_form: dict[str, list[int]] = {}
     for j, reading in readings.items():
         if reading.said:
-            by_form.setdefault(re.sub(r"\d[\d,.]*|\{.*?\}", "", reading.said), []).append(j)
+            by_form.setdefault(re.sub(r"-?\d[\d,.]*|\{.*?\}|data.drop=\S*", "", reading.said), []).append(j)
     for first, *others in by_form.values():
-        likewise = f"; likewise {list_names([table.column(j) for j in others])}" if others else ""
+        numbers = {re.sub(r"\{.*?\}|data.drop=\S*", "", readings[j].said) for j in (first, *others)}
+        how = "likewise" if len(numbers) < 2 else "likewise, with other numbers,"
+        likewise = f"; {how} {list_names([table.column(j) for j in others])}" if others else ""
         table.note(f"{table.column(first)}: {readings[first].said}{likewise}")
 
 

@@ -404,7 +404,15 @@ def _of_several(number: _Number, others: Sequence[_Number]) -> str | None:
         x, errors = (np.column_stack([other.forms["{}"][i][number.known] for other in others]) for i in (0, 1))
         if (fit := _fit(y, x, error, errors)) is None:
             return None
-        matters = np.abs(fit[:-1]) * x.std(axis=0) > error.max()
+        size = np.abs(fit[:-1]) * x.std(axis=0)
+        matters = size > error.max()
+        # cells of many digits give columns that say nothing a coefficient of rounding errors
+        if (
+            matters.all()
+            and len(others) > 2
+            and _fit(y, np.delete(x, size.argmin(), 1), error, np.delete(errors, size.argmin(), 1)) is not None
+        ):
+            matters[size.argmin()] = False
         if matters.all():
             names = [other.name for other in others]
             more = f"a linear function of {', '.join(names[:SHOWN])} and {len(names) - SHOWN} more"

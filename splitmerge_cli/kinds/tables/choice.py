@@ -278,7 +278,7 @@ def format_noise(table: Ranking) -> str:
     share = table["noise"][0]
     chosen, other = ("no background of noise", "one") if share == "0" else ("a background of noise", "none")
     difference, error = abs(float(table["difference"][1])), float(table["standard_error"][1])
-    side = "behind" if table["difference"][1] > 0 else "ahead"
+    side = "behind" if table["difference"][1] > 0 else f"ahead, fewer than {CLEAR:g} errors"
     return f"model.noise=auto: {share}, {chosen}; {other} is {difference:.3f} nats a row {side} (s.e. {error:.3f})"
 
 

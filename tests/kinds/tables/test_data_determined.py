@@ -173,3 +173,13 @@ def test_of_many_rows_a_part_is_looked_at_first() -> None:
     # one cell between the rows of the part
     x[1, 4] += 1.0
     assert find_determined(x, names).keys() == {3}
+
+
+def test_only_columns_that_say_something_are_named() -> None:
+    """Percentages that add up to 100, beside a total and nearly all of it, whose coefficients are large for nothing."""
+    rng = np.random.default_rng(0)
+    shares = (100 * rng.dirichlet(np.ones(5), 300)).round(7)
+    total = np.exp(rng.normal(11, 2, 300)).round()
+    frame = pd.DataFrame(shares, columns=list("abcde")).assign(t=total, u=total - rng.poisson(3, 300))
+    [note] = notes_of(from_object(frame[list("tuabcde")], "mixed"))
+    assert "'e') is left out: a linear function of a, b, c and 1 more says the same, but for rounding" in note

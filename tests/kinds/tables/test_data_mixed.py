@@ -547,3 +547,18 @@ def test_a_reading_is_simpler_that_has_fewer_parameters() -> None:
         for type in ("ordinal", "real", "categorical")
     }
     assert parameters == {"ordinal": 2, "real": 2, "categorical": 8}
+
+
+def test_notes_that_differ_in_numbers_are_one_line(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    free = {
+        name: np.where(rng.random(100) < share, at, rng.normal(size=100))
+        for name, share, at in (("a", 0.5, 0.0), ("b", 0.5, -2.5), ("c", 0.9, 7.0))
+    }
+    years = {name: 2000 + rng.permutation(np.arange(100) % n) for name, n in (("d", 5), ("e", 5), ("f", 4))}
+    first, second, *_ = from_object(pd.DataFrame(free | years), "mixed").notes
+    assert "of the rows hold 0: " in first and "data.drop='[a]' leaves the column out" in first
+    assert first.endswith("; likewise, with other numbers, column 2 ('b'), column 3 ('c')")
+    assert second.endswith("; likewise, with other numbers, column 5 ('e'), column 6 ('f')")
+    alike, *_ = from_object(pd.DataFrame({"x": rng.normal(size=100)} | {k: years[k] for k in "de"}), "mixed").notes
+    assert alike.endswith("; likewise column 3 ('e')")

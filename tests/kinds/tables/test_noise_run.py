@@ -13,6 +13,7 @@ from splitmerge_cli.analysis.plots import style
 from splitmerge_cli.diagnostics.agreement import ari
 from splitmerge_cli.diagnostics.cluster_table import count_of
 from splitmerge_cli.diagnostics.partition_losses import by_appearance
+from splitmerge_cli.fits.candidates import Ranking
 from splitmerge_cli.kinds.tables import choice
 from splitmerge_cli.runs.grouping import count_listed, find_apart, join_apart, row_sizes, rows_apart
 from splitmerge_cli.runs.recorders import Late
@@ -238,3 +239,11 @@ def test_a_model_without_a_background_is_not_asked_for_one(smcmc, tmp_path: Path
     assert result.exit_code == 2
     assert result.stderr.splitlines()[-1] == f"smcmc: model.noise=auto: model={model} has no noise to choose"
     assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.parametrize(
+    ("difference", "side"), [(0.1, "0.100 nats a row behind ("), (-0.1, "ahead, fewer than 2 errors (")]
+)
+def test_a_background_that_is_ahead_and_not_taken_says_why(difference: float, side: str) -> None:
+    table = {"noise": ["0", "0.01"], "difference": [0.0, difference], "standard_error": [0.0, 0.06]}
+    assert side in choice.format_noise(Ranking(table, {}))

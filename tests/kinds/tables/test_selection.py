@@ -161,7 +161,7 @@ def test_counts_are_read_as_what_predicts_them(
             f"out={type_}",
         ]
         ended = smcmc("run", *args)
-        said = f"counts {how}, by the leave-one-out log predictive probability"
+        said = f"counts (n) {how}, by the leave-one-out log predictive probability"
         assert said in ended.stderr
         run = Run(ended.stdout.split()[-1])
         assert run.summary["chosen"]["counts"][0]["counts"] == how
