@@ -116,7 +116,7 @@ def judge_launch(claim: Claim, runs: Sequence[Run]) -> Verdict:
         gains.append(first - second)
     estimated = estimate(np.mean(gains, axis=0), mean_interval, "chain numbers")
     reason = f"log R-hat of SM minus that with launch=anchors, mean over {len(gains)} networks"
-    return by_edge(claim, estimated, reason, claim.reading, below=True)
+    return by_edge(claim, estimated, reason, claim.reading)
 
 
 def judge_usair(claim: Claim, runs: Sequence[Run]) -> Verdict:
