@@ -189,7 +189,9 @@ class ColumnAnswers(Answers):
                 if isinstance(data[key], dict)
             }
             left |= {"model": AUTO, "sampler": AUTO, "init": None, "data.scale": AUTO} if chosen else {}
-            return "without these columns:", left | {"data.drop": [*(data["drop"] or []), *shared["columns"]]}
+            return "without these columns:", left | {
+                "data.drop": [*(data["drop"] or []), *shared["columns"], *shared["following"]]
+            }
         are_many = any(one["quantity"].endswith(ZEROS) and one["observed"] > one["high"] for one in unlike)
         if are_many and _may_be_apart(model, data, chosen):
             return WHY_APART, {"model.zeros": "apart"}
@@ -301,8 +303,9 @@ def find_shared(dataset: Dataset, labels: NDArray[Any]) -> dict[str, Any] | None
     """Count the clusters in which all rows hold one number of a real column, other than its spike.
 
     Columns of few numbers do not count, nor do small clusters. Returns `clusters` that are compared, those that are
-    `alike`, and the `columns` that are so in `OFTEN` of these; None if fewer than half are alike, or the data are
-    sparse or very large.
+    `alike`, the `columns` that are so in `OFTEN` of these, and those left out as `following` from others, which would
+    be data without these; None if fewer than half are alike, no other column is left, or the data are sparse or very
+    large.
     """
     x = dataset.values
     if not isinstance(x, np.ndarray) or x.size > MOST_CELLS:
@@ -323,7 +326,12 @@ def find_shared(dataset: Dataset, labels: NDArray[Any]) -> dict[str, Any] | None
         return None
     typed = dataset.meta.get("typed", dataset.column_names)
     often = [typed[j] for j, n in zip(reals, is_alike.sum(axis=0), strict=True) if n >= OFTEN * alike]
-    return {"clusters": len(large), "alike": alike, "columns": [int(key) if key.isdecimal() else key for key in often]}
+    if len(often) == x.shape[1]:
+        return None
+    columns, following = (
+        [int(key) if key.isdecimal() else key for key in keys] for keys in (often, dataset.meta.get("determined", ()))
+    )
+    return {"clusters": len(large), "alike": alike, "columns": columns, "following": following}
 
 
 def _off_spike(

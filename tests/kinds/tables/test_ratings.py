@@ -66,7 +66,9 @@ def test_the_reading_that_predicts_best_is_taken(table: pd.DataFrame, best: list
     assert {key: types[key] for key in types if key.startswith("q")} == expected
     assert settled.chosen is not None and settled.chosen["ratings"][0]["ratings"] == name
     said, how = next(line for line in lines if "\ndata.types=" in line).splitlines()
-    assert said.startswith(f"ratings (q1, q2) {name}, ") and how.startswith("data.types={NAME:ordinal|categorical|real} changes")
+    assert said.startswith(f"ratings (q1, q2) {name}, ") and how.startswith(
+        "data.types={NAME:ordinal|categorical|real} changes"
+    )
     # a type that is given is not compared, nor a reading that takes fewer rows
     words = ["data=csv", "data.path=t.csv", "model=auto", "data.types={q1: categorical, q2: ordinal}"]
     named = selection.settle(specify(words, leave_to_data=True), lines.append)

@@ -25,12 +25,20 @@ def homes(**columns: np.ndarray) -> pd.DataFrame:
 
 def test_columns_that_the_rows_of_a_cluster_share_are_counted() -> None:
     found = find_shared(from_object(homes(), "mixed"), TOWN)
-    assert found == {"clusters": TOWNS, "alike": TOWNS, "columns": ["tax", "rate"]}
+    assert found == {"clusters": TOWNS, "alike": TOWNS, "columns": ["tax", "rate"], "following": []}
     assert find_shared(from_object(homes(), "points"), TOWN) == found
     # half of the clusters are enough, and a column that few of them share is not named
     halves = np.where(TOWN < 7, TOWN, 7 + np.arange(len(TOWN)) % 7)
     few = homes(rate=np.where(TOWN < 1, 7.0, homes()["rooms"]))
-    assert find_shared(from_object(few, "mixed"), halves) == {"clusters": 14, "alike": 7, "columns": ["tax"]}
+    assert find_shared(from_object(few, "mixed"), halves) == {
+        "clusters": 14,
+        "alike": 7,
+        "columns": ["tax"],
+        "following": [],
+    }
+    # a sum of the two is data once they are not
+    more = homes(sum=homes()["tax"] + homes()["rate"])
+    assert (find_shared(from_object(more, "mixed"), TOWN) or {})["following"] == ["sum"]
     assert find_shared(from_object(few, "mixed"), np.where(TOWN < 6, TOWN, 6 + np.arange(len(TOWN)) % 8)) is None
 
 
@@ -43,6 +51,8 @@ def test_columns_that_the_rows_of_a_cluster_share_are_counted() -> None:
         ({}, np.minimum(TOWN, 3)),
         # a spike is a number of its own, and columns of few numbers are categories at best
         ({"tax": np.where(TOWN < 11, 0.0, homes()["rooms"]), "rate": (TOWN % 3).astype(float)}, TOWN),
+        # nothing else is left
+        ({name: homes()["tax"] + k for k, name in enumerate(["rooms", "age", "rate"])}, TOWN),
         # missing cells are not alike
         ({"tax": np.where(np.arange(len(TOWN)) % ROWS, homes()["tax"], np.nan), "rate": homes()["age"]}, TOWN),
     ],
@@ -53,7 +63,7 @@ def test_other_clusters_share_no_numbers(columns: dict[str, np.ndarray], labels:
 
 
 def test_the_other_columns_are_advised_once() -> None:
-    summary = {SHARED: {"clusters": 40, "alike": 34, "columns": ["tax", "rate", 3]}}
+    summary = {SHARED: {"clusters": 40, "alike": 34, "columns": ["tax", "rate", 3], "following": ["sum"]}}
     (line,) = ColumnAnswers.further_lines(summary, 1)
     assert line.startswith("in 34 of 40 clusters all rows share one number of tax, rate or 3: a density is highest")
     words = ["data=csv", "data.path=t.csv", "data.drop=[a]", "data.scale={tax: log,rooms: log}", "model.zeros=apart"]
@@ -61,7 +71,7 @@ def test_the_other_columns_are_advised_once() -> None:
     asked = spec.model.values, spec.data.values, spec.given_keys.keys
     why, changed = ColumnAnswers.another_model([], summary | {"chosen": {"zeros": []}}, *asked)  # type: ignore[misc]
     found = shlex.split(command_of(spec, changed) or "")
-    assert why == "without these columns:" and "data.drop=[a,tax,rate,3]" in found and "model=auto" in found
+    assert why == "without these columns:" and "data.drop=[a,tax,rate,3,sum]" in found and "model=auto" in found
     assert "data.types={b: count}" in found and "data.scale=auto" in found and "init=best" not in found
     # the model that the user named stays, and so do the scales of other columns
     _, changed = ColumnAnswers.another_model([], summary, *asked)  # type: ignore[misc]
