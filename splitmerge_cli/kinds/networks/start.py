@@ -66,6 +66,9 @@ MOST_CELLS = 4_000_000
 """Counts of two blocks and a type that are kept while nodes move; with more blocks they stay."""
 MOST_BLOCKS = 600
 """Blocks up to which the model is asked how well they describe the network."""
+APART_AFTER, FAR, APART_FAR = 2_000, 3.0, 1_000
+"""Iterations after which chains from merged blocks that lie in different modes end, as in
+`splitmerge_cli.runs.starts`; the classical R-hat from which they are far apart, and after how many these end."""
 SEARCHED = 1_000
 """Nodes below which chains that started at random and stay apart are to search."""
 ENTRIES = 100_000
@@ -533,6 +536,11 @@ class NetworkStart(Start):
             model = replace(self.model, options={**self.model.options, **form})
             self._counted[key] = compare_counts(model, dataset)
         return self._counted[key]
+
+    def apart_after(self, dataset: Dataset, iterations: int, distance: float) -> int | None:
+        if self.init != BEST:
+            return super().apart_after(dataset, iterations, distance)
+        return APART_FAR if distance >= FAR else APART_AFTER
 
     def may_search(self) -> bool:
         asks = any(self.data.values.get(key) not in (None, False) for key in self.model.kind.asked_for)
