@@ -143,7 +143,7 @@ def settle(spec: RunSpecification, say: Callable[[str], None], fits: Fits | None
         return Settled(spec, None)
     compared = _describe_comparison() | _list_candidates()
     if OF_DEGREES in spec.to_choose:
-        compared |= {"forms_of_edges": ["degrees", "counts"]}
+        compared |= {"forms_of_edges": ["degrees", "density", "counts"]}
     file = manifest.path_of(spec.out, identity.choice_id(spec, compared))
     if spec.resume and (stored := manifest.recall(file, say)):
         changes = stored["changes"]

@@ -192,8 +192,10 @@ def _grow(
     first: int | None = seed
     while True:
         where = np.take_along_axis(place[alive], rows[alive], axis=1)
+        where[where < 0] = clusters
         # how many of the partitions have the block in each cluster of the core, the last column in none
-        counts = np.stack([(where == k).sum(axis=0) for k in [*range(clusters), -1]], axis=1)
+        cells = where + (clusters + 1) * np.arange(A)
+        counts = np.bincount(cells.ravel(), minlength=A * (clusters + 1)).reshape(A, clusters + 1)
         counts[labels >= 0] = -1
         free = (counts[:, :-1] == len(alive)).any(axis=1) if clusters else np.zeros(A, dtype=bool)
         if free.any():
@@ -208,8 +210,7 @@ def _grow(
         else:
             i, first = first, None
         k = int(counts[i].argmax())
-        agree = where[:, i] == (k if k < clusters else -1)
-        alive = alive[agree]
+        alive = alive[where[:, i] == k]
         labels[i] = k
         if k == clusters:
             place[alive, rows[alive, i]] = k

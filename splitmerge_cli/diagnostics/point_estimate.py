@@ -162,7 +162,8 @@ class Search:
 def _pack_columns(table: NDArray[Any], columns: NDArray[np.int64], spare: int) -> NDArray[Any]:
     """Keep some columns of a table, with empty ones behind them; row by row in memory."""
     packed = np.zeros((len(table), len(columns) + spare), dtype=table.dtype)
-    packed[:, : len(columns)] = table[:, columns]
+    # clipping copies into the table itself; no column is beyond its end
+    np.take(table, columns, axis=1, out=packed[:, : len(columns)], mode="clip")
     return packed
 
 

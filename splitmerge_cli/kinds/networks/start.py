@@ -12,6 +12,9 @@ them, and the best is its start (`Start.start_best`).
 **Degrees.** Merged blocks cost no chain, so both forms of degrees are tried by them (`compare_degrees`), and the run
 takes the one that describes the network better (docs/decisions/0050-degrees.md).
 
+**Density.** Ties of two blocks of a simple network have any share with equal probability, unless a prior whose mean is
+the share of all pairs describes the network better (`compare_densities`; docs/decisions/0053-density.md).
+
 **Counts that scatter.** Blocks of negative binomial counts are merged by the terms of which each count is a sum, a
 Poisson number that is nearly the logarithm of a large count (docs/derivations.md, "Counts that scatter"). Whether
 counts are Poisson or negative binomial is decided as the form of degrees is (`compare_counts`).
@@ -63,6 +66,9 @@ MOST_CELLS = 4_000_000
 """Counts of two blocks and a type that are kept while nodes move; with more blocks they stay."""
 MOST_BLOCKS = 600
 """Blocks up to which the model is asked how well they describe the network."""
+APART_AFTER, FAR, APART_FAR = 2_000, 3.0, 1_000
+"""Iterations after which chains from merged blocks that lie in different modes end, as in
+`splitmerge_cli.runs.starts`; the classical R-hat from which they are far apart, and after how many these end."""
 SEARCHED = 1_000
 """Nodes below which chains that started at random and stay apart are to search."""
 ENTRIES = 100_000
@@ -335,14 +341,69 @@ def compare_counts(model: Component, dataset: Dataset) -> str | None:
     return f"counts between two blocks scatter more than Poisson ones: the network is described {better} ({blocks})"
 
 
+@dataclass(frozen=True)
+class Density:
+    """How well a prior describes a network whose mean is the share of all pairs that are tied."""
+
+    mean: float
+    ahead: float
+    """By how much it describes the network better than the prior of the model, nats an edge."""
+    blocks: tuple[int, int]
+    """Blocks with it, and with the other."""
+
+    @property
+    def is_taken(self) -> bool:
+        """Whether it is taken: the model's own stays if both describe the network equally well."""
+        return self.ahead > ALIKE
+
+    def __str__(self) -> str:
+        blocks = (
+            f"{self.blocks[0]} blocks, not {self.blocks[1]}" if self.blocks[0] != self.blocks[1] else "as many blocks"
+        )
+        return (
+            f"{self.mean:g}: ties of two blocks are expected at the share of all pairs, which describes the network "
+            f"better than equally probable shares, by {self.ahead:.3f} nats an edge ({blocks})"
+        )
+
+
+def compare_densities(model: Component, dataset: Dataset) -> Density:
+    """Which prior of the share of ties between two blocks describes a simple network better, with plain degrees: that
+    of the model, or one whose mean is the share of all pairs. Both have the best partition of one agglomeration, which
+    reads no prior."""
+    network = network_of(dataset)
+    edges = len(network.layers[0].ends)
+    mean = float(f"{network.density(0):.3g}")
+    models = [
+        build_model(replace(model, options={**model.options, "degrees": PLAIN, **changed}), dataset)
+        for changed in ({}, {"density": mean})
+    ]
+    one_block = np.zeros(dataset.N, dtype=np.int32)
+    found = [(-np.inf, one_block)] * len(models)
+    for labels in (one_block, *agglomerate(Entries.from_relations(network), one_block, False, Rng(0, 0))):
+        if int(labels.max()) >= min(MOST_BLOCKS, *(own.largest_K for own in models)):
+            continue
+        for n, own in enumerate(models):
+            own.set_labels(labels)
+            found[n] = max(found[n], (own.log_joint(), labels), key=lambda one: one[0])
+    (height, labels), (other_height, other_labels) = found
+    return Density(mean, (other_height - height) / edges, (int(other_labels.max()) + 1, int(labels.max()) + 1))
+
+
 def choose_forms(
     model: Component, dataset: Dataset, named: Collection[str], say: Callable[[str], None]
-) -> tuple[dict[str, str], list[dict[str, Any]]]:
-    """What ``model.degrees=auto`` stands for: the form of degrees and, unless one of the `named` keys says it, the form
-    of counts; and how they were chosen."""
+) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """What ``model.degrees=auto`` stands for: the form of degrees, and the prior of the share of ties and the form of
+    counts unless one of the `named` keys says it; and how they were chosen."""
     degrees = compare_degrees(model, dataset)
     say(str(degrees))
-    chosen, found = {"model.degrees": degrees.taken}, [vars(degrees)]
+    chosen: dict[str, Any] = {"model.degrees": degrees.taken}
+    found = [vars(degrees)]
+    if degrees.taken == PLAIN and dataset.relations is None and not ASKED & {*named} - {"model.degrees"}:
+        density = compare_densities(model, dataset)
+        if density.is_taken:
+            chosen["model.density"] = density.mean
+            found.append(vars(density))
+            say(f"{PLAIN} and model.density={density}")
     if "model.precision" not in named and has_counts(network_of(dataset)):
         form = replace(model, options={**model.options, "degrees": degrees.taken})
         if why := compare_counts(form, dataset):
@@ -392,6 +453,7 @@ class NetworkStart(Start):
     merged: list[NDArray[np.int32]]
     """The merged blocks of each trial, int32 ``[N]``."""
     _compared: ClassVar[dict[str, Degrees]] = {}
+    _dense: ClassVar[dict[str, Density]] = {}
     _counted: ClassVar[dict[str, str | None]] = {}
 
     def begin(self, number: int, model: Model) -> tuple[str, int | None]:
@@ -441,21 +503,28 @@ class NetworkStart(Start):
         """A key of what is compared; jobs of a sweep ask again."""
         return repr((self.data.values, dataset.N, file_digests(self.data), self.model.values))
 
-    def _choose_degrees(self, dataset: Dataset) -> tuple[dict[str, str], list[str]]:
-        """Choose the form of degrees that describes the network better, and write a note; nothing if the user named
-        one."""
+    def _choose_degrees(self, dataset: Dataset) -> tuple[dict[str, Any], list[str]]:
+        """Choose the form of degrees, and with plain ones the prior of the share of ties, that describe the network
+        better, and write notes; nothing if the user named one."""
         if ASKED & self.named_keys or self._is_corrected or self.model.options.get("precision") is not None:
             return {}, []
-        if not degrees_scatter(network_of(dataset)):
-            return {"model.degrees": PLAIN}, []
         key = self._key_of(dataset)
-        if key not in self._compared:
-            self._compared[key] = compare_degrees(self.model, dataset)
-        degrees = self._compared[key]
-        notes = [] if degrees.problem else [f"model.degrees={degrees}; {EXPLAINED[degrees.taken]}"]
-        return {"model.degrees": degrees.taken}, notes
+        degrees, notes = Degrees(PLAIN), list[str]()
+        if degrees_scatter(network_of(dataset)):
+            if key not in self._compared:
+                self._compared[key] = compare_degrees(self.model, dataset)
+            degrees = self._compared[key]
+            notes += [] if degrees.problem else [f"model.degrees={degrees}; {EXPLAINED[degrees.taken]}"]
+        chosen: dict[str, Any] = {"model.degrees": degrees.taken}
+        if degrees.taken == PLAIN and dataset.relations is None:
+            if key not in self._dense:
+                self._dense[key] = compare_densities(self.model, dataset)
+            if (density := self._dense[key]).is_taken:
+                notes.append(f"model.density={density}; model.density=null: they are equally probable")
+                chosen["model.density"] = density.mean
+        return chosen, notes
 
-    def _why_scattered(self, dataset: Dataset, degrees: Mapping[str, str]) -> str | None:
+    def _why_scattered(self, dataset: Dataset, degrees: Mapping[str, Any]) -> str | None:
         """Why counts are negative binomial; None if they are Poisson or absent, or the user named a form."""
         if {"model.precision", "model.degrees"} & self.named_keys or self.model.options.get("precision") is not None:
             return None
@@ -467,6 +536,11 @@ class NetworkStart(Start):
             model = replace(self.model, options={**self.model.options, **form})
             self._counted[key] = compare_counts(model, dataset)
         return self._counted[key]
+
+    def apart_after(self, dataset: Dataset, iterations: int, distance: float) -> int | None:
+        if self.init != BEST:
+            return super().apart_after(dataset, iterations, distance)
+        return APART_FAR if distance >= FAR else APART_AFTER
 
     def may_search(self) -> bool:
         asks = any(self.data.values.get(key) not in (None, False) for key in self.model.kind.asked_for)

@@ -16,6 +16,7 @@ from splitmerge_cli.kinds.networks.generated import generate
 from splitmerge_cli.kinds.networks.layout import prepare
 from splitmerge_cli.kinds.networks.start import Entries, NetworkStart, agglomerate, join_best, merge
 from splitmerge_cli.runs import prepare as plan_of
+from splitmerge_cli.runs import starts
 from splitmerge_cli.runs.initial import build_model
 from splitmerge_cli.runs.starts import start_of
 
@@ -178,3 +179,14 @@ def test_a_network_without_edges_starts(monkeypatch: pytest.MonkeyPatch) -> None
     model = build_model(plan.spec.model, empty)
     NetworkStart(plan.spec.with_(init="best")).start_best(model, empty, Rng(0, 0))
     assert np.isfinite(model.log_joint())
+
+
+def test_chains_that_are_far_apart_end_sooner() -> None:
+    spec = compose(["data=network", "N=200", "init=best"])
+    begun, dataset = start_of(spec), start_of(spec).load()
+    assert [begun.apart_after(dataset, 30_000, distance) for distance in (1.6, 2.9, 3.0, np.inf)] == [
+        2_000, 2_000, 1_000, 1_000,
+    ]  # fmt: skip
+    # those of other starts go on
+    by_search = start_of(compose(["data=network", "N=60", "init=search"]))
+    assert by_search.apart_after(dataset, 30_000, np.inf) == starts.APART_AFTER > 2_000

@@ -279,3 +279,11 @@ def test_clusters_are_described_by_what_their_edges_have(read: Read) -> None:
 
 def test_keys_of_relations_are_those_that_readers_take() -> None:
     assert set(KEYS) == {field.name for field in fields(Use)} - {"types"}
+
+
+def test_edges_of_two_signs_that_are_read_as_one_are_named(read: Read) -> None:
+    text = "from,to,sign\na,b,1\nb,c,-1\na,c,+1\n"
+    note = next(note for note in read(text).notes if "left out" in note)
+    assert "weights (2 values, -1 to 1, edges below 0 count as the others); this uses them: " in note
+    assert note.endswith("data.values=levels")
+    assert network_of(read(text, values="levels")).layers[0].levels == ("-1", "1")

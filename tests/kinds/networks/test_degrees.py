@@ -1,6 +1,7 @@
 """Which form of degrees a network takes: likelihoods of both are of the same data, and the choice follows from them."""
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,13 @@ from splitmerge_cli.kinds.networks.data import Relation, Relations, adjacency, n
 from splitmerge_cli.kinds.networks.irm import IRM
 from splitmerge_cli.kinds.networks.layout import CORRECTED, PLAIN
 from splitmerge_cli.kinds.networks.quantities import CLOSED, SPREAD, NetworkAnswers
-from splitmerge_cli.kinds.networks.start import Degrees, compare_degrees, degrees_scatter, log_exclusion
+from splitmerge_cli.kinds.networks.start import (
+    Degrees,
+    compare_degrees,
+    compare_densities,
+    degrees_scatter,
+    log_exclusion,
+)
 from splitmerge_cli.runs.checks import check_fit
 from splitmerge_cli.runs.draws import State
 from splitmerge_cli.runs.starts import start_of
@@ -177,6 +184,63 @@ def test_degrees_are_chosen_unless_somebody_named_them() -> None:
     assert not any(line.startswith("model.degrees") for line in said)
     unknown = start_of(compose(["data=network", "N=200", "data.degrees=1.2", "data.unknown=0.1"])).choose(said.append)
     assert unknown.model.options["degrees"] == PLAIN and not any(line.startswith("model.degrees") for line in said)
+
+
+def draw_groups(seed: int, groups: int, size: int) -> tuple[Dataset, NDArray[np.int64]]:
+    """A sparse network of many small groups, or of a few large ones."""
+    rng = np.random.default_rng(seed)
+    labels = np.repeat(np.arange(groups), size)
+    share = np.where(labels[:, None] == labels, 4.0 / size, 0.5 / len(labels))
+    ends = np.argwhere(np.triu(rng.random(share.shape) < share, 1)).astype(np.int32)
+    return Dataset("made", "graph", simple_graph(Relations(len(labels), (Relation("", ends),)))), labels
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_shares_of_ties_are_expected_at_their_mean_where_that_describes_a_network_better(seed: int) -> None:
+    """Many small groups do, and are found; a few large ones are described as well by either prior."""
+    model = compose(["data=network", "N=60"]).model
+    small, _ = draw_groups(seed, 30, 8)
+    found = compare_densities(model, small)
+    assert found.is_taken and found.ahead > 0.2 and found.blocks[0] > 2 * found.blocks[1]
+    mean = small.values.nnz / (small.N * (small.N - 1))
+    assert found.mean == pytest.approx(mean, rel=0.02)
+    assert f"({found.blocks[0]} blocks, not {found.blocks[1]})" in str(found)
+    assert not compare_densities(model, draw_groups(seed, 2, 60)[0]).is_taken
+    # the log joint densities of one partition under both priors
+    labels = np.arange(small.N) // 8
+    both = [IRM.from_data(small, density=density) for density in (None, found.mean)]
+    for one in both:
+        one.set_labels(labels.astype(np.int32))
+    assert both[1].log_joint() > both[0].log_joint() + 0.2 * small.values.nnz / 2
+
+
+def test_the_mean_of_shares_is_chosen_unless_somebody_named_a_prior(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dataset, _ = draw_groups(0, 30, 8)
+    ends = np.argwhere(np.triu(dataset.values.toarray()))
+    (tmp_path / "edges.csv").write_text("source,target\n" + "".join(f"n{i},n{j}\n" for i, j in ends))
+    monkeypatch.setattr(start.NetworkStart, "_dense", {})
+    made: list[int] = []
+    compare = start.compare_densities
+    monkeypatch.setattr(start, "compare_densities", lambda *given: made.append(1) or compare(*given))
+
+    def choose(*words: str) -> tuple[Any, list[str]]:
+        said: list[str] = []
+        spec = compose(["data=edges", f"data.path={tmp_path / 'edges.csv'}", "model=irm", *words])
+        return start_of(spec).choose(said.append).model.options["density"], said
+
+    density, said = choose()
+    line = next(line for line in said if line.startswith("model.density="))
+    assert density and line.startswith(
+        f"model.density={density:g}: ties of two blocks are expected at the share of all"
+    )
+    assert line.endswith("; model.density=null: they are equally probable")
+    assert choose("seed=2")[0] == density and len(made) == 1
+    # in another form, and by those who named a prior or a start
+    for word in ("model.density=null", "model.beta1=2", "model.degrees=plain", "init=random", "data.directed=true"):
+        assert choose(word)[0] is None
+    assert len(made) == 1
 
 
 def test_jobs_of_one_network_compare_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -126,7 +126,8 @@ def describe_values(cells: pa.ChunkedArray | NDArray[Any] | Sequence[Any]) -> tu
         # numbers that differ in nearly every row count nothing
         counts = distinct[0] >= 0 and (rows < MANY_ROWS or len(distinct) <= MOST_DIFFERENT * rows)
         form = (COUNT if counts else LEVELS if few and distinct[0] < 0 else REAL) if whole else REAL
-        return form, f"weights ({len(distinct)} values, {distinct[0]:g} to {distinct[-1]:g})"
+        signs = ", edges below 0 count as the others" if distinct[0] < 0 else ""
+        return form, f"weights ({len(distinct)} values, {distinct[0]:g} to {distinct[-1]:g}{signs})"
     levels = read_values(cells, LEVELS)
     shown = ", ".join([*levels.levels[:4], *["..."] * (len(levels.levels) > 4)])
     return None if levels.bad is not None else (LEVELS, f"levels ({shown})")
