@@ -25,7 +25,6 @@ from splitmerge_cli.data.reading import KindReading, read_new
 from splitmerge_cli.data.tables import formats, inference, notes, written
 from splitmerge_cli.data.tables.cells import cells_of, find_none_levels, note_missing
 from splitmerge_cli.data.tables.columns import Wanted, index, true_labels
-from splitmerge_cli.data.tables.notes import leave_out_determined
 from splitmerge_cli.data.tables.table import MOST_COLUMNS, Table, column_key, list_names, quote
 from splitmerge_cli.data.values import is_sparse, notes_entry, positions_in, require, width_entry
 from splitmerge_cli.extras import pandas as pd
@@ -268,7 +267,7 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
     def way(d: int) -> str:
         return f"data.types={{{column_key(table, read[d])}:{types_read[d].type}}} would read it"
 
-    data = leave_out_determined(table, read, values, way, types_read, asked_for)
+    data = notes.leave_out_determined(table, read, values, way, types_read, asked_for)
     read, values = [read[d] for d in data], values[:, data]
     _note_read(table, readings, read, values)
     if labels is None and wanted.columns is None:

@@ -10,17 +10,14 @@ from numpy.typing import ArrayLike, NDArray
 from splitmerge_cli.config.resolution import AUTO
 from splitmerge_cli.core.capabilities import Noise
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.tables.inference import SOME, find_spike
-from splitmerge_cli.data.tables.repeats import ONCE, WEIGHTS
+from splitmerge_cli.data.tables import inference, repeats
 from splitmerge_cli.diagnostics.point_estimate import evenly_spaced
 from splitmerge_cli.kinds.tables.models.mixed_cells import FORMS_OF_COUNTS
 from splitmerge_cli.kinds.tables.quantities import TIE, ZEROS
+from splitmerge_cli.runs import checks, grouping, summaries
 from splitmerge_cli.runs.answers import Answers
-from splitmerge_cli.runs.checks import has_many_copies
 from splitmerge_cli.runs.draws import State
-from splitmerge_cli.runs.grouping import join_apart, rows_apart
 from splitmerge_cli.runs.store.schema import APART, WEIGHT
-from splitmerge_cli.runs.summaries import name_items
 
 if TYPE_CHECKING:
     from splitmerge_cli.runs.plan import Plan
@@ -78,7 +75,7 @@ class ColumnAnswers(Answers):
                     model.set_parameters(rows.parameters[m])
                 model.set_labels(labels)
                 apart[m] = (noise.probabilities > 0.5)[labels]
-            marked[chain] = replace(rows, labels=join_apart(rows.labels, apart), apart=apart)
+            marked[chain] = replace(rows, labels=grouping.join_apart(rows.labels, apart), apart=apart)
         return marked
 
     @staticmethod
@@ -154,15 +151,15 @@ class ColumnAnswers(Answers):
     @staticmethod
     def far_lines(run: "Run") -> Iterator[str]:
         """A line that names the rows of noise, and one for the rows of little weight."""
-        is_noise = rows_apart(run.summary.get("point_estimate", {}).get("labels", []), run.summary)
+        is_noise = grouping.rows_apart(run.summary.get("point_estimate", {}).get("labels", []), run.summary)
         if is_noise is not None and is_noise.any():
             mean, low, high = (f"{100 * value:.0f}" for value in run.summary[APART]["share"])
             share = f"{mean} % of the rows (95 %: {low} to {high} %)"
-            named = name_items(run, np.flatnonzero(is_noise).tolist())
+            named = summaries.name_items(run, np.flatnonzero(is_noise).tolist())
             yield f"noise, {share}, spread evenly over the box of the data: {named}"
         if items := run.summary.get("far"):
             rows = "1 row lies" if len(items) == 1 else f"{len(items):,} rows lie"
-            named = name_items(run, [row - 1 for row in items])
+            named = summaries.name_items(run, [row - 1 for row in items])
             yield f"{rows} far from the middle of a cluster (weight below {FAR:g}): {named}"
 
     @staticmethod
@@ -176,9 +173,9 @@ class ColumnAnswers(Answers):
         """Other ways to read rows that repeat others; a probability of their own for zeros, where the model makes too
         few; an effect, or a covariance, where the farthest quantity is a tie between columns within clusters."""
         chosen = summary.get("chosen") or {}
-        if has_many_copies(summary):
-            why, changed = "read each different row once:", dict[str, Any]({"data.repeated": ONCE})
-            if summary["repeated_rows"]["read"] == WEIGHTS:
+        if checks.has_many_copies(summary):
+            why, changed = "read each different row once:", dict[str, Any]({"data.repeated": repeats.ONCE})
+            if summary["repeated_rows"]["read"] == repeats.WEIGHTS:
                 why, changed = "read weights as powers of the likelihood:", {"data.weights_scale": "rows"}
             # held-out rows chose the covariance for clusters of copies
             return why, changed | ({"model.covariance": AUTO} if "model.covariance" in chosen else {})
@@ -312,11 +309,11 @@ def find_shared(dataset: Dataset, labels: NDArray[Any]) -> dict[str, Any] | None
         return None
     large = [k for k, size in enumerate(np.bincount(labels)) if size >= FEWEST_ROWS]
     reals = [j for j, one in enumerate(dataset.kind.types_of(dataset)) if one.type == "real"]
-    reals = [j for j in reals if len(np.unique(x[:, j])) > SOME]
+    reals = [j for j in reals if len(np.unique(x[:, j])) > inference.SOME]
     if len(large) < FEWEST_CLUSTERS or not reals:
         return None
     cells = x[:, reals].astype(np.float64)
-    spikes = [spike[0] if (spike := find_spike(column)) is not None else np.nan for column in cells.T]
+    spikes = [spike[0] if (spike := inference.find_spike(column)) is not None else np.nan for column in cells.T]
     first, is_alike = np.array([cells[labels == k][0] for k in large]), np.ones((len(large), len(reals)), dtype=bool)
     for row, k in enumerate(large):
         is_alike[row] = (cells[labels == k] == first[row]).all(axis=0)

@@ -37,8 +37,7 @@ from splitmerge_cli.analysis.predictive import log_jacobian
 from splitmerge_cli.config import Component, ConfigError
 from splitmerge_cli.core.capabilities import Noise
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.tables.inference import SPIKE
-from splitmerge_cli.data.tables.repeats import draw_rows, keep_together
+from splitmerge_cli.data.tables import inference, repeats
 from splitmerge_cli.data.tables.scaled import fit_power, has_digits
 from splitmerge_cli.data.values import LEAST_POWER, LOG, MOST_POWER, YEO_JOHNSON, Scale, is_sparse
 from splitmerge_cli.diagnostics.cluster_table import count_of
@@ -134,7 +133,7 @@ def format_scales(scales: Mapping[str | int, str | float]) -> str:
 def _find_scale(cells: NDArray[np.float64], ends: NDArray[np.float64]) -> Scale | None:
     # the density at a number that many rows hold is as high as a scale makes it narrow, and says nothing of the others
     numbers, rows = np.unique(cells, return_counts=True)
-    if len(numbers) > 1 and rows.max() >= SPIKE * len(cells):
+    if len(numbers) > 1 and rows.max() >= inference.SPIKE * len(cells):
         cells = cells[cells != numbers[rows.argmax()]]
     if len(cells) < FEWEST or np.ptp(cells) == 0.0 or not is_skewed(cells):
         return None
@@ -322,7 +321,7 @@ def calibrate(options: Mapping[str, Any], dataset: Dataset, sample: Sample, seed
     `Posterior` of a model, then of a data set; `seed` draws the rows. A ConfigError with fewer than ten of them."""
     if dataset.N < 10:
         raise ConfigError(f"model.power=auto: {dataset.N} rows; expected at least ten, or a number in model.power")
-    together = keep_together(dataset, draw_rows(dataset, seed, 2 * MOST_CURVE_ROWS))
+    together = repeats.keep_together(dataset, repeats.draw_rows(dataset, seed, 2 * MOST_CURVE_ROWS))
     within = np.cumsum([len(rows) for rows in together]) <= min(dataset.N // 3, MOST_CURVE_ROWS)
     parts = [[rows for rows, here in zip(together, within, strict=True) if here == held] for held in (True, False)]
     if not parts[0]:
