@@ -180,6 +180,8 @@ def _advise_apart(run: read.Run, spec: RunSpecification, judged: Convergence) ->
     is_enough = not spec.is_open or ess * MOST_TIMES >= ENOUGH_DRAWS
     if not stands_still and modes is None and not lie_apart(judged.rhat) and is_enough:
         return "the chains mix slowly; continue them:", _prolong(run, spec, _count_times(ess))
+    if (run.summary.get("until") or {}).get("ended_dear"):
+        return "each iteration takes long, so the chains are short; continue them:", _prolong(run, spec, 4)
     if (other := _choose_other_moves(run, spec)) is None:
         # the lines on the modes, or on what all chains have, are the answer
         is_large = spec.init == starts.STAGES and lie_apart(judged.rhat)

@@ -183,6 +183,9 @@ def _run(plan: Plan, store: RunStore, progress: Reporter, before: str) -> None:
                 last_look = judgement.look(plan, chains, min(end, max(outcome["iterations"] for outcome in outcomes)))
                 if last_look.reached or judgement.are_apart(plan, last_look):
                     break
+                if end < plan.iterations and judgement.are_dear(plan, chains, end):
+                    progress.say(f"ended after {end:,} iterations: each compares every item with many clusters")
+                    break
                 if all(outcome["iterations"] < end for outcome in outcomes):  # a budget has ended them
                     break
                 # if nobody asks for looks, one now and then is printed

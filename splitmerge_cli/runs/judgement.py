@@ -35,7 +35,7 @@ from splitmerge_cli.diagnostics.summary import (
     second_half,
     series_of,
 )
-from splitmerge_cli.runs import interrupts, recorders, starts
+from splitmerge_cli.runs import initial, interrupts, recorders, starts
 from splitmerge_cli.runs.answers import answers_of, late_draws, late_rows, select_draws
 from splitmerge_cli.runs.plan import Plan
 from splitmerge_cli.runs.store import read, schema, store
@@ -188,6 +188,10 @@ EARLY = (30, 60, 120)
 tell, and others go on."""
 
 
+COMPARED = 2
+"""Comparisons of an item with a cluster that take the time of one value."""
+
+
 @dataclass(frozen=True)
 class Look:
     """Findings of one look at chains of so many `iterations`, the first half of which was left out: whether all that
@@ -266,6 +270,15 @@ def are_apart(plan: Plan, found: Look) -> bool:
     distance = math.inf if found.classic is None else found.classic
     after = starts.start_of(plan.spec).apart_after(plan.dataset, plan.iterations, distance)
     return after is not None and found.iterations >= after
+
+
+def are_dear(plan: Plan, chains: Sequence[store.ChainStore], upto: int) -> bool:
+    """Whether chains without a named length have made as many comparisons of items with clusters as they may."""
+    if not plan.is_open:
+        return False
+    found = [numbers_of(chain.table(schema.TRACE, plan.n_chains)["n_clusters"]).mean() for chain in chains]
+    made = upto * starts.start_of(plan.spec).comparisons(plan.dataset, float(np.mean(found)))
+    return made >= COMPARED * initial.WORK
 
 
 def describe_aim(plan: Plan) -> str:

@@ -204,6 +204,10 @@ class Start:
         is_search = self.init in (BEST, SEARCH)
         return APART_AFTER if is_search or self.may_go_on_by_search(dataset.N) else None
 
+    def comparisons(self, dataset: Dataset, clusters: float) -> float:
+        """Comparisons of an item with a cluster in an iteration, where these count beside the values that it visits."""
+        return 0.0
+
     def put(self, model: Model, dataset: Dataset, rng: Rng, labels: NDArray[np.int32] | None = None) -> bool:
         """Put the model of a chain, whose own generator is `rng`, in an initial state that the chain builds itself
         (`SEARCHES`), or of which the clusters are known, `labels`; False if the run has another. A `ConfigError` of one

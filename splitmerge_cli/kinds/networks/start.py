@@ -542,6 +542,9 @@ class NetworkStart(Start):
             return super().apart_after(dataset, iterations, distance)
         return APART_FAR if distance >= FAR else APART_AFTER
 
+    def comparisons(self, dataset: Dataset, clusters: float) -> float:
+        return dataset.N * clusters
+
     def may_search(self) -> bool:
         asks = any(self.data.values.get(key) not in (None, False) for key in self.model.kind.asked_for)
         return self.data.name == "given" or self._is_corrected or asks

@@ -1,6 +1,8 @@
 """Starts by agglomeration: merges and moves are the best by the profile likelihood, counted anew from all edges."""
 
+import json
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,7 @@ from splitmerge_cli.kinds.networks.generated import generate
 from splitmerge_cli.kinds.networks.layout import prepare
 from splitmerge_cli.kinds.networks.start import Entries, NetworkStart, agglomerate, join_best, merge
 from splitmerge_cli.runs import prepare as plan_of
-from splitmerge_cli.runs import starts
+from splitmerge_cli.runs import judgement, starts
 from splitmerge_cli.runs.initial import build_model
 from splitmerge_cli.runs.starts import start_of
 
@@ -190,3 +192,18 @@ def test_chains_that_are_far_apart_end_sooner() -> None:
     # those of other starts go on
     by_search = start_of(compose(["data=network", "N=60", "init=search"]))
     assert by_search.apart_after(dataset, 30_000, np.inf) == starts.APART_AFTER > 2_000
+
+
+def test_chains_of_many_blocks_end_when_they_have_compared_enough(smcmc: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nodes times blocks count beside the ties that are visited; the run says so, and advises to go on."""
+    base = ["data=network", "N=120", "data.blocks=12", "data.p_in=0.3", "data.p_out=0.03", "chains=2", "workers=1"]
+    monkeypatch.setattr(judgement, "COMPARED", 1e-9)
+    result = smcmc("run", *base)
+    assert result.exit_code == 0
+    folder = Path(result.stdout.splitlines()[-1])
+    until = json.loads((folder / "summary.json").read_text())["until"]
+    assert until["ended_dear"] and not until["reached"]
+    assert "each compares every item with many clusters" in " ".join(result.stderr.split())
+    assert f"iterations={4 * until['iterations']}" in result.output
+    monkeypatch.undo()
+    assert not judgement.are_dear(plan_of(compose([*base, "iterations=50"])), [], 50)
