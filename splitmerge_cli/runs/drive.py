@@ -184,7 +184,6 @@ def _run(plan: Plan, store: RunStore, progress: Reporter, before: str) -> None:
                 if last_look.reached or judgement.are_apart(plan, last_look):
                     break
                 if end < plan.iterations and judgement.are_dear(plan, chains, end):
-                    progress.say(f"ended after {end:,} iterations: each compares every item with many clusters")
                     break
                 if all(outcome["iterations"] < end for outcome in outcomes):  # a budget has ended them
                     break

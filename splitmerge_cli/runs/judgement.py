@@ -310,6 +310,8 @@ def describe_look(found: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
         missed.append(f"{value}, target {asked[key]:g}")
     if found.get("ended_apart"):
         return f"ended {after}, because the chains lie in different modes, which few leave later: {'; '.join(missed)}"
+    if found.get("ended_dear"):
+        return f"ended {after}, because each compares every item with many clusters: {'; '.join(missed)}"
     return f"not long enough {after}: {'; '.join(missed)}"
 
 
