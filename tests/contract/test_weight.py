@@ -20,33 +20,33 @@ pytestmark = pytest.mark.xdist_group("sources")
 ROOT = Path(splitmerge_cli.__file__).parent
 SLACK = 150
 LINES = {
-    "analysis": 4_400,
+    "analysis": 4_360,
     "api": 2_220,
     "cli": 1_940,
-    "config": 2_820,
-    "core": 9_040,
-    "data": 8_240,
+    "config": 2_840,
+    "core": 9_120,
+    "data": 8_260,
     "diagnostics": 4_100,
-    "fits": 1_100,
+    "fits": 1_120,
     "kinds": 60,
-    "kinds/documents": 7_340,
+    "kinds/documents": 7_480,
     "kinds/lines": 980,
-    "kinds/networks": 8_180,
-    "kinds/records": 4_640,
-    "kinds/tables": 13_260,
+    "kinds/networks": 8_280,
+    "kinds/records": 4_620,
+    "kinds/tables": 13_300,
     "kinds/tokens": 440,
-    "papers": 8_800,
+    "papers": 8_780,
     "priors": 1_120,
-    "runs": 9_720,
+    "runs": 9_780,
     "samplers": 6_740,
     "top": 1_280,
-    "verify": 3_460,
+    "verify": 3_440,
 }
 """Lines of .py, .pyx, .pxd and .h by room, and by slice of `kinds`."""
-ALL_LINES = 99_700
-TEST_LINES = 57_200
+ALL_LINES = 100_100
+TEST_LINES = 57_600
 """Lines of .py and .pyx, and of the tables of cases, .yaml."""
-FILES, IMPORT_SHARE = 255, 5.25
+FILES, IMPORT_SHARE = 255, 5.
 """Python files, and the share of their lines that are imports, in per cent."""
 NAMED = {"records": 4, "networks": 4, "tables": 7, "documents": 5}
 """Files outside a slice that have a word of it."""

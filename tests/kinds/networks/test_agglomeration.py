@@ -17,8 +17,8 @@ from splitmerge_cli.kinds.networks.data import COUNT, LEVELS, Relation, Relation
 from splitmerge_cli.kinds.networks.generated import generate
 from splitmerge_cli.kinds.networks.layout import prepare
 from splitmerge_cli.kinds.networks.start import Entries, NetworkStart, agglomerate, join_best, merge
-from splitmerge_cli.runs import prepare as plan_of
 from splitmerge_cli.runs import judgement, starts
+from splitmerge_cli.runs import prepare as plan_of
 from splitmerge_cli.runs.initial import build_model
 from splitmerge_cli.runs.starts import start_of
 
