@@ -52,7 +52,7 @@ COLOURS = {REPRODUCED: "#1b7837", NOT_REPRODUCED: "#b2182b"}
 """Colours of verdicts; of all others grey."""
 ROW, HEAD, FOOT = 0.13, 0.3, 0.12
 """Heights of a row and the head of the strip, and of a line below it, in inches."""
-LEFT, RIGHT = 0.41, 0.53
+LEFT, RIGHT = 0.43, 0.54
 """Where the scales of a strip begin and end, as shares of its width."""
 COLUMNS = (0, LEFT, RIGHT + 0.01, 0.835, 0.885)
 """Where the columns of a strip begin."""

@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from splitmerge_cli import config, version
 from splitmerge_cli.core.chain import Chain, Halted, advance_together
+from splitmerge_cli.data.arrow import numbers_of
 from splitmerge_cli.data.values import READING
 from splitmerge_cli.runs import continuation, draws, finish, identity, interrupts, judgement, starts
 from splitmerge_cli.runs.plan import Plan, prepare
@@ -183,7 +184,9 @@ def _run(plan: Plan, store: RunStore, progress: Reporter, before: str) -> None:
                 last_look = judgement.look(plan, chains, min(end, max(outcome["iterations"] for outcome in outcomes)))
                 if last_look.reached or judgement.are_apart(plan, last_look):
                     break
-                if end < plan.iterations and judgement.are_dear(plan, chains, end):
+                tables = [chain.table(schema.TRACE, plan.n_chains) for chain in chains]
+                clusters = np.concatenate([numbers_of(table["n_clusters"]) for table in tables])
+                if len(clusters) and judgement.are_dear(plan, float(clusters.mean()), end):
                     break
                 if all(outcome["iterations"] < end for outcome in outcomes):  # a budget has ended them
                     break

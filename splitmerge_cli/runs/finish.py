@@ -113,10 +113,11 @@ def assemble(
         summary["both_ends"] = ends.summary
     if plan.stopping_rule.is_given:
         found = judgement.look_of(judged, plan.stopping_rule, max(iterations))
-        is_early = found.iterations < plan.iterations and not found.reached and plan.is_open
-        is_apart_early = is_early and judgement.are_apart(plan, found)
-        is_dear = is_early and not is_apart_early and plan.spec.budget is None
-        summary["until"] = asdict(found) | {"ended_apart": is_apart_early, "ended_dear": is_dear}
+        is_early = found.iterations < plan.iterations and not found.reached
+        is_far = is_early and judgement.are_apart(plan, found)
+        clusters = float(np.mean(trace["n_clusters"]))
+        is_dear = is_early and not is_far and judgement.are_dear(plan, clusters, found.iterations)
+        summary["until"] = asdict(found) | {"ended_apart": is_far, "ended_dear": is_dear}
     if judged.converged is False and plan.recorder.is_listed and (modes := _modes(trace, partitions, outcomes)):
         summary["modes"] = modes
     membership = None

@@ -272,12 +272,10 @@ def are_apart(plan: Plan, found: Look) -> bool:
     return after is not None and found.iterations >= after
 
 
-def are_dear(plan: Plan, chains: Sequence[store.ChainStore], upto: int) -> bool:
-    """Whether chains without a named length have made as many comparisons of items with clusters as they may."""
-    if not plan.is_open:
-        return False
-    found = [numbers_of(chain.table(schema.TRACE, plan.n_chains)["n_clusters"]).mean() for chain in chains]
-    made = upto * starts.start_of(plan.spec).comparisons(plan.dataset, float(np.mean(found)))
+def are_dear(plan: Plan, clusters: float, upto: int) -> bool:
+    """Whether chains without a named length have made as many comparisons of items with clusters, so many in the mean,
+    as they may."""
+    made = upto * starts.start_of(plan.spec).comparisons(plan.dataset, clusters) if plan.is_open else 0.0
     return made >= COMPARED * initial.WORK
 
 

@@ -366,15 +366,15 @@ def test_a_second_code_finds_the_classes_and_the_level_of_an_interval() -> None:
     assert recompute_verdicts.judge("positive", 1.0, np.nan, wider) == UNDECIDED
 
 
-@pytest.mark.parametrize("edition", [4, 5, 6])
-def test_the_words_of_the_page_give_the_kept_verdicts(edition: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("edition", "figure"), [(4, "smag-fig3"), (5, "smag-fig3"), (6, "lshsm-fig1")])
+def test_the_words_of_the_page_give_the_kept_verdicts(edition: int, figure: str, tmp_path: Path) -> None:
     """A third code, which reads no rule of the papers; a number that is moved gives another verdict."""
     folder = KEPT / f"edition-{edition}"
     found = list(judge_by_words.compare(folder))
     assert len(found) > 500 and all(same for *_, same in found)
-    for file in folder.glob("smag-fig3-*"):
+    for file in folder.glob(f"{figure}-*"):
         shutil.copy(file, tmp_path)
-    (units_file,) = tmp_path.glob("smag-fig3-units.csv*")
+    (units_file,) = tmp_path.glob(f"{figure}-units.csv*")
     units = pd.read_csv(units_file)
     units.loc[units["quantity"] == "shows it", "value"] = 1.0 - units["value"]
     units.to_csv(units_file, index=False)
