@@ -192,7 +192,7 @@ def strip(name: str, claims: pd.DataFrame, difference: str = "") -> Figure | Non
     ax.set(xlim=(0, 1), ylim=(len(rows) + below, -HEAD / ROW))
     ax.axis("off")
     ax.plot([0, 1], [-1.9, -1.9], color="#999999", linewidth=0.6)
-    heads = ("number that counts", "on its own scale", "here [interval]", "paper", "verdict")
+    heads = ("number that counts", "own scale", "here [interval]", "paper", "verdict")
     for x, words in zip(COLUMNS, heads, strict=True):
         ax.text(x, -0.7, words, va="center", fontsize=6.5, fontweight="bold")
     for y, claim in enumerate(rows):
