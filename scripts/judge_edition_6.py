@@ -59,8 +59,7 @@ def read_cuts(figure: str) -> dict[tuple[str, str, int], float]:
 
 
 def draws_of(cell: arm.Cell, cuts: Mapping[tuple[str, str, int], float], length: int) -> NDArray[np.float64]:
-    """The log joint of the second half of the chains of a cell, ``[restarts, S, draws]``, cut where edition 2 cut
-    them."""
+    """Second halves of the log joint in a cell, ``[restarts, S, draws]``, chains cut where edition 2 cut them."""
     cut = cuts[cell.level, cell.sampler, length]
     assert cut <= cell.length, (cell.level, cell.sampler, cut)
     return late(cell.traces(cut))
@@ -172,7 +171,7 @@ def main() -> None:
             known[figure, v.claim.data, v.claim.sampler, v.claim.metric] = v
             print(f"  {figure}: {v.claim.data}, {v.claim.sampler}, {v.claim.metric}: {v.verdict}: {v.explanation}")
 
-    def kept(figure: str) -> list[Verdict]:
+    def load_kept(figure: str) -> list[Verdict]:
         return kept_verdicts(figure, kept_folder(KEPT, EDITION) if figure in done else folders[figure])
 
     for number, entry in enumerate(listed["judged"], start=1):
@@ -183,13 +182,13 @@ def main() -> None:
         whole = len(runs) == len(list_jobs(entry["runs"], options.out))
         print(f"{number}: {figure}: {len(runs)} runs{'' if whole else ', not all: not judged'}", flush=True)
         if whole and not options.runs_only:
-            keep(figure, judge(entry, listed, kept(figure), runs, EDITION, SENTENCES), runs)
+            keep(figure, judge(entry, listed, load_kept(figure), runs, EDITION, SENTENCES), runs)
     if options.runs_only:
         return
     for figure in folders:
         if repeated := repeat(figure, known, EDITION):
             keep(figure, repeated, [])
-        if changed := [now for before in kept(figure) if (now := classify(before)) is not before]:
+        if changed := [now for before in load_kept(figure) if (now := classify(before)) is not before]:
             keep(figure, changed, [])
 
 

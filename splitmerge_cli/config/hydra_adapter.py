@@ -74,7 +74,7 @@ def hydra_session() -> Iterator[None]:
 
 @cache
 def _store() -> None:
-    """Tell Hydra of the defaults of all keys, and of the samplers and models of other distributions. One that cannot be
+    """Give Hydra the defaults of all keys, and samplers and models from other distributions. One that cannot be
     imported is no choice: whoever names it learns why."""
     store = ConfigStore.instance()
     store.store(name=schema.KEYS, node=schema.default_values())

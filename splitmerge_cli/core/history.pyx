@@ -155,7 +155,7 @@ cdef class History:
         return 0
 
     cdef const char *find(self, Py_ssize_t chain, int64_t t) except NULL nogil:
-        """What is kept of a chain after iteration t, which must be one that is kept."""
+        """A chain's stored bytes after iteration t, which must be one that is kept."""
         if not get_count(self.kept + chain) <= t < self.end(chain):
             with gil:
                 raise RuntimeError(f"the history of chain {chain} does not hold iteration {t}: expected chains that "

@@ -55,9 +55,9 @@ EARLIER = 20
 def find_earlier(run: read.Run) -> list[read.Run]:
     """Find finished runs of the same data and kind of model in the folder of a run: those that led to it, often."""
     status = run.path.parent.glob(f"*/{files.STATUS}") if isinstance(run, read.Run) and run.path.is_dir() else ()
-    beside = sorted((file for file in status if file.parent != run.path), key=lambda file: -file.stat().st_mtime)
-    found, asked = [], (run.config["data"], run.config["model"]["name"], run.summary["N"]) if beside else ()
-    for one in (read.Run(file.parent) for file in beside[:EARLIER]):
+    others = sorted((file for file in status if file.parent != run.path), key=lambda file: -file.stat().st_mtime)
+    found, asked = [], (run.config["data"], run.config["model"]["name"], run.summary["N"]) if others else ()
+    for one in (read.Run(file.parent) for file in others[:EARLIER]):
         try:
             if one.is_done and (one.config["data"], one.config["model"]["name"], one.summary["N"]) == asked:
                 found.append(one)

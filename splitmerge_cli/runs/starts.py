@@ -205,7 +205,7 @@ class Start:
         return APART_AFTER if is_search or self.may_go_on_by_search(dataset.N) else None
 
     def comparisons(self, dataset: Dataset, clusters: float) -> float:
-        """Comparisons of an item with a cluster in an iteration, where these count beside the values that it visits."""
+        """Comparisons of an item with a cluster in an iteration, where they cost as much as the values visited."""
         return 0.0
 
     def put(self, model: Model, dataset: Dataset, rng: Rng, labels: NDArray[np.int32] | None = None) -> bool:

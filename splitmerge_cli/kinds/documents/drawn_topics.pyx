@@ -4,14 +4,14 @@ A step draws the distribution phi_k over words of each topic given its tokens, t
 the other; phi is forgotten afterwards, so that the posterior of topics and weights stays. Equation 8:
 
     P(z_i = k) proportional to (alpha0 beta_k + n_jk) phi_k(w(i)),      n_jk without token i
-    P(z_i new) proportional to  alpha0 beta_u         phi_u(w(i)),      phi_u from its prior, drawn for each token anew
+    P(z_i new) proportional to  alpha0 beta_u         phi_u(w(i)),      phi_u from its prior, another for each token
 
 A new topic has phi_u and the share b ~ Beta(1, gamma) of beta_u. The paper does not say what becomes of a topic whose
 only token is i. Here its phi is phi_u (Neal 2000, Algorithm 8 with one auxiliary component):
 
     P(z_i = k) proportional to  alpha0 (beta_k + beta_u) phi_k(w(i))    in place of both
 
-A topic without tokens beside a drawn phi_u would not leave the posterior as it is: the way back has one of the two.
+An emptied topic and a drawn phi_u, both on offer, would not leave the posterior as it is: the way back has one of them.
 Given the token in its own topic alone, beta_k / (beta_k + beta_u) is Beta(1, gamma), whatever else there is.
 
 phi_u(w) alone decides, so it is drawn first, Beta(eta, (V - 1) eta), and the rest of phi_u when the topic opens.

@@ -367,8 +367,8 @@ class Density:
 
 
 def compare_densities(model: Component, dataset: Dataset) -> Density:
-    """Which prior of the share of ties between two blocks describes a simple network better, with plain degrees: that
-    of the model, or one whose mean is the share of all pairs. Both have the best partition of one agglomeration, which
+    """Compare two priors for the share of ties between two blocks, with plain degrees: the model's own, and one whose
+    mean is the share of all pairs. Both have the best partition of one agglomeration, which
     reads no prior."""
     network = network_of(dataset)
     edges = len(network.layers[0].ends)
@@ -392,8 +392,8 @@ def compare_densities(model: Component, dataset: Dataset) -> Density:
 def choose_forms(
     model: Component, dataset: Dataset, named: Collection[str], say: Callable[[str], None]
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
-    """What ``model.degrees=auto`` stands for: the form of degrees, and the prior of the share of ties and the form of
-    counts unless one of the `named` keys says it; and how they were chosen."""
+    """Choose the form of degrees (``model.degrees=auto``), the prior for the share of ties and the form of counts, the
+    last two unless one of the `named` keys says it; and how they were chosen."""
     degrees = compare_degrees(model, dataset)
     say(str(degrees))
     chosen: dict[str, Any] = {"model.degrees": degrees.taken}

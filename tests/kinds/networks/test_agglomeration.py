@@ -195,7 +195,7 @@ def test_chains_that_are_far_apart_end_sooner() -> None:
 
 
 def test_chains_of_many_blocks_end_when_they_have_compared_enough(smcmc: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nodes times blocks count beside the ties that are visited; the run says so, and advises to go on."""
+    """Nodes times blocks count beside the ties that are visited; the run prints this, and advises to go on."""
     base = ["data=network", "N=120", "data.blocks=12", "data.p_in=0.3", "data.p_out=0.03", "chains=2", "workers=1"]
     monkeypatch.setattr(judgement, "COMPARED", 1e-9)
     result = smcmc("run", *base)
