@@ -113,12 +113,13 @@ cdef class DrawnTopics(Sampler):
         """The topic of token i, of the document at hand; whether it changed."""
         cdef Py_ssize_t k, V = self.topics.V, K = self.topics.K, old = self.topics.z[i], v = self.topics.word[i]
         cdef bint alone = self.topics.size[old] == 1
-        cdef double unseen = 0.0
+        cdef double unseen = 0.0, both
         self.here[old] -= 1
         for k in range(K):
             self.w[k] = (self.topics.alpha0 * exp(self.topics.log_beta[k]) + self.here[k]) * self.phi[k * V + v]
         if alone:
-            self.w[old] = self.topics.alpha0 * exp(log_add(self.topics.log_beta[old], self.topics.log_unseen)) * self.phi[old * V + v]
+            both = log_add(self.topics.log_beta[old], self.topics.log_unseen)
+            self.w[old] = self.topics.alpha0 * exp(both) * self.phi[old * V + v]
         else:
             unseen = self.rng.draw_beta(self.topics.eta, (V - 1) * self.topics.eta) if V > 1 else 1.0
             self.w[K] = self.topics.alpha0 * exp(self.topics.log_unseen) * unseen
