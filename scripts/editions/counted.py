@@ -35,7 +35,18 @@ CELLS = {
     "triadic-table1": tuple(CLAIMED.values()),
 }
 """Metrics whose numbers are cells of a table."""
-POINTS = {"arm-fig6a": ("improves_with_chains",), "sdds-fig4": ("posterior_mean_K", "does_not_reach_K")}
+MARKED = {
+    "arm-table3": "in the cells without ±",
+    "arm-table4": "in the cells without ±",
+    "lshsm-table1": "in the cells with † (of several editions)",
+    "triadic-table1": "in the table with †",
+}
+"""How a table shows which of its cells are from later editions, where it does."""
+POINTS = {
+    "arm-fig6a": ("improves_with_chains",),
+    "sdds-fig4": ("posterior_mean_K", "does_not_reach_K"),
+    "triadic-table1": ("outperforms_*_by_iteration",),
+}
 """Metrics whose verdicts keep what a figure has points for."""
 POINTS_DRAWN = {
     "arm-fig6a": "ARM's points are theirs, without spreads, which were not kept; SM's line is of edition 2",
@@ -118,11 +129,15 @@ def settle(name: str, numbers: pd.DataFrame, claims: pd.DataFrame, units: pd.Dat
             schedule, start = next(key for key, words in SETTINGS.items() if words == title)
             method = next((key for key, words in FORMS.items() if words == form), claim.sampler)
             wanted = {"schedule": schedule, "start": start, "method": method, "data": claim.data, "score": claim.metric}
-            numbers.loc[(numbers[list(wanted)] == pd.Series(wanted)).all(axis=1), "mean"] = claim.ours
+            cell = (numbers[list(wanted)] == pd.Series(wanted)).all(axis=1)
+            numbers.loc[cell, ["mean", "mark"]] = claim.ours, "†"
         else:
-            score = next(key for key, words in CLAIMED.items() if words == claim.metric)
-            wanted = {"panel": "mean", "setting": "main", "method": claim.sampler, "score": f"{score}_last"}
-            numbers.loc[(numbers[list(wanted)] == pd.Series(wanted)).all(axis=1), "value"] = claim.ours
+            against = claim.metric.removeprefix("outperforms_").removesuffix("_by_iteration")
+            score = next((key for key, words in CLAIMED.items() if words == claim.metric), "ari")
+            panel, method = ("mean", claim.sampler) if against == claim.metric else ("triadic minus row", against)
+            wanted = {"panel": panel, "setting": "main", "method": method, "score": f"{score}_last"}
+            cell = (numbers[list(wanted)] == pd.Series(wanted)).all(axis=1)
+            numbers.loc[cell, ["value", "low", "high", "mark"]] = claim.ours, claim.low, claim.high, "†"
     return numbers
 
 
@@ -245,7 +260,7 @@ def describe_runs(name: str, claims: pd.DataFrame) -> str:
         return ""
     text = f"{len(other)} of {len(counted)} verdicts rest{'s' * (len(other) == 1)} on runs of later editions"
     if in_cells(name, other).any():
-        return f"{text}, whose numbers the cells and this strip have."
+        return f"{text}; their numbers stand {MARKED.get(name, 'in the cells')} and on this strip."
     if in_points(name, other).any():
         return f"{text}; {POINTS_DRAWN[name]}."
     return f"{text}, which kept units and no lines; what is drawn are the runs of edition 2."

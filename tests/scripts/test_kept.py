@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from editions import again, kept, pictures
+from editions import again, counted, kept, pictures
 
 from splitmerge_cli.papers import claims, declaration, reproduce
 from splitmerge_cli.papers.verdicts import AT_EDGE, NOT_REPRODUCED, REPRODUCED, VERDICTS
@@ -106,6 +106,23 @@ def test_a_kept_figure_is_drawn_from_its_numbers(folder: Path) -> None:
 
 def test_every_figure_has_a_function_that_draws_it_from_its_numbers() -> None:
     assert not [name for name, figure in declaration.figures().items() if kept.picture_of(figure) is None]
+
+
+@pytest.mark.parametrize("name", ["lshsm-table1", "triadic-table1"])
+def test_a_number_of_later_runs_has_a_mark_in_the_table(name: str) -> None:
+    verdicts, units = pictures.counted_claims(OURS / "edition-2", name)
+    later = verdicts[verdicts["other"]]
+    later = later[counted.in_cells(name, later) | counted.in_points(name, later)]
+    numbers = pd.read_csv(next((OURS / "edition-2").glob(f"{name}.csv*")))
+    draw = kept.picture_of(declaration.figures()[name])
+    plain, settled = (
+        [text.get_text() for ax in figure.axes for text in ax.texts]
+        for figure in (draw(numbers), draw(counted.settle(name, numbers, later, units)))
+    )
+    # a mean of the triadic table stands in both of its halves
+    twice = 0 if name == "lshsm-table1" else counted.in_cells(name, later).sum()
+    assert sum("†" in text for text in plain) == 0
+    assert sum(text.count("†") for text in settled) == len(later) + twice > 0
 
 
 @pytest.mark.slow

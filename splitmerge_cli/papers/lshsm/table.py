@@ -153,17 +153,20 @@ def picture_table1(numbers: pd.DataFrame) -> Figure:
     """The table, below what the paper printed."""
     means = numbers.pivot_table(index=["schedule", "start", "method", "data"], columns="score", values="mean")
     means = means.reset_index()
+    # of a kept picture: which cells later runs have
+    marked = numbers[numbers["mark"] == "†"] if "mark" in numbers else numbers[:0]
+    marks = set(marked[["schedule", "start", "method", "data", "score"]].itertuples(index=False, name=None))
     rows: list[_Row | str] = []
     for (schedule, start), title in SETTINGS.items():
         here = means[(means["schedule"] == schedule) & (means["start"] == start)]
         rows += [title, *(_Row(schedule, start, m) for m in METHODS if (here["method"] == m).any())]
     figure, ax = plt.subplots(figsize=(FULL, ROW * (len(rows) + 7) + 0.3))
-    _draw(ax, rows, means)
+    _draw(ax, rows, means, marks)
     footnote(figure, "NMI / accuracy of the state of highest log joint, means over data sets.")
     return figure
 
 
-def _draw(ax: Axes, rows: Sequence[_Row | str], table: pd.DataFrame) -> None:
+def _draw(ax: Axes, rows: Sequence[_Row | str], table: pd.DataFrame, marks: set[tuple[str, ...]]) -> None:
     ax.set(xlim=(0, 1), ylim=(len(rows) - 0.4, -6.4))
     ax.axis("off")
     claims = {(c.data, c.sampler, c.metric): c.value for c in published_claims("lshsm-table1")}
@@ -177,7 +180,8 @@ def _draw(ax: Axes, rows: Sequence[_Row | str], table: pd.DataFrame) -> None:
     for y, sampler in zip([-3.6, -2.6, -1.6], ["rgsm", "sdds", "lshsm"], strict=True):
         ax.text(0.043, y, METHODS.get(sampler, "LSHSM"), ha="left", va="center", fontsize=7, color="#555555")
         for data in ("S1", "S2", "S3", "KDDCUP04Bio", "PubMed"):
-            text = _cell(*(claims[data, sampler, metric] for metric in METRICS))
+            nmi, accuracy = (claims[data, sampler, metric] for metric in METRICS)
+            text = _cell(nmi, accuracy)
             ax.text(COLUMNS[data], y, text, ha="right", va="center", fontsize=7, color="#555555")
     for y, row in enumerate(rows):
         if isinstance(row, str):
@@ -189,7 +193,10 @@ def _draw(ax: Axes, rows: Sequence[_Row | str], table: pd.DataFrame) -> None:
         ax.text(0.043, y, METHODS[row.method], ha="left", va="center", fontsize=7)
         for data, place in COLUMNS.items():
             here = _rows_of(table, row, data)
-            text = "–" if data in NO_LABELS else _cell(*here[list(METRICS)].mean()) if len(here) else ""
+            text = "–" if data in NO_LABELS else ""
+            if len(here) and not text:
+                nmi, accuracy = here[list(METRICS)].mean()
+                text = _cell(nmi, accuracy, ["†" * ((*row, data, score) in marks) for score in METRICS])
             ax.text(place, y, text, ha="right", va="center", fontsize=7)
 
 
@@ -198,8 +205,9 @@ def _rows_of(table: pd.DataFrame, row: _Row, data: str) -> pd.DataFrame:
     return table[where & (table["data"] == data)]
 
 
-def _cell(nmi: float, accuracy: float) -> str:
-    return f"{nmi:.2f} / {accuracy:.2f}"
+def _cell(nmi: float, accuracy: float, marks: Sequence[str] = ("", "")) -> str:
+    """Both scores, and the mark of each."""
+    return f"{nmi:.2f}{marks[0]} / {accuracy:.2f}{marks[1]}"
 
 
 def _long(table: pd.DataFrame) -> pd.DataFrame:

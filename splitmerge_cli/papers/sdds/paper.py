@@ -42,7 +42,8 @@ FIGURES = (
         differs={
             "medians and ranges of ten chains for one line": "one chain says little",
             "a log axis": "the climb takes less than 1 % of the iterations",
-            "a second row": "the model as defined has another mean",
+            "a second row": "the model as defined has another mean: on the dashed lines at our location and largest "
+            "K, in the rows above at the printed location, 0.5, and without a largest K",
         },
     ),
     PaperFigure(

@@ -144,13 +144,15 @@ def picture_table1(numbers: pd.DataFrame, budget: float | None = None) -> Figure
     grid = figure.add_gridspec(2, 1, height_ratios=[ROW * (len(rows) + HEAD), 1.75])
     halves = grid[0].subgridspec(1, 2, width_ratios=[4.9, 2.3], wspace=0.0)
     left, right = figure.add_subplot(halves[0]), figure.add_subplot(halves[1])
-    values = {key: row["value"].item() for key, row in means.groupby(["setting", "method", "score"])}
-    _draw_table(left, rows, values, budget)
+    values = means.set_index(["setting", "method", "score"])["value"].to_dict()
+    # of a kept picture: which cells later runs have
+    marks = means.set_index(["setting", "method", "score"])["mark"].dropna().to_dict() if "mark" in means else {}
+    _draw_table(left, rows, values, marks, budget)
     _draw_differences(right, rows, numbers[numbers["panel"] == "triadic minus row"])
     _draw_curves(grid, numbers)
     style.footnote(
         figure,
-        "Right: exact triadic sampler minus the row's, with 95 % interval. Bottom: means, 95 % bands.",
+        "Right: exact triadic sampler minus the row's, 95 % interval (†: 99 %). Bottom: means, 95 % bands.",
     )
     return figure
 
@@ -166,9 +168,11 @@ def _rows(scores: Scores) -> list[tuple[str, str]]:
 
 Values = Mapping[tuple[str, str, str], float]
 """Means by setting, method and score."""
+Marks = Mapping[tuple[str, str, str], str]
+"""Marks behind some of them."""
 
 
-def _draw_table(ax: Axes, rows: Sequence[tuple[str, str]], values: Values, budget: float | None) -> None:
+def _draw_table(ax: Axes, rows: Sequence[tuple[str, str]], values: Values, marks: Marks, budget: float | None) -> None:
     ax.set(xlim=(0, 1), ylim=(len(rows) - 0.5, -0.5 - HEAD))
     ax.axis("off")
     places = dict(zip(COLUMNS, [0.60, 0.72, 0.84, 0.98], strict=True))
@@ -185,7 +189,7 @@ def _draw_table(ax: Axes, rows: Sequence[tuple[str, str]], values: Values, budge
         ax.text(0.03, y, METHODS[method], ha="left", **shade)
         for score, claimed in CLAIMED.items():
             column = f"{score}_last"
-            ax.text(places[column], y, _score(values["main", method, column]), ha="right", **shade)
+            _write(ax, places[column], y, _score(values["main", method, column]), marks.get(("main", method, column)))
             ax.text(places[column], y + 0.9, _score(paper[method, claimed]), ha="right", **grey)
     ax.text(0, -HEAD + 9.7, "added here", ha="left", fontweight="bold", **shade)
     for y, row in enumerate(released, start=-len(released)):
@@ -207,7 +211,13 @@ def _draw_table(ax: Axes, rows: Sequence[tuple[str, str]], values: Values, budge
             mean = values[setting, method, column]
             best = column == "ari_last" and method == _best(rows, setting, values)
             weight = "bold" if best else "normal"
-            ax.text(places[column], y, _score(mean), ha="right", va="center", fontsize=7, fontweight=weight)
+            _write(ax, places[column], y, _score(mean), marks.get((setting, method, column)), weight)
+
+
+def _write(ax: Axes, x: float, y: float, text: str, mark: str | None, weight: str = "normal") -> None:
+    """Write a number of the table, flush right, and its mark behind it."""
+    ax.text(x, y, text, ha="right", va="center", fontsize=7, fontweight=weight)
+    ax.text(x + 0.003, y, mark or "", ha="left", va="center", fontsize=7)
 
 
 def _score(value: float) -> str:
@@ -222,7 +232,7 @@ def _best(rows: Sequence[tuple[str, str]], setting: str, values: Values) -> str:
 
 def _draw_differences(ax: Axes, rows: Sequence[tuple[str, str]], numbers: pd.DataFrame) -> None:
     ari = numbers[numbers["score"] == "ari_last"]
-    difference_by_row = {(r.setting, r.method): (r.value, r.low, r.high) for r in ari.itertuples(index=False)}
+    difference_by_row = {(r.setting, r.method): r for r in ari.itertuples(index=False)}
     ax.set_ylim(len(rows) - 0.5, -0.5 - HEAD)
     ax.set_yticks([])
     ax.spines["left"].set_visible(False)
@@ -235,11 +245,12 @@ def _draw_differences(ax: Axes, rows: Sequence[tuple[str, str]], numbers: pd.Dat
         if not method:
             ax.axhline(y - 0.5, color="#cccccc", linewidth=0.6)
         elif method != "triadic":
-            mean, low, high = difference_by_row[setting, method]
-            look = look_of_method(method)
-            ax.hlines(y, low, high, color=look["color"], linewidth=1.3)
-            ax.plot(mean, y, **look)
-            text = f"{mean:+.3f} ± {(high - low) / 2:.3f}".replace("-", "−")
+            row, look = difference_by_row[setting, method], look_of_method(method)
+            ax.hlines(y, row.low, row.high, color=look["color"], linewidth=1.3)
+            ax.plot(row.value, y, **look)
+            text = f"{row.value:+.3f} ± {(row.high - row.low) / 2:.3f}".replace("-", "−")
+            # of a kept picture: later runs, their interval at 99 %
+            text += "†" if getattr(row, "mark", None) == "†" else ""
             ax.text(1.0, y, text, ha="right", va="center", fontsize=6.5, transform=ax.get_yaxis_transform())
     low, high = ax.get_xlim()
     ax.set_xticks([tick for tick in ax.get_xticks() if low <= tick <= high])
