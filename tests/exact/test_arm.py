@@ -221,6 +221,8 @@ SAMPLED = {
     "sarm": (ARM, {"variant": "sarm"}),
     "bsm": (BSM, {"t": 5}),
     "arm by likelihood": (ARM, {"past": "likelihood"}),
+    "sarm by likelihood": (ARM, {"variant": "sarm", "past": "likelihood"}),
+    "bsm by likelihood": (BSM, {"t": 5, "past": "likelihood"}),
 }
 
 
