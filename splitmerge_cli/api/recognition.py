@@ -1,9 +1,10 @@
 """A file of the user's own is recognised: a table, a network, or documents.
 
-A folder, or a file whose lines or one column are texts, holds documents. A graph file, a table whose columns are named
-as the ends of edges, a list of pairs below comments, or a matrix of numbers whose rows and columns have the same names
-is a network, and so is a symmetric matrix that holds nothing on its diagonal; the matrix if a pair has no tie, as
-distances and correlations all differ from 0. All else is a table.
+A folder holds documents, and so does a file whose lines are texts, or a table with a column of texts and names of these
+at most, or with few words in no text. A graph file, a table whose columns are named as the ends of edges, a list of
+pairs below comments, or a matrix of numbers whose rows and columns have the same names is a network, and so is a
+symmetric matrix that holds nothing on its diagonal; the matrix if a pair has no tie, as distances and correlations all
+differ from 0. All else is a table.
 """
 
 from collections.abc import Sequence
@@ -120,7 +121,6 @@ def _of_cells(file: Path) -> Recognised:
         return Recognised(NETWORK, f"the columns {' and '.join(map(repr, head[:2]))}")
     if formats.names_tokens(head):
         return Recognised(DOCUMENTS, f"the columns {', '.join(map(repr, head))}")
-    # a column next to the texts names them
-    if table.width <= 2 and formats.text_column(table) is not None:
+    if formats.is_of_texts(table):
         return Recognised(DOCUMENTS, "a text in each row")
     return Recognised(TABLE)

@@ -98,14 +98,8 @@ def with_file(words: Sequence[str]) -> list[str]:
         of_networks = next((key for key in map(_key, words) if key in _OF_NETWORKS), None)
         if recognised.data == TABLE and of_networks and "data" not in map(_key, words):
             recognised = Recognised(NETWORK, f"the key {of_networks}")
-        elif recognised.data != TABLE:
-            models = [word.partition("=")[2] for word in words if _key(word) == "model"]
-            if (
-                models
-                and models[-1] in config.choices("model")
-                and config.component("model", models[-1]).kind.reader == TABLE
-            ):
-                recognised = Recognised(TABLE)
+        elif recognised.data != TABLE and (_is_of_tables(words) or _has_keys_of_tables(recognised.data, words)):
+            recognised = Recognised(TABLE)
         overrides += [f"data={recognised.data}", f"data.path={write(path, PATH)}"]
         if recognised.data == TABLE and not any(override.startswith(("model=", "experiment=")) for override in words):
             overrides.append("model=auto")
@@ -115,6 +109,22 @@ def with_file(words: Sequence[str]) -> list[str]:
             )
             base.note(f"{path}: read as {_READ_AS[recognised.data]} ({recognised.why}); {others}")
     return overrides
+
+
+def _is_of_tables(words: Sequence[str]) -> bool:
+    """Whether overrides name a model of tables."""
+    models = [word.partition("=")[2] for word in words if _key(word) == "model"]
+    return (
+        bool(models)
+        and models[-1] in config.choices("model")
+        and config.component("model", models[-1]).kind.reader == "csv"
+    )
+
+
+def _has_keys_of_tables(data: str, words: Sequence[str]) -> bool:
+    """Whether overrides have a key that only tables have, of these and what a file is read as, `data`."""
+    keys = {key.removeprefix("data.") for key in map(_key, words) if key.startswith("data.")}
+    return bool(keys & (groups.choice("data", "csv").keys() - groups.choice("data", data).keys()))
 
 
 def _key(word: str) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from splitmerge_cli.diagnostics.cluster_table import plural_of
 from splitmerge_cli.diagnostics.partition_kernels import best_match
 from splitmerge_cli.diagnostics.partition_losses import all_distances, find_components, number_sorted
 
@@ -257,9 +258,9 @@ def _between_different(rows: NDArray[np.int32]) -> NDArray[np.float64]:
     return distances[~np.eye(len(rows), dtype=bool)] if len(rows) > 1 else np.zeros(1)
 
 
-def describe_difference(one: ArrayLike, other: ArrayLike) -> str:
+def describe_difference(one: ArrayLike, other: ArrayLike, item: str = "item", cluster: str = "cluster") -> str:
     """Say in what a partition differs from another, both labels ``[N]``: which clusters are parts of one, and how many
-    items are elsewhere.
+    items are elsewhere; `item` and `cluster`: what the data call these.
 
     Examples
     --------
@@ -271,12 +272,13 @@ def describe_difference(one: ArrayLike, other: ArrayLike) -> str:
     for one_side, other_side, whose, in_which in ((a, b, "first", "second"), (b, a, "second", "first")):
         parts = _find_joined(one_side, other_side)
         for sizes in parts[:EXAMPLES]:
-            sentences.append(f"clusters of {_list_sizes(sizes)} items of the {whose} are one in the {in_which}")
+            parted = f"{plural_of(cluster)} of {_list_sizes(sizes)} {plural_of(item)}"
+            sentences.append(f"{parted} of the {whose} are one in the {in_which}")
         if len(parts) > EXAMPLES:
             more = len(parts) - EXAMPLES
             sentences.append(f"{more} more such union{'s' * (more > 1)}")
     elsewhere = len(a) - int(_find_homes(a, b)[1].sum())
-    return "; ".join(sentences) or f"{elsewhere:,} items are in another cluster"
+    return "; ".join(sentences) or f"{elsewhere:,} {plural_of(item)} are in another {cluster}"
 
 
 def _find_homes(a: NDArray[np.intp], b: NDArray[np.intp]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

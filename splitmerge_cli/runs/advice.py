@@ -19,6 +19,7 @@ from splitmerge_cli.config import ConfigError, RunSpecification, choice, choices
 from splitmerge_cli.config.schema import RUNTIME_KEYS
 from splitmerge_cli.core.tempering import MOST_LEVELS
 from splitmerge_cli.diagnostics import around_estimate, convergence, mixing
+from splitmerge_cli.diagnostics.cluster_table import plural_of
 from splitmerge_cli.diagnostics.convergence import Convergence, format_rhat
 from splitmerge_cli.runs import checks, continuation, grouping, initial, judgement, recorders, starts, summaries
 from splitmerge_cli.runs.answers import answers_of, kind_of, sampled_partitions
@@ -266,8 +267,9 @@ def _find_fitting(run: read.Run, spec: RunSpecification, least: int) -> int:
     return low
 
 
-def describe_modes(modes: Mapping[str, Any]) -> Iterator[str]:
-    """Describe the partitions near which groups of chains stay, and the difference between the first two."""
+def describe_modes(modes: Mapping[str, Any], clusters: str) -> Iterator[str]:
+    """Describe the partitions near which groups of chains stay, and the difference between the first two; `clusters`:
+    their noun, a plural."""
     descriptions = []
     for group in modes["groups"]:
         if "shares" in group:
@@ -276,7 +278,7 @@ def describe_modes(modes: Mapping[str, Any]) -> Iterator[str]:
             chains = ("chain " if len(group["chains"]) == 1 else "chains ") + ", ".join(map(str, group["chains"]))
         mean = group["n_clusters"]  # as whole as it is: chains with 5,000 and 5,001 differ
         number = f"{mean:,.0f}" if mean == round(mean) or mean >= 1e5 else f"{mean:,.1f}"
-        descriptions.append(f"{chains}: {number} clusters, log joint {group['log_joint']:,.1f}")
+        descriptions.append(f"{chains}: {number} {clusters}, log joint {group['log_joint']:,.1f}")
     does = "rarely move between" if "shares" in modes["groups"][0] else "stay near"
     yield f"the chains {does} {len(descriptions)} different partitions ({'; '.join(descriptions)})"
     yield f"difference between the first and the second: {modes['difference']}"
@@ -335,7 +337,7 @@ def verdict(run: read.Run, spec: RunSpecification | None = None) -> Iterator[str
 
 def _describe_judgement(run: read.Run, judged: Convergence) -> Iterator[str]:
     """Describe the judgement and its evidence."""
-    rhat = format_rhat(judged.rhat)
+    rhat, clusters = format_rhat(judged.rhat), plural_of(grouping.nouns(run.summary)[1])
     if names := judged.not_sampled:
         yield f"not sampled: {', '.join(names)} (unknown, but constant in the second half of every chain)"
         if (
@@ -347,12 +349,12 @@ def _describe_judgement(run: read.Run, judged: Convergence) -> Iterator[str]:
         yield f"cannot tell whether the {chains} converged: {judged.note}"
     elif judged.converged is False:
         yield (
-            f"not converged: R-hat of {judged.quantity} is {rhat}. The clusters shown are the single best state, not "
+            f"not converged: R-hat of {judged.quantity} is {rhat}. The {clusters} shown are the single best state, not "
             "an estimate over all chains"
         )
         yield f"every quantity: smcmc diagnose --all {overrides.shell_word(str(run.path))}"
         if modes := run.summary.get("modes"):
-            yield from describe_modes(modes)
+            yield from describe_modes(modes, clusters)
     elif judged.rhat is None:
         yield f"no sign of non-convergence: {judged.note}"
     else:
@@ -364,13 +366,13 @@ def _describe_judgement(run: read.Run, judged: Convergence) -> Iterator[str]:
     if ends := run.summary.get("both_ends"):
         begun = " and ".join(f"{end['start']:,}" for end in ends)
         if judged.converged:
-            yield f"two more chains, from {begun} clusters, agree with them"
+            yield f"two more chains, from {begun} {clusters}, agree with them"
         else:
             K, heights = (
                 " and ".join(f"{end[name]:{form}}" for end in ends)
                 for name, form in (("n_clusters", ",.3g"), ("log_joint", ",.1f"))
             )
-            yield f"two more chains, from {begun} clusters, ended at {K}; their mean log joint is {heights}"
+            yield f"two more chains, from {begun} {clusters}, ended at {K}; their mean log joint is {heights}"
     if moves := [move for move in judged.never_accepted if not (judged.converged and move in OPTIONAL)]:
         *others, last = (move.replace("_", " ") for move in moves)
         named = f"{', '.join(others)} or {last}" if others else last

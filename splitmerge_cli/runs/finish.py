@@ -118,7 +118,11 @@ def assemble(
         clusters = float(np.mean(trace["n_clusters"]))
         is_dear = is_early and not is_far and judgement.are_dear(plan, clusters, found.iterations)
         summary["until"] = asdict(found) | {"ended_apart": is_far, "ended_dear": is_dear}
-    if judged.converged is False and plan.recorder.is_listed and (modes := _modes(trace, partitions, outcomes)):
+    if (
+        judged.converged is False
+        and plan.recorder.is_listed
+        and (modes := _modes(trace, partitions, outcomes, grouping.nouns(summary)))
+    ):
         summary["modes"] = modes
     membership = None
     if pooled is not None and why_not is None:
@@ -239,10 +243,14 @@ def _summary(
 
 
 def _modes(
-    trace: Mapping[str, NDArray[Any]], late: Mapping[int, NDArray[np.int32]], outcomes: Sequence[Mapping[str, Any]]
+    trace: Mapping[str, NDArray[Any]],
+    late: Mapping[int, NDArray[np.int32]],
+    outcomes: Sequence[Mapping[str, Any]],
+    nouns: tuple[str, str],
 ) -> dict[str, Any] | None:
     """Groups of chains that stay near different partitions, the highest log joint first; for one group kinds of
-    partitions between which its chains move seldom; None if there is one of these, too."""
+    partitions between which its chains move seldom; None if there is one of these, too. `nouns`: of an item and a
+    cluster."""
     if len(late) < len(outcomes):
         return None
     series = second_half(trace)
@@ -261,7 +269,7 @@ def _modes(
             )
             of_kinds.append(({"shares": (drawn == kind).mean(axis=1).tolist()} | means, example))
         of_kinds.sort(key=lambda one: -one[0]["log_joint"])
-        difference = agreement.describe_difference(of_kinds[0][1], of_kinds[1][1])
+        difference = agreement.describe_difference(of_kinds[0][1], of_kinds[1][1], *nouns)
         return {"groups": [description for description, _ in of_kinds], "difference": difference}
     described: list[dict[str, Any]] = [
         {"chains": group, **{name: float(series[name][group].mean()) for name in ("n_clusters", "log_joint")}}
@@ -269,7 +277,7 @@ def _modes(
     ]
     described.sort(key=lambda group: -group["log_joint"])
     one, other = (outcomes[group["chains"][0]]["last_labels"] for group in described[:2])
-    return {"groups": described, "difference": agreement.describe_difference(one, other)}
+    return {"groups": described, "difference": agreement.describe_difference(one, other, *nouns)}
 
 
 def _describe_estimates(pooled: answers.Pooled, plan: Plan) -> tuple[dict[str, Any], dict[str, Any]]:

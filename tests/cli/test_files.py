@@ -114,6 +114,49 @@ def test_one_word_is_the_whole_command(smcmc, tmp_path: Path, frame: pd.DataFram
     assert again.stdout == ended.stdout and "already finished" in again.stderr
 
 
+LONG = [
+    "the cat sat on the mat and saw a bird",
+    "a dog ate the big bone behind the house",
+    "the cat and a dog play all day",
+]
+BESIDE_TEXTS: dict[str, tuple[dict[str, list[Any]], str]] = {
+    "labels": ({"label": ["pets", "dogs", "pets"], "text": LONG}, "corpus"),
+    "a label and names": (
+        {"label": ["pets", "dogs", "pets"], "id": ["a", "b", "c"], "text": [3 * t for t in LONG]},
+        "corpus",
+    ),
+    "numbers and a title": (
+        {"stars": [1, 5, 3], "title": LONG, "body": [5 * f"{t} " for t in LONG], "day": [7, 8, 9]},
+        "corpus",
+    ),
+    "two alike": ({"first": LONG, "second": LONG[::-1], "stars": [1, 5, 3]}, "csv"),
+    "a remark": ({**{f"q{j}": [1, 2, 3] for j in range(6)}, "remark": LONG}, "csv"),
+}
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".tsv"])
+@pytest.mark.parametrize("name", BESIDE_TEXTS)
+def test_a_table_is_read_for_its_texts_where_these_have_nearly_all_words(
+    tmp_path: Path, name: str, suffix: str
+) -> None:
+    columns, data = BESIDE_TEXTS[name]
+    table, path = pd.DataFrame({key: 20 * cells for key, cells in columns.items()}), tmp_path / f"t{suffix}"
+    table.to_parquet(path) if suffix == ".parquet" else table.to_csv(
+        path, index=False, sep="\t" if suffix == ".tsv" else ","
+    )
+    assert recognise(path).data == data
+
+
+def test_texts_beside_other_columns_are_documents_unless_a_key_of_tables_is_named(smcmc, tmp_path: Path) -> None:
+    columns, _ = BESIDE_TEXTS["numbers and a title"]
+    pd.DataFrame({key: 20 * cells for key, cells in columns.items()}).to_csv("t.csv", index=False)
+    told = " ".join(smcmc("run", "t.csv", *FEW).stderr.split())
+    assert "column body is read as texts" in told and "the other columns take no part" in told
+    ended = smcmc("run", "t.csv", "data.truth=stars", *FEW)
+    assert "read as documents" not in ended.stderr
+    assert Run(ended.stdout.split()[-1]).config["data"]["name"] == "csv"
+
+
 def test_counts_of_words_are_documents(tmp_path: Path) -> None:
     """UCI's bag of words, which holds numbers alone."""
     (tmp_path / "docword.txt").write_text("2\n3\n3\n1 1 2\n1 2 1\n2 3 4\n")

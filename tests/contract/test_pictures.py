@@ -209,7 +209,7 @@ def test_each_counted_number_is_among_those_drawn(draw, name):
     compute = declaration.figures()[name].compute
     numbers = pd.read_csv(next(kept.folder.glob(f"{name}.csv*")), keep_default_na=compute is None)
     numbers = settle(name, numbers, claims[claims["other"]], units)
-    drawn = {words for text in texts(draw(name, numbers)) for words in text.replace("*", "").split()}
+    drawn = {words for text in texts(draw(name, numbers)) for words in text.replace("*", "").replace("†", "").split()}
     words = WORDS.get(name, WORDS[name.partition("-")[0]])
     for claim in cells.itertuples():
         assert words(claim.ours) in drawn, (claim.data, claim.sampler, claim.metric)

@@ -298,6 +298,7 @@ def test_differences_are_named_by_clusters_that_are_one() -> None:
     said = describe_difference(ten, five)
     assert said.startswith("clusters of 20 and 20 items of the first are one in the second; ")
     assert said.endswith("; 3 more such unions")
+    assert describe_difference(five, ten, "node", "block").startswith("blocks of 20 and 20 nodes of the second")
     assert "of the second are one in the first" in describe_difference(five, ten)
     crossed = np.tile(np.repeat([0, 1], 10), 2)
     assert describe_difference(np.repeat([0, 1], 20), crossed) == "20 items are in another cluster"

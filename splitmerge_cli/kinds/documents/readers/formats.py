@@ -42,6 +42,8 @@ LOOKED_AT = 200
 """Rows that are looked at for a column of texts."""
 LONGEST_TERM = 3
 """Words of a cell from which on it is a text, no term."""
+MOST_WORDS = 0.85
+"""Share of a table's words in columns of texts from which on the table is read for these."""
 DOCUMENT_NAMES = {"doc", "docs", "document", "documents", "doc_id", "docid", "document_id", "doc_name"}
 WORD_NAMES = {"word", "words", "token", "tokens", "term", "terms"}
 COUNT_NAMES = {"count", "counts", "n", "freq", "frequency", "tf"}
@@ -147,25 +149,50 @@ def _identifiers(table: Table, text: int) -> list[str] | None:
 
 
 def text_column(table: Table) -> str | int | None:
-    """Name, or number without a name, of the one column whose cells are mostly texts; None without one, a `DataError`
-    if there are several.
+    """Name, or number without a name, of the one column whose cells are mostly texts, or of several the one that has
+    twice the words of any other; None without one, a `DataError` if there are several.
     """
-    names = table.names
-    if isinstance(table, Text):
-        rows = [row for _, row in islice(table.lines(), LOOKED_AT + 1)]
-        cells = [[row[j] for row in rows[1:] if j < len(row)] for j in range(table.width)]
-        if all(len(cell.split()) < LONGEST_TERM for cell in rows[0]):
-            names = [cell.strip() for cell in rows[0]]
-    else:
-        cells = [column.slice(0, LOOKED_AT).to_pylist() if is_text(column) else [] for column in table.columns]
-    texts = [j for j, column in enumerate(cells) if _are_texts(column)]
-    text_columns = [names[j] if names and names.count(names[j]) == 1 and names[j] else j + 1 for j in texts]
+    names, cells = _look_at(table)
+    words = _count_words(cells)
+    texts = sorted((j for j, column in enumerate(cells) if _are_texts(column)), key=lambda j: -words[j])
+    if len(texts) > 1 and words[texts[0]] >= 2 * words[texts[1]]:
+        texts = texts[:1]
+    text_columns = [names[j] if names and names.count(names[j]) == 1 and names[j] else j + 1 for j in sorted(texts)]
     if len(text_columns) > 1:
         raise DataError(
             f"{table.path}: columns of texts: {', '.join(map(str, text_columns))}; expected "
             f"data.columns=[{text_columns[0]}], the one that holds the documents"
         )
     return text_columns[0] if text_columns else None
+
+
+def is_of_texts(table: Table) -> bool:
+    """Whether a table is read for its texts: it has a column of them, and at most one other, or few
+    words that are in no text. A `DataError` if it is not clear which column that is."""
+    if text_column(table) is None:
+        return False
+    cells = _look_at(table)[1]
+    words = _count_words(cells)
+    of_texts = sum(count for count, column in zip(words, cells, strict=True) if _are_texts(column))
+    return table.width <= 2 or of_texts >= MOST_WORDS * sum(words)
+
+
+def _look_at(table: Table) -> tuple[Sequence[str] | None, list[list[str | None]]]:
+    """The names of the columns, and the first cells of each as text."""
+    if not isinstance(table, Text):
+        # whatever is no string is one word
+        first = [(is_text(column), column.slice(0, LOOKED_AT)) for column in table.columns]
+        return table.names, [part.to_pylist() if of_words else ["0"] * len(part) for of_words, part in first]
+    names = table.names
+    rows = [row for _, row in islice(table.lines(), LOOKED_AT + 1)]
+    if all(len(cell.split()) < LONGEST_TERM for cell in rows[0]):
+        names = [cell.strip() for cell in rows[0]]
+    return names, [[row[j] for row in rows[1:] if j < len(row)] for j in range(table.width)]
+
+
+def _count_words(cells: Sequence[Sequence[str | None]]) -> list[int]:
+    """The words of each column."""
+    return [sum(len(cell.split()) for cell in column if cell) for column in cells]
 
 
 def _are_texts(cells: Sequence[str | None]) -> bool:
