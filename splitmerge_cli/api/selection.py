@@ -18,7 +18,7 @@ Ratings among the columns
     ``model=auto`` reads whole numbers without a gap, four levels at least, in their order, as categories or as real
     numbers, all alike, by that density.
 Counts among the columns
-    ``model=auto`` reads them as counts or as real numbers, by the same density: a whole number has its probability as a
+    ``model=auto`` reads them as counts or as real numbers (those of two values as categories), by the same density: a whole number has its probability as a
     count, and as a real number the mean log density over its unit interval, at most the log of its probability. Rows
     of three or more are compared as vectors of counts, too (`splitmerge_cli.fits.candidates.of_given_totals`).
 Numbers that many cells of a real column hold
@@ -78,6 +78,7 @@ def _list_candidates() -> dict[str, Any]:
         "tails": list(choice.TAILS),
         "noise": choice.NOISE,
         "readings": {what: list(names) for what, names in program.READINGS.items()},
+        "counts_of_two_values": "categories among real numbers",
         "forms_of_counts": list(choice.FORMS_OF_COUNTS),
         "forms_of_zeros": list(candidates.FORMS_OF_ZEROS),
         # which of them are of given totals only their classes know

@@ -39,14 +39,14 @@ FEWEST_LEVELS = 4
 LARGEST_RATING = 10
 
 
-def columns_of(reading: str, dataset: Dataset) -> list[str | int]:
-    """The columns of a mixed table that are ratings or counts: their names, else their numbers, which are no text,
-    since a cell of the first row that is the same would make that a row of names.
+def columns_of(reading: str, dataset: Dataset) -> dict[str | int, int]:
+    """The columns of a mixed table that are ratings or counts, and their positions: their names, else their numbers,
+    which are no text, since a cell of the first row that is the same would make that a row of names.
 
     Ratings are categories that are whole numbers without a gap, up to `LARGEST_RATING`.
     """
     if dataset.reduction is not None:  # densities of scores do not compare
-        return []
+        return {}
     named: Sequence[str | int] = dataset.columns or []
     if len(set(named)) < dataset.values.shape[1]:
         named = [j + 1 for j in dataset.positions or range(dataset.values.shape[1])]
@@ -60,13 +60,23 @@ def columns_of(reading: str, dataset: Dataset) -> list[str | int]:
         first = int(column.levels[0])
         return first + n - 1 <= LARGEST_RATING and column.levels == tuple(map(str, range(first, first + n)))
 
-    return [key for key, column in zip(named, dataset.types or (), strict=True) if is_one(column)]
+    return {key: j for j, (key, one) in enumerate(zip(named, dataset.types or (), strict=True)) if is_one(one)}
 
 
 def add_types(typed: Mapping[Any, str], reading: str, dataset: Dataset) -> dict[str, dict[Any, str]]:
-    """Types of the ratings or counts that have none yet, by the name of a reading; empty without any."""
-    named = [key for key in columns_of(reading, dataset) if str(key) not in map(str, typed)]
-    return {name: dict(typed) | dict.fromkeys(named, type) for name, type in READINGS[reading].items()} if named else {}
+    """Types of the ratings or counts that have none yet, by the name of a reading; empty without any. Counts of two
+    values are no real numbers, whose density would be of a spike, but two categories."""
+    named = {key: j for key, j in columns_of(reading, dataset).items() if str(key) not in map(str, typed)}
+    types = (
+        {name: dict(typed) | dict.fromkeys(named, type) for name, type in READINGS[reading].items()} if named else {}
+    )
+    if types and reading == "counts":
+        types[REALS] |= {key: "categorical" for key, j in named.items() if _has_two_values(dataset.values[:, j])}
+    return types
+
+
+def _has_two_values(cells: NDArray[np.float64]) -> bool:
+    return len(np.unique(cells[~np.isnan(cells)])) == 2
 
 
 def log_totals(totals: ArrayLike) -> NDArray[np.float64]:

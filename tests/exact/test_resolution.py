@@ -168,7 +168,10 @@ def test_columns_without_ties_keep_their_chain(model, options):
     [
         ([5.1, 4.9, 4.7, 5.1, 4.9, 6.05], 0.2),
         ([0.31, 0.12, 0.73, 0.5], 0.0),
-        ([3.0] * 9, 0.0),
+        # one number in all cells: its last digit
+        ([3.0] * 9, 1.0),
+        ([0.1 + 0.2] * 9, 0.1),
+        ([-12.25, np.nan, -12.25, -12.25], 0.01),
         # one value that occurs often: to the nearest
         ([0.0, 0.0, 0.0, 0.21, 0.4, np.nan], 0.21),
         # one cell that was typed with more digits, and rounding errors

@@ -14,7 +14,7 @@ from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.fits import short_fits
 from splitmerge_cli.fits.candidates import Fits, compare_readings
-from splitmerge_cli.fits.objects import CATEGORIES, ORDERED, REALS, columns_of
+from splitmerge_cli.fits.objects import CATEGORIES, COUNTS, ORDERED, REALS, add_types, columns_of
 
 pytestmark = pytest.mark.usefixtures("commands")
 
@@ -51,8 +51,18 @@ def best(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def test_ratings_are_categories_without_a_gap(table: pd.DataFrame) -> None:
     data = from_object(table, "mixed")
-    assert columns_of("ratings", data) == ["q1", "q2"] and columns_of("counts", data) == ["n"]
-    assert columns_of("ratings", from_object(table, "mixed", types={"q1": "ordinal"})) == ["q2"]
+    assert [*columns_of("ratings", data)] == ["q1", "q2"] and [*columns_of("counts", data)] == ["n"]
+    assert [*columns_of("ratings", from_object(table, "mixed", types={"q1": "ordinal"}))] == ["q2"]
+
+
+def test_counts_of_two_values_are_no_real_numbers() -> None:
+    data = from_object(
+        pd.DataFrame({"n": [0, 1, 2, 3] * 30, "rare": [1, *[0] * 118, np.nan]}),
+        "mixed",
+        types={"n": "count", "rare": "count"},
+    )
+    types = add_types({}, "counts", data)
+    assert types == {COUNTS: {"n": "count", "rare": "count"}, REALS: {"n": "real", "rare": "categorical"}}
 
 
 @pytest.mark.parametrize("name", TYPES)

@@ -63,7 +63,8 @@ def find_resolution(column: ArrayLike) -> float:
     """The step to which the values of a column are recorded: the least difference between values that occur at least
     twice; of one such value, to its nearest neighbour. Where fewer than half of the cells are on the grid of that step,
     values that repeat are too few to show it: the least difference between any. `column`: float of shape (N,), NaN
-    where a cell is missing. 0 where no value occurs twice, or all are the same: a density has no ties.
+    where a cell is missing. 0 where no value occurs twice: a density has no ties. Of one number in all cells, as some
+    rows of a table have, whose density would have no bound without a step: of its last digit.
 
     Examples
     --------
@@ -76,9 +77,10 @@ def find_resolution(column: ArrayLike) -> float:
     """
     cells = np.asarray(column, dtype=np.float64)
     cells = np.sort(cells[~np.isnan(cells)])
-    span = np.ptp(cells) if len(cells) > 2 else 0.0
-    if span == 0.0:
+    if len(cells) < 3:
         return 0.0
+    if (span := np.ptp(cells)) == 0.0:
+        return last_digit(cells[0])
     begins = np.flatnonzero(np.append(True, np.diff(cells) > SAME * span))
     values, tied = cells[begins], np.diff(np.append(begins, len(cells))) > 1
     if not tied.any():
@@ -89,6 +91,12 @@ def find_resolution(column: ArrayLike) -> float:
     steps = (cells - values[position]) / step
     is_on_grid = np.abs(steps - np.rint(steps)) < OFF_GRID
     return float(step if 2 * is_on_grid.sum() >= len(cells) else np.diff(values).min())
+
+
+def last_digit(number: float) -> float:
+    """The step of a number's last digit, without rounding errors: 0.01 of 3.25, 1 of whole numbers."""
+    _, point, digits = np.format_float_positional(number, precision=12, trim="-").partition(".")
+    return 10.0 ** -len(digits) if point else 1.0
 
 
 def settle_resolution(data: Any, params: dict[str, Any], by_cell: bool = False) -> dict[str, Any]:
