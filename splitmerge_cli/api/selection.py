@@ -18,9 +18,10 @@ Ratings among the columns
     ``model=auto`` reads whole numbers without a gap, four levels at least, in their order, as categories or as real
     numbers, all alike, by that density.
 Counts among the columns
-    ``model=auto`` reads them as counts or as real numbers (those of two values as categories), by the same density: a whole number has its probability as a
-    count, and as a real number the mean log density over its unit interval, at most the log of its probability. Rows
-    of three or more are compared as vectors of counts, too (`splitmerge_cli.fits.candidates.of_given_totals`).
+    ``model=auto`` reads them as counts or as real numbers (with two values as categories), by the same density: a
+    whole number has its probability as a count, and as a real number the mean log density over its unit interval, at
+    most the log of its probability. Rows of three or more are compared as vectors of counts, too
+    (`splitmerge_cli.fits.candidates.of_given_totals`).
 Numbers that many cells of a real column hold
     ``model=auto`` compares `mixed` with a probability of its own for them (``zeros=apart``) and without, by the same
     density; in a table with counts each reading of these is compared with it, too.

@@ -63,8 +63,8 @@ def find_resolution(column: ArrayLike) -> float:
     """The step to which the values of a column are recorded: the least difference between values that occur at least
     twice; of one such value, to its nearest neighbour. Where fewer than half of the cells are on the grid of that step,
     values that repeat are too few to show it: the least difference between any. `column`: float of shape (N,), NaN
-    where a cell is missing. 0 where no value occurs twice: a density has no ties. Of one number in all cells, as some
-    rows of a table have, whose density would have no bound without a step: of its last digit.
+    where a cell is missing. 0 where no value occurs twice: a density has no ties. Where all cells are one number, as in
+    some rows of a table, its last digit: without a step the density would have no bound.
 
     Examples
     --------
