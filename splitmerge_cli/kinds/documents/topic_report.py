@@ -23,6 +23,7 @@ from splitmerge_cli.kinds import documents as kind
 from splitmerge_cli.kinds.documents import corpus, topics
 from splitmerge_cli.kinds.documents.stored import DOCUMENTS, PROTOTYPES, documents_of
 from splitmerge_cli.runs.answers import Answers
+from splitmerge_cli.runs.judgement import judgement_of
 from splitmerge_cli.runs.store.read import Run
 
 SHOWN = 12
@@ -214,7 +215,9 @@ class TopicAnswers(Answers):
 
     @staticmethod
     def headline(run: Run) -> str:
-        return headline(run.summary)
+        judged = judgement_of(run)
+        doubt = f": the chains have not converged ({judged.description})" if judged.converged is False else ""
+        return headline(run.summary) + doubt
 
     @staticmethod
     def section(run: Run) -> html.Markup:

@@ -245,6 +245,8 @@ def test_documents_have_their_names_everywhere(smcmc: Any, tmp_path: Path, monke
     page = (path / "report.html").read_text()
     best = frame.sort_values("proportion", ascending=False)
     assert any(f"{name}" in page for name in best["name"][:3]) and "with the largest share of the topic" in page
+    is_apart = run.summary["convergence"]["converged"] is False
+    assert ("of highest log joint: the chains have not converged (R-hat" in page) == is_apart
     shown = sm.Posterior.load(path).cluster_summary()
     assert all(name.startswith("doc ") for names in shown["prototypes"] for name in names)
 
