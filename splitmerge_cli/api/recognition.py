@@ -1,13 +1,14 @@
 """A file of the user's own is recognised: a table, a network, or documents.
 
 A folder holds documents, and so does a file whose lines are texts, or a table with a column of texts and names of these
-at most, or with few words in no text. A graph file, a table whose columns are named as the ends of edges, a list of
-pairs below comments, or a matrix of numbers whose rows and columns have the same names is a network, and so is a
-symmetric matrix that holds nothing on its diagonal; the matrix if a pair has no tie, as distances and correlations all
-differ from 0. All else is a table.
+at most, or with few words in no text. A graph file, a table whose columns are named as the ends of edges or are two of
+the same names, a list of pairs below comments, or a matrix of numbers whose rows and columns have the same names is a
+network, and so is a symmetric matrix that holds nothing on its diagonal; the matrix if a pair has no tie, as distances
+and correlations all differ from 0. All else is a table.
 """
 
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -16,7 +17,8 @@ from splitmerge_cli.data.tables import separators, text
 from splitmerge_cli.data.tables.table import Table
 from splitmerge_cli.kinds.documents.readers import files, formats
 from splitmerge_cli.kinds.networks.readers import conversions, graph_files
-from splitmerge_cli.kinds.networks.readers.edge_rows import WHOLE, names_ends
+from splitmerge_cli.kinds.networks.readers.edge_rows import MANY_PAIRS as FEWEST_PAIRS
+from splitmerge_cli.kinds.networks.readers.edge_rows import REPEATED, WHOLE, names_ends
 from splitmerge_cli.kinds.networks.readers.edge_values import are_times
 from splitmerge_cli.received import DataError
 
@@ -28,6 +30,13 @@ ARRAYS = (".npy", ".npz")
 UTF_8 = "utf-8"
 LOOKED_AT = 100
 """Lines that are looked at."""
+MOST_PAIRS = 2_000
+"""Rows that are looked at for pairs of names."""
+OF_PAIRS = (
+    "if it holds distances or correlations, its rows are no measurements, which a model of a table asks for; expected "
+    "the table that it was computed from"
+)
+"""The note on a symmetric matrix that is no network."""
 
 
 class Recognised(NamedTuple):
@@ -93,9 +102,30 @@ def _of_lines(file: Path) -> Recognised | None:
 
 
 def _of_symmetric_matrix(table: Table) -> Recognised | None:
-    if isinstance(table, text.Text) and conversions.is_symmetric_matrix(table):
-        return Recognised(NETWORK, "a symmetric matrix with zeros on its diagonal and elsewhere")
-    return None
+    """A network, or a table of which something is to be said; None of a table that is no symmetric matrix."""
+    if not isinstance(table, text.Text) or (values := conversions.symmetric_values(table)) is None:
+        return None
+    if not conversions.are_ties(values):
+        return Recognised(TABLE, f"a symmetric matrix: {OF_PAIRS}")
+    # rows that have other names than the columns are no nodes
+    has_other_names = not table.top[0][0].strip() and not table.heads_index()
+    return (
+        None if has_other_names else Recognised(NETWORK, "a symmetric matrix with zeros on its diagonal and elsewhere")
+    )
+
+
+def _names_pairs(table: Table) -> bool:
+    """Whether two columns of words name the same things, and every row another two of them."""
+    if table.width != 2 or not isinstance(table, text.Text):
+        return False
+    rows = [[cell.strip() for cell in row] for _, row in islice(table.lines(), MOST_PAIRS + 1)]
+    pairs = {tuple(row) for row in rows[1:]}
+    words = [cell for pair in pairs for cell in pair]
+    if len(rows) <= FEWEST_PAIRS or len(pairs) < len(rows) - 1 or any(map(separators.is_numeric, words)) or "" in words:
+        return False
+    first, second = ({pair[k] for pair in pairs} for k in (0, 1))
+    few, many = sorted((len(first), len(second)))
+    return few >= 3 and len(pairs) >= REPEATED * many and 2 * len(first & second) >= few
 
 
 def _is_edge(cells: Sequence[str]) -> bool:
@@ -117,6 +147,8 @@ def _of_cells(file: Path) -> Recognised:
         return symmetric
     # the numbers or names of the rows, which R and pandas write first, have no name
     head = [name for name in head if name] if head and not head[0] else head
+    if _names_pairs(table):
+        return Recognised(NETWORK, "two columns of the same names, and in every row another pair")
     if names_ends(head):
         return Recognised(NETWORK, f"the columns {' and '.join(map(repr, head[:2]))}")
     if formats.names_tokens(head):

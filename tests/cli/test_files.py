@@ -114,6 +114,49 @@ def test_one_word_is_the_whole_command(smcmc, tmp_path: Path, frame: pd.DataFram
     assert again.stdout == ended.stdout and "already finished" in again.stderr
 
 
+def test_a_matrix_of_distances_or_correlations_is_a_table_with_a_note(tmp_path: Path) -> None:
+    x = np.random.default_rng(1).normal(size=(12, 3))
+    distances = np.round(np.linalg.norm(x[:, None] - x, axis=2), 3)
+    names = [f"f{i}" for i in range(12)]
+    for values in (distances, np.round(np.corrcoef(x), 3)):
+        for head, index in ((None, None), (names, None), (names, names)):
+            frame = pd.DataFrame(values, columns=head, index=index)
+            frame.to_csv(tmp_path / "m.csv", header=head is not None, index=index is not None)
+            found = recognise(tmp_path / "m.csv")
+            assert found.data == "csv" and "distances or correlations" in found.why
+    pd.DataFrame(np.round(x @ x.T + x[:, :1], 3)).to_csv(tmp_path / "m.csv", header=False, index=False)
+    assert recognise(tmp_path / "m.csv") == ("csv", "")
+
+
+PAIRS = [(f"p{a}", f"p{b}") for a in range(12) for b in range(a + 1, 12) if (a + b) % 3]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "data"),
+    [
+        (PAIRS, "edges"),
+        # again, of numbers, of other things, of a name for each row, of too few
+        ([*PAIRS, PAIRS[0]], "csv"),
+        ([(a[1:], b[1:]) for a, b in PAIRS], "csv"),
+        ([(a, f"q{b}") for a, b in PAIRS], "csv"),
+        ([(f"p{a}", f"p{a + 1}") for a in range(40)], "csv"),
+        (PAIRS[:15], "csv"),
+    ],
+)
+def test_pairs_of_the_same_names_are_edges(tmp_path: Path, pairs: list[tuple[str, str]], data: str) -> None:
+    pd.DataFrame(pairs, columns=["one", "other"]).to_csv(tmp_path / "p.csv", index=False)
+    assert recognise(tmp_path / "p.csv").data == data
+
+
+def test_a_file_that_is_no_text_is_named(smcmc, tmp_path: Path) -> None:
+    Path("texts").mkdir()
+    Path("texts", "a.txt").write_bytes(b"%PDF-1.4\n\x9e\xff")
+    ended = smcmc("run", "texts")
+    said = " ".join(ended.stderr.split())
+    assert ended.exit_code == 2 and "texts/a.txt: a PDF, whose text is to be extracted first" in said
+    assert "latin-1" not in said
+
+
 LONG = [
     "the cat sat on the mat and saw a bird",
     "a dog ate the big bone behind the house",

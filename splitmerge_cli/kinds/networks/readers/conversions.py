@@ -390,26 +390,29 @@ def is_named_matrix(table: Text) -> bool:
     return named and number + 1 == len(head) > (SQUARE if table.heads_index() else 2) and has_gap
 
 
-def is_symmetric_matrix(table: Text) -> bool:
-    """Whether a text is a symmetric matrix of numbers with nothing on its diagonal, where not all pairs have a tie:
-    `SQUARE` rows or more, which need no names."""
-    index, width, values = int(table.heads_index()), table.width, list[list[float]]()
+def are_ties(values: NDArray[np.float64]) -> bool:
+    """Whether a symmetric matrix has nothing on its diagonal, and not all pairs have a tie."""
+    return not np.diag(values).any() and _looks_like_ties(values)
+
+
+def symmetric_values(table: Text) -> NDArray[np.float64] | None:
+    """The numbers of a text that is a symmetric matrix, NaN where a cell is missing: `SQUARE` rows or more, which need
+    no names; None if it is none."""
+    named = not table.top[0][0].strip()
+    index, width, values = int(named or table.heads_index()), table.width, list[list[float]]()
     N = width - index
     for number, (_, row) in enumerate(table.lines()):
         cells = [cell.strip() for cell in row[index:]]
         if len(values) == N or len(row) != width:
-            return False
+            return None
         if all(separators.is_numeric(cell) or cell in edge_values.UNKNOWN for cell in cells):
             values.append([float("nan") if cell in edge_values.UNKNOWN else float(cell) for cell in cells])
-            # most tables end here, at their first row
-            if values[-1][len(values) - 1] != 0.0:
-                return False
+            # most tables end here, at their second row
+            if not np.array_equal(values[-1][: len(values)], [row[len(values) - 1] for row in values], equal_nan=True):
+                return None
         elif number:
-            return False
-    if len(values) != N or N < SQUARE:
-        return False
-    ties = np.array(values)
-    return np.array_equal(ties, ties.T, equal_nan=True) and _looks_like_ties(ties)
+            return None
+    return np.array(values) if len(values) == N >= SQUARE else None
 
 
 def _looks_like_ties(values: NDArray[np.float64]) -> bool:
