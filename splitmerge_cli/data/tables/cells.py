@@ -200,16 +200,10 @@ DAY = rf"(?i)^{_DAY}"
 """Dates alone."""
 PADDED = r"^0\d+$"
 """Digits that are no number: their zeros at the front tell them apart."""
-_CURRENCY = "$€£¥₹"
-DECORATED = (
-    rf"(?i)^['\"(]?[-+]?[{_CURRENCY}]?[-+]? ?(\d+|\d{{1,3}}([,.' \x{{a0}}\x{{202f}}]\d{{3}})+)([.,]\d+)?"
-    rf" ?(%|[{_CURRENCY}]|eur|usd|gbp|chf)?['\")]?$"
-)
-"""Numbers with commas, a currency or a percent sign, in brackets or quotes of another kind."""
-_NO_LEVELS = rf"(?i)^({tables.NUMBER.pattern}|true|false)$|{DATE}|{DECORATED}"
+_NO_LEVELS = rf"(?i)^({tables.NUMBER.pattern}|true|false)$|{DATE}|{tables.DECORATED}"
 """Cells among which Python writes ``None`` for a missing one."""
-_BEFORE_UNIT = rf"^[-+−]?[{_CURRENCY}]? ?(\d[\d.,'’ \x{{a0}}\x{{202f}}]*\d|\d|[.,]\d+)"
-_UNIT = rf"( ?°?\pL[\pL/²³]{{0,8}}\.?) ?[{_CURRENCY}]?$"
+_BEFORE_UNIT = rf"^[-+−]?[{tables.CURRENCY}]? ?(\d[\d.,'’ \x{{a0}}\x{{202f}}]*\d|\d|[.,]\d+)"
+_UNIT = rf"( ?°?\pL[\pL/²³]{{0,8}}\.?) ?[{tables.CURRENCY}]?$"
 """A number before its unit, and the unit."""
 
 
@@ -271,7 +265,7 @@ class Cells:
         is_number = np.zeros(len(self.missing), dtype=bool) if self.is_number is None else self.is_number
         feet = self.matches(FEET_AND_INCHES)
         feet |= self.matches(FEET) & feet.any()
-        decorated = self.matches(DECORATED) & ~is_number & ~feet
+        decorated = self.matches(tables.DECORATED) & ~is_number & ~feet
         has_unit = self.matches(_BEFORE_UNIT + _UNIT) & ~decorated & ~is_number & ~feet
         if self.text is None or not (has_unit | feet).any():
             return decorated
@@ -383,8 +377,3 @@ def _of_text(table: Table, j: int, column: pa.ChunkedArray, also: Sequence[str |
         numbers = np.where(absent, np.nan, numbers)
     whole = bool((is_number | absent).all())
     return Cells(table, j, absent, numbers if whole else None, text, is_number, is_padded=is_padded, is_long=is_long)
-
-
-def is_decorated(cell: str) -> bool:
-    """Whether a cell is a number with commas, a currency or a percent sign."""
-    return re.match(DECORATED.replace(r"\x{a0}", "\xa0").replace(r"\x{202f}", "\u202f"), cell.strip()) is not None

@@ -17,10 +17,10 @@ from splitmerge_cli.data.dataset import Dataset, Kind, get_kind, kinds
 from splitmerge_cli.data.tables import cells as missing_cells
 from splitmerge_cli.data.tables import formats, mixed, repeats, scaled, separators
 from splitmerge_cli.data.tables.bundled import BundleOptions, bundle_rows, columns_in
-from splitmerge_cli.data.tables.cells import in_text, is_decorated
+from splitmerge_cli.data.tables.cells import in_text
 from splitmerge_cli.data.tables.columns import POSITIVE, Wanted, as_list, header_key, is_number, position, rename
 from splitmerge_cli.data.tables.notes import check_names, set_aside, written_column
-from splitmerge_cli.data.tables.table import MISSING, NUMBER, WRITTEN, Table, is_missing, quote
+from splitmerge_cli.data.tables.table import MISSING, NUMBER, WRITTEN, Table, is_decorated, is_missing, quote
 from splitmerge_cli.data.tables.text import NAME, Text
 from splitmerge_cli.data.values import require
 from splitmerge_cli.overrides import path_word, write

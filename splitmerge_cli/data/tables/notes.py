@@ -206,13 +206,17 @@ def note_left_out(
 
 
 def note_total(table: Table, columns: Sequence[int], x: NDArray[Any]) -> None:
-    """Note that the last row holds the sums of the others in two of the `columns` (numbers `x`) or more, or in the only
-    one."""
+    """Note that the last row holds the sums of the others, or of numbers that were rounded to the others, in two of the
+    `columns` (numbers `x`) or more, or in the only one."""
     if len(x) < LEAST_ROWS or x.size > BLOCK:
         return
     others, last = x[:-1].astype(np.float64), x[-1].astype(np.float64)
     sums = np.nansum(others, axis=0)
-    is_sum = (np.abs(last - sums) <= 1e-9 * np.abs(sums)) & (np.abs(last) > np.abs(np.nan_to_num(others)).max(axis=0))
+    # the errors of so many rounded numbers add up to a third of this, typically
+    error = np.sqrt(len(x)) * np.array([_step(column[~np.isnan(column)]) for column in others.T])
+    is_sum = (np.abs(last - sums) <= error + 1e-9 * np.abs(sums)) & (
+        np.abs(last) > np.abs(np.nan_to_num(others)).max(axis=0)
+    )
     held = int((~np.isnan(last)).sum())
     if held and is_sum.sum() >= max(min(held, 2), held / 2):
         names = list_names([table.column(columns[d]) for d in np.flatnonzero(is_sum).tolist()])
@@ -307,7 +311,42 @@ def leave_out_determined(
     for j in list(reasons)[SHOWN:]:
         reasons[j] = "other columns say the same, and they would count twice"
     note_left_out(table, reasons, {columns[d]: otherwise(d) for d in found})
-    return [d for d in range(len(columns)) if d not in found]
+    kept = [d for d in range(len(columns)) if d not in found]
+    follows = find_followers(x, types, kept)
+    if any(d in kept for d in follows):
+        names = [table.names[j] if table.names else f"column {j + 1}" for j in columns]
+        # without these, what says the same in other words would be data
+        table.followers = [column_key(table, columns[d]) for d in follows]
+        pairs = list_names([f"{names[d]} from {names[k]}" for d, k in follows.items() if d in kept])
+        way = f"data.drop=[{','.join(table.followers)}] leaves out what follows"
+        table.note(f"levels follow from others ({pairs}): they count twice, and clusters may be these levels ({way})")
+    return kept
+
+
+def find_followers(
+    x: NDArray[np.float64], types: Sequence[ColumnType | None], sources: Sequence[int]
+) -> dict[int, int]:
+    """Columns of levels (codes `x`, NaN where a cell is missing) that follow from another of the `sources`, as
+    countries do from cities, and the one of fewest levels from which they do."""
+    found: dict[int, int] = {}
+    leveled = [d for d, type in enumerate(types) if type is not None and type.levels]
+    if len(x) < FEWEST or not 1 < len(leveled) <= MOST_COLUMNS:
+        return found
+    codes = {d: np.where(np.isnan(x[:, d]), -1, x[:, d]).astype(np.int64) for d in leveled}
+    counts = {d: np.bincount(own[own >= 0]) for d, own in codes.items()}
+    size = {d: int((count > 0).sum()) for d, count in counts.items()}
+    for d, own in codes.items():
+        known = own >= 0
+        arrangements = math.lgamma(known.sum() + 1) - sum(math.lgamma(n + 1) for n in counts[d])
+        # with more levels, or with few cells of all levels but one, it may be chance
+        most = (arrangements - 2 * math.log(len(leveled)) + math.log(CHANCE)) / math.log(max(size[d], 2))
+        for k in sorted((k for k in sources if size.get(k, 0) > size[d] > 1), key=lambda k: size[k]):
+            level = np.full(len(counts[k]) + 1, -1)
+            level[codes[k][known]] = own[known]
+            if size[k] < most and (codes[k][known] >= 0).all() and (level[codes[k][known]] == own[known]).all():
+                found[d] = k
+                break
+    return found
 
 
 def find_determined(
@@ -363,14 +402,19 @@ class _Number:
     def __init__(self, name: str, cells: NDArray[np.float64]) -> None:
         self.name, self.known = name, ~np.isnan(cells)
         present = cells[self.known]
-        few = present[:SCREENED]
-        step = next((step for step in STEPS if _is_multiple(few, step) and _is_multiple(present, step)), 0.0)
+        step = _step(present)
         self.forms = {"{}": (cells, np.full(len(cells), step / 2 + EXACT * np.abs(present).max()))}
         if present.min() > 0:
             self.forms["log({})"] = (np.log(cells), self.forms["{}"][1] / cells)
         # of mean 0 and length 1, so that a product is a correlation; a missing value counts as the mean
         centred = {form: np.nan_to_num(values - np.nanmean(values)) for form, (values, _) in self.forms.items()}
         self.units = {form: values / np.linalg.norm(values) for form, values in centred.items()}
+
+
+def _step(values: NDArray[np.float64]) -> float:
+    """The largest of `STEPS` of which all values are multiples; 0 without one."""
+    few = values[:SCREENED]
+    return next((step for step in STEPS if _is_multiple(few, step) and _is_multiple(values, step)), 0.0)
 
 
 def _is_multiple(values: NDArray[np.float64], step: float) -> bool:

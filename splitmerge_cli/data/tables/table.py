@@ -30,6 +30,12 @@ EMPTY = "an empty cell"
 MISSING = {"", "nan"}  # of tokens and labels, compared in lower case, spaces stripped
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.ASCII | re.IGNORECASE)
 """A finite number for the parser; `float` takes more (0_1, digits of other scripts)."""
+CURRENCY = "$€£¥₹"
+DECORATED = (
+    rf"(?i)^['\"(]?[-+]?[{CURRENCY}]?[-+]? ?(\d+|\d{{1,3}}([,.' \x{{a0}}\x{{202f}}]\d{{3}})+)([.,]\d+)?"
+    rf" ?(%|[{CURRENCY}]|eur|usd|gbp|chf)?['\")]?$"
+)
+"""Numbers with commas, a currency or a percent sign, in brackets or quotes of another kind."""
 COLUMN_BYTES = 100
 """Memory that a column takes, whatever it holds: its name and two cells as text."""
 MOST_COLUMNS = 10_000
@@ -54,8 +60,9 @@ class Table:
     have got a number. Messages count rows from `first`, the number of the first row of data. `categories` are columns
     that the file itself says to hold categories, `left_out` those that are no data, whatever the kind; `item_names` are
     of all rows of the file, where a column without a name holds them; `determined` columns follow from others, and are
-    left out. `units` and `orders` of levels are by column; `renamed` has names that a second file has for columns of
-    the first. `hint` is advice in the error for a missing cell in one of the columns `hinted`.
+    left out, `followers` are levels that do so and are data. `units` and `orders` of levels are by column; `renamed`
+    has names that a second file has for columns of the first. `hint` is advice in the error for a missing cell in one
+    of the columns `hinted`.
     """
 
     def __init__(self, path: Path, columns: list[pa.ChunkedArray], names: list[str] | None, first: int = 1) -> None:
@@ -71,6 +78,7 @@ class Table:
         self.orders: dict[int, list[str]] = {}
         self.renamed: dict[str, str] = {}
         self.determined: list[str] = []
+        self.followers: list[str] = []
 
     def command_or_call(self, keys: str, call: str) -> str:
         """The command that reads the file with these keys; of a frame, which has none, the call in Python."""
@@ -101,9 +109,9 @@ class Table:
             self.columns = [column.slice(0, rows) for column in self.columns]
 
     def entries(self, columns: Sequence[int]) -> dict[str, Any]:
-        """Entries of ``Dataset.meta``: the units of the columns that are read, and columns that others determine."""
+        """Entries of ``Dataset.meta``: the units of the columns that are read, and columns that follow from others."""
         units_by_column = {d: self.units[j] for d, j in enumerate(columns) if j in self.units}
-        entries = {"units": units_by_column, "determined": self.determined}
+        entries = {"units": units_by_column, "determined": self.determined, "followers": self.followers}
         return {key: value for key, value in entries.items() if value}
 
     def names_of_items(self) -> list[str] | None:
@@ -372,3 +380,8 @@ def has_long_digits(text: pa.ChunkedArray, also: Sequence[str | int | float] = (
         for word in long_numbers
         if word not in missing
     )
+
+
+def is_decorated(cell: str) -> bool:
+    """Whether a cell is a number with commas, a currency or a percent sign."""
+    return re.match(DECORATED.replace(r"\x{a0}", "\xa0").replace(r"\x{202f}", "\u202f"), cell.strip()) is not None

@@ -22,7 +22,17 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.data.arrow import array_of, numbers_of
 from splitmerge_cli.data.opening import Limit, check_rows
-from splitmerge_cli.data.tables.table import COLUMN_BYTES, EXACT, NAMELESS, NUMBER, WRITTEN, Table, long_digits, quote
+from splitmerge_cli.data.tables.table import (
+    COLUMN_BYTES,
+    EXACT,
+    NAMELESS,
+    NUMBER,
+    WRITTEN,
+    Table,
+    is_decorated,
+    long_digits,
+    quote,
+)
 from splitmerge_cli.data.values import MAGNITUDE, blocks
 from splitmerge_cli.received import DataError
 
@@ -190,13 +200,15 @@ class Text(Table):
         if len(below) < MOST_TOP or not all(len(cells) == self.width for cells in below[:MOST_TOP]):
             return False
         second = [(j, cell) for j, cell in enumerate(below[0]) if cell]
-        if any(NUMBER.fullmatch(self.number(cell)) or cell in WRITTEN for _, cell in second):
+        if any(self.is_number(cell) or cell in WRITTEN for _, cell in second):
             return False
         rows = [cells for cells in below[1:] if len(cells) == self.width]
-        above_numbers = [
-            j for j, _ in second if all(NUMBER.fullmatch(self.number(row[j])) or row[j] in WRITTEN for row in rows)
-        ]
+        above_numbers = [j for j, _ in second if all(self.is_number(row[j]) or row[j] in WRITTEN for row in rows)]
         return 2 * len(above_numbers) > len(second) and any(self.top[0][j].strip() for j in above_numbers)
+
+    def is_number(self, cell: str) -> bool:
+        """Whether a cell is a number, perhaps with a currency or a percent sign."""
+        return NUMBER.fullmatch(self.number(cell)) is not None or is_decorated(cell)
 
     def has_roles_below(self) -> bool:
         """Whether the two rows below the names hold types and roles of the columns, as Orange writes them.

@@ -1,6 +1,6 @@
 """Answers about a table in addition to its clusters: an outcome in each, and a model that may fit better."""
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +29,8 @@ ZEROS_DIFFER = "zeros_differ"
 """Entry of the summary: clusters that differ in zeros alone."""
 SHARED = "shared_numbers"
 """Entry of the summary: clusters whose rows share a number to the last digit."""
+FOLLOWERS = "followers"
+"""Entry of the summary: columns whose levels follow from another column's."""
 WHY_APART = "zeros with a probability of their own in each cluster:"
 MOST_DRAWS = 1_000
 """Draws over which effects are averaged."""
@@ -99,6 +101,8 @@ class ColumnAnswers(Answers):
             further["informative"] = shares and dict(zip(plan.dataset.column_names, shares, strict=True))
         if (shared := find_shared(plan.dataset, np.asarray(labels))) is not None:
             further[SHARED] = shared
+        if followers := plan.dataset.meta.get(FOLLOWERS):
+            further[FOLLOWERS] = _as_dropped(followers)
         if of_model.get("outcome") is None:
             takes_zeros = of_model.get("zeros") == "poisson" and plan.dataset.exposure is None
             found = count_like(plan.dataset, np.asarray(labels)) if takes_zeros else None
@@ -180,15 +184,11 @@ class ColumnAnswers(Answers):
             # held-out rows chose the covariance for clusters of copies
             return why, changed | ({"model.covariance": AUTO} if "model.covariance" in chosen else {})
         if (shared := summary.get(SHARED)) and data["name"] == "csv" and data["columns"] is None:
-            left: dict[str, Any] = {
-                f"data.{key}": {name: one for name, one in data[key].items() if name not in shared["columns"]} or None
-                for key in ("types", "scale")
-                if isinstance(data[key], dict)
-            }
-            left |= {"model": AUTO, "sampler": AUTO, "init": None, "data.scale": AUTO} if chosen else {}
-            return "without these columns:", left | {
-                "data.drop": [*(data["drop"] or []), *shared["columns"], *shared["following"]]
-            }
+            return "without these columns:", _without([*shared["columns"], *shared["following"]], data, chosen)
+        ties = [one["subject"].split(" and ") for one in unlike if str(one.get("quantity")).endswith(TIE)]
+        followers = summary.get(FOLLOWERS) or []
+        if any(str(name) in tied for name in followers for tied in ties) and data["columns"] is None:
+            return "without levels that follow from others:", _without(followers, data, chosen)
         are_many = any(one["quantity"].endswith(ZEROS) and one["observed"] > one["high"] for one in unlike)
         if are_many and _may_be_apart(model, data, chosen):
             return WHY_APART, {"model.zeros": "apart"}
@@ -241,6 +241,22 @@ def _describe_informative(probability: Mapping[str, float]) -> str:
     listed = f": {', '.join(names[:MOST_NAMED])}{more}" if names else ""
     verb = "tells" if len(names) == 1 else "tell"
     return f"{len(names) or 'none'} of {len(probability)} columns {verb} the clusters apart{listed}"
+
+
+def _as_dropped(keys: Iterable[str]) -> list[str | int]:
+    """Columns as ``data.drop`` names them, by their names or numbers."""
+    return [int(key) if key.isdecimal() else key for key in keys]
+
+
+def _without(columns: Sequence[str | int], data: Mapping[str, Any], chosen: Mapping[str, Any]) -> dict[str, Any]:
+    """Keys of a run without these columns, whose model is chosen again if it was."""
+    left: dict[str, Any] = {
+        f"data.{key}": {name: one for name, one in data[key].items() if name not in columns} or None
+        for key in ("types", "scale")
+        if isinstance(data[key], dict)
+    }
+    left |= {"model": AUTO, "sampler": AUTO, "init": None, "data.scale": AUTO} if chosen else {}
+    return left | {"data.drop": [*(data["drop"] or []), *columns]}
 
 
 def _may_be_apart(model: Mapping[str, Any], data: Mapping[str, Any], chosen: Mapping[str, Any]) -> bool:
@@ -325,9 +341,7 @@ def find_shared(dataset: Dataset, labels: NDArray[Any]) -> dict[str, Any] | None
     often = [typed[j] for j, n in zip(reals, is_alike.sum(axis=0), strict=True) if n >= OFTEN * alike]
     if len(often) == x.shape[1]:
         return None
-    columns, following = (
-        [int(key) if key.isdecimal() else key for key in keys] for keys in (often, dataset.meta.get("determined", ()))
-    )
+    columns, following = map(_as_dropped, (often, dataset.meta.get("determined", ())))
     return {"clusters": len(large), "alike": alike, "columns": columns, "following": following}
 
 

@@ -183,3 +183,49 @@ def test_only_columns_that_say_something_are_named() -> None:
     frame = pd.DataFrame(shares, columns=list("abcde")).assign(t=total, u=total - rng.poisson(3, 300))
     [note] = notes_of(from_object(frame[list("tuabcde")], "mixed"))
     assert "'e') is left out: a linear function of a, b, c and 1 more says the same, but for rounding" in note
+
+
+COUNTRIES = {"Lyon": "France", "Nice": "France", "Rome": "Italy", "Bari": "Italy", "Kyiv": "Ukraine", "Lviv": "Ukraine"}
+CITY = pd.Series(RNG.choice([*COUNTRIES], N))
+
+
+def follow_notes(data: Dataset) -> list[str]:
+    """The notes on levels that follow from others."""
+    return [note for note in data.meta["notes"] if "levels follow" in note]
+
+
+def test_levels_that_follow_from_others_are_noted() -> None:
+    country, has_coast = CITY.map(COUNTRIES), CITY.isin(["Nice", "Bari"]).map({True: "coast", False: "inland"})
+    data = from_object(table(city=CITY, country=country, where=has_coast), "mixed")
+    assert data.columns == ["a", "b", "words", "city", "country", "where"]
+    assert data.meta["followers"] == ["country", "where"]
+    [note] = follow_notes(data)
+    assert "levels follow from others (country from city, where from city): they count twice" in note
+    assert "(data.drop=[country,where] leaves out what follows)" in note
+    # without them a code of theirs would be data
+    code = country.str[:2]
+    data = from_object(table(city=CITY, country=country, code=code), "mixed")
+    assert "code" not in (data.columns or []) and data.meta["followers"] == ["country", "code"]
+    assert "(country from city): they count twice" in follow_notes(data)[0]
+    # of a city that is not known nothing follows
+    unknown = CITY.where(np.arange(N) > 3, None)
+    assert not follow_notes(from_object(table(city=unknown, country=country), "mixed"))
+    known = country.where(np.arange(N) > 3, None)
+    assert follow_notes(from_object(table(city=CITY, country=known), "mixed"))
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        CITY.map(COUNTRIES).where(np.arange(N) != 7, "Spain"),
+        pd.Series(RNG.choice(["x", "y"], N)),
+    ],
+)
+def test_levels_that_may_follow_by_chance_are_not(column: pd.Series) -> None:
+    assert not follow_notes(from_object(table(city=CITY, other=column), "mixed"))
+
+
+def test_a_level_in_one_row_follows_from_anything() -> None:
+    rare = np.where(np.arange(N) == 7, "x", "y")
+    city = CITY.where(np.arange(N) != 7, "Oslo")
+    assert not follow_notes(from_object(table(city=city, other=rare), "mixed"))

@@ -271,3 +271,27 @@ def test_a_last_row_of_sums_is_noted(tmp_path: Path) -> None:
         assert "is the sum of" not in " ".join(csv(tmp_path / "t.csv", kind, N=9).notes)
         assert "data.iloc[:-1] leaves it out" in " ".join(from_object(frame, kind).notes)
         assert "is the sum of" not in " ".join(from_object(frame.assign(n=4, x=0.0), "counts").notes)
+
+
+def test_a_last_row_of_sums_of_numbers_before_they_were_rounded_is_noted(tmp_path: Path) -> None:
+    x = np.random.default_rng(0).uniform(1000, 9000, (180, 2))
+    rows = [f"s{i},{a:.2f},{b:.2f}\n" for i, (a, b) in enumerate(x)]
+    total = x.sum(axis=0).round(2)
+    assert (abs(total - x.round(2).sum(axis=0)) > 0.005).all()
+
+    def notes(total: np.ndarray) -> str:
+        return " ".join(
+            read(tmp_path, f"shop,x,y\n{''.join(rows)}Total,{total[0]:.2f},{total[1]:.2f}\n", "mixed").notes
+        )
+
+    assert "row 182, the last one, is the sum of the others" in notes(total)
+    assert "is the sum of the others" not in notes(total + 1)
+
+
+def test_two_rows_of_names_stand_above_numbers_with_currencies_and_percent_signs(tmp_path: Path) -> None:
+    rows = "".join(f"s{i},${i}20.00,{i % 7}.5%\n" for i in range(1, 20))
+    data = read(tmp_path, ",Q1,Q1\nshop,sales,margin\n" + rows, "mixed")
+    assert data.columns == ["Q1 sales", "Q1 margin"]
+    assert "rows 1 and 2 name the columns together" in " ".join(data.notes)
+    # a first row of data is none of names
+    assert read(tmp_path, "shop,sales,margin\n" + rows, "mixed").columns == ["sales", "margin"]

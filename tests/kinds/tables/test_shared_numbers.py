@@ -9,7 +9,8 @@ import pytest
 from splitmerge_cli.config import specify
 from splitmerge_cli.config.specification import command_of
 from splitmerge_cli.data.objects import from_object
-from splitmerge_cli.kinds.tables.answers import SHARED, ColumnAnswers, find_shared
+from splitmerge_cli.kinds.tables.answers import FOLLOWERS, SHARED, ColumnAnswers, find_shared
+from splitmerge_cli.kinds.tables.quantities import TIE
 
 TOWNS, ROWS = 14, 12
 TOWN = np.repeat(np.arange(TOWNS), ROWS)
@@ -79,3 +80,18 @@ def test_the_other_columns_are_advised_once() -> None:
     assert {"model=mixed", "model.zeros=apart", "data.scale={rooms: log}", "init=best"} <= {*found}
     spec = specify([*words[:2], "model=mixed", "data.columns=[tax,b]"])
     assert ColumnAnswers.another_model([], summary, spec.model.values, spec.data.values, ()) is None
+
+
+def test_levels_that_follow_are_left_out_where_a_tie_of_theirs_is_what_the_model_lacks() -> None:
+    def advice(subject: str, columns: str = "null") -> object:
+        unlike = [{"subject": "a and b", "quantity": f"residual {TIE}"}, {"subject": subject, "quantity": TIE}]
+        spec = specify(["data=csv", "data.path=t.csv", f"data.columns={columns}", "model=mixed"])
+        asked = spec.model.values, spec.data.values, spec.given_keys.keys
+        return ColumnAnswers.another_model(unlike, {FOLLOWERS: ["country", 7]}, *asked)
+
+    left = {"data.drop": ["country", 7], "data.types": None}
+    why, changed = advice("city and country")  # type: ignore[misc]
+    assert why == "without levels that follow from others:" and {**left, **changed} == left
+    assert advice("e and 7") is not None
+    assert advice("city and e") is None
+    assert advice("city and country", "[city,country]") is None

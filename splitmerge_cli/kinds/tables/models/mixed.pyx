@@ -395,7 +395,7 @@ cdef class Mixed(Scaled):
             for r in range(self.first[c], self.first[c + 1]):
                 row[8 * r] = self.log_add[self.table_of[r] * M + count[r]] - log_all[0]
         if self.ordered is not None:
-            self.ordered.settle(count, row + 8 * self.first[self.nominal], 8, False)
+            self.ordered.settle(k, count, row + 8 * self.first[self.nominal])
         row += 8 * self.levels
         for c in range(self.P):
             rate = self.rate[c] + self.cells(k, self.slot_count[c])

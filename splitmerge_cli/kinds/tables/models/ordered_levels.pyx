@@ -45,18 +45,22 @@ cdef extern from *:
                                       const int32_t *more, double *w, double *sum)
     {
         double top = -INFINITY, part[8] __attribute__((aligned(64)));
-        memcpy(w, log_prior, sizeof(double) * POINTS);
-        for (ptrdiff_t v = 0; v < L; v++, log_q += POINTS) {
-            const double n = count[v] + (more ? more[v] : 0);
-            if (n > 0.0)
-                for (ptrdiff_t g = 0; g < POINTS; g++)
-                    w[g] += n * log_q[g];
-        }
         /* lane by lane: compilers leave the largest of many numbers to one comparison after another */
-        lanes largest = LANES_AT(w);
-        for (ptrdiff_t g = LANES; g < POINTS; g += LANES) {
-            const ilanes larger = LANES_AT(w + g) > largest;
-            largest = (lanes)(((ilanes)LANES_AT(w + g) & larger) | ((ilanes)largest & ~larger));
+        lanes largest = lanes_from(log_prior) - INFINITY;
+        for (ptrdiff_t g = 0; g < POINTS; g += 3 * LANES) {
+            lanes at[3] = {lanes_from(log_prior + g), lanes_from(log_prior + g + LANES),
+                           lanes_from(log_prior + g + 2 * LANES)};
+            for (ptrdiff_t v = 0; v < L; v++) {
+                const double n = count[v] + (more ? more[v] : 0);
+                if (n > 0.0)
+                    for (ptrdiff_t t = 0; t < 3; t++)
+                        at[t] += n * lanes_from(log_q + v * POINTS + g + t * LANES);
+            }
+            for (ptrdiff_t t = 0; t < 3; t++) {
+                const ilanes larger = at[t] > largest;
+                largest = (lanes)(((ilanes)at[t] & larger) | ((ilanes)largest & ~larger));
+                LANES_TO(w + g + t * LANES) = at[t];
+            }
         }
         for (ptrdiff_t h = 0; h < LANES; h++)
             if (largest[h] > top)
@@ -73,28 +77,17 @@ cdef extern from *:
         return top + log(*sum);
     }
 
-    /* Sum over points of weight times q, or over q. */
-    static inline double sum_points(const double *w, const double *q, int inverse)
+    /* Sum over points of weight times q. */
+    static inline double sum_points(const double *w, const double *q)
     {
         double part[8] __attribute__((aligned(64)));
         EACH_LANE(h) {
             lanes a = {0}, b = {0}, c = {0};
-            w += h;
-            q += h;
-            if (inverse)
-                for (ptrdiff_t g = 0; g < POINTS; g += 24) {
-                    a += LANES_AT(w + g) / lanes_from(q + g);
-                    b += LANES_AT(w + g + 8) / lanes_from(q + g + 8);
-                    c += LANES_AT(w + g + 16) / lanes_from(q + g + 16);
-                }
-            else
-                for (ptrdiff_t g = 0; g < POINTS; g += 24) {
-                    a += LANES_AT(w + g) * lanes_from(q + g);
-                    b += LANES_AT(w + g + 8) * lanes_from(q + g + 8);
-                    c += LANES_AT(w + g + 16) * lanes_from(q + g + 16);
-                }
-            w -= h;
-            q -= h;
+            for (ptrdiff_t g = h; g < POINTS; g += 24) {
+                a += LANES_AT(w + g) * lanes_from(q + g);
+                b += LANES_AT(w + g + 8) * lanes_from(q + g + 8);
+                c += LANES_AT(w + g + 16) * lanes_from(q + g + 16);
+            }
             LANES_TO(part + h) = a + (b + c);
         }
         return sum_eight(part);
@@ -108,7 +101,7 @@ cdef extern from *:
         double *w
     double weigh_points(const double *log_prior, const double *log_q, Py_ssize_t L, const int32_t *count,
                         const int32_t *more, double *w, double *sum) noexcept nogil
-    double sum_points(const double *w, const double *q, bint inverse) noexcept nogil
+    double sum_points(const double *w, const double *q) noexcept nogil
 
 MEANS = np.linspace(-2.4, 2.4, 27)
 """Points of m."""
@@ -132,7 +125,7 @@ def tables_of_levels(cuts, double zeta):
     density = np.vstack(blocks)
     log_q, log_prior = zeta * np.log(density), -0.5 * m**2
     return {"density": density.ravel(), "log_q": log_q.ravel(), "q": np.exp(log_q).ravel(),
-            "log_prior": log_prior - np.log(np.exp(log_prior).sum())}
+            "inverse_q": np.exp(-log_q).ravel(), "log_prior": log_prior - np.log(np.exp(log_prior).sum())}
 
 
 @cython.final
@@ -147,8 +140,11 @@ cdef class OrderedLevels(Sums):
         self.first += <Py_ssize_t> data.C - self.n
         self.before, self.levels = self.first[0], self.first[self.n] - self.first[0]
         self.keep(&self.own, ROOM, self.levels, BY_COLUMN)
+        self.keep(&self.weights, ROOM, self.n * POINTS, BY_COLUMN)
+        self.keep(&self.totals, ROOM, self.n, BY_COLUMN)
         self.log_prior, self.log_q = doubles_of(tables.log_prior), doubles_of(tables.log_q)
-        self.q, self.density = doubles_of(tables.q), doubles_of(tables.density)
+        self.q, self.inverse_q = doubles_of(tables.q), doubles_of(tables.inverse_q)
+        self.density = doubles_of(tables.density)
 
     cdef double weigh(self, Py_ssize_t c, const int32_t *count, const int32_t *more, double *w,
                       double *sum) noexcept nogil:
@@ -159,28 +155,35 @@ cdef class OrderedLevels(Sums):
         return weigh_points(self.log_prior, self.log_q + (self.first[c] - self.before) * POINTS,
                             self.first[c + 1] - self.first[c], count + self.first[c], of_more, w, sum)
 
-    cdef double log_level(self, const double *w, double total, const double *q, Py_ssize_t r,
-                          bint inverse) noexcept nogil:
-        """Log of the posterior mean of level r in this table, or of the mean of 1 / q, inverted."""
-        cdef double sum = sum_points(w, q + (r - self.before) * POINTS, inverse)
-        return log(total / sum if inverse else sum / total)
+    cdef double log_level(self, const double *w, double total, const double *q, Py_ssize_t r) noexcept nogil:
+        """Log of the posterior mean of level r in this table."""
+        return log(sum_points(w, q + (r - self.before) * POINTS) / total)
 
-    cdef void settle(self, const int32_t *count, double *row, Py_ssize_t stride, bint own) noexcept nogil:
-        """Write a cluster's log predictive for each level from `row` on, so many numbers apart; `own`: of an
-        answer that it counts, given the others, as Z(n - 1) / Z(n) is the posterior mean of 1 / q."""
-        cdef point_weights points
-        cdef Py_ssize_t c, r
-        cdef double total
+    cdef void predict(self, Py_ssize_t c, const int32_t *count, double *w, double *total, double *row,
+                      Py_ssize_t stride) noexcept nogil:
+        """Write the log predictive of each level of column c, so many numbers apart; weights of the points as of
+        ``weigh``."""
+        cdef Py_ssize_t r
+        self.weigh(c, count, NULL, w, total)
+        for r in range(self.first[c], self.first[c + 1]):
+            row[stride * (r - self.before)] = self.log_level(w, total[0], self.q, r)
+
+    cdef void settle(self, Py_ssize_t k, const int32_t *count, double *row) noexcept nogil:
+        """Write the log predictive of cluster k for each level from `row` on, eight numbers apart."""
+        cdef Py_ssize_t c
         for c in range(self.n):
-            self.weigh(c, count, NULL, points.w, &total)
-            for r in range(self.first[c], self.first[c + 1]):
-                # of no observed answer nobody asks
-                if count[r] or not own:
-                    row[stride * (r - self.before)] = self.log_level(points.w, total, self.q, r, own)
+            self.predict(c, count, self.weights + (k * self.n + c) * POINTS, self.totals + k * self.n + c, row, 8)
 
     cdef void settle_own(self, Py_ssize_t k, const int32_t *count) noexcept nogil:
-        """Bring ``own`` of cluster k up to date."""
-        self.settle(count, self.own + k * self.levels, 1, True)
+        """Bring ``own`` of cluster k up to date, of an answer that it counts, given the others, as Z(n - 1) / Z(n) is
+        the posterior mean of 1 / q; ``settle`` has been called."""
+        cdef Py_ssize_t c, r
+        for c in range(self.n):
+            for r in range(self.first[c], self.first[c + 1]):
+                # of no observed answer nobody asks
+                if count[r]:
+                    self.own[k * self.levels + r - self.before] = -self.log_level(
+                        self.weights + (k * self.n + c) * POINTS, self.totals[k * self.n + c], self.inverse_q, r)
 
     cdef double own_score(self, Py_ssize_t k, const int32_t *code) noexcept nogil:
         """Log predictive of an item that cluster k counts, given the others there; ``settle_own`` has been called."""
@@ -199,7 +202,7 @@ cdef class OrderedLevels(Sums):
         for c in range(self.n):
             if code[c]:
                 self.weigh(c, count, NULL, points.w, &total)
-                log_pred += self.log_level(points.w, total, self.density, code[c], False)
+                log_pred += self.log_level(points.w, total, self.density, code[c])
         return log_pred
 
     cdef double log_lik(self, const int32_t *count, const int32_t *more) noexcept nogil:
@@ -217,10 +220,10 @@ cdef class OrderedLevels(Sums):
         cdef point_weights points
         cdef Py_ssize_t c, r, g
         cdef double total
-        if rng is None:
-            self.settle(count, theta + self.before, 1, False)
-            return
         for c in range(self.n):
+            if rng is None:
+                self.predict(c, count, points.w, &total, theta + self.before, 1)
+                continue
             self.weigh(c, count, NULL, points.w, &total)
             g = rng.draw_categorical(points.w, POINTS)
             for r in range(self.first[c], self.first[c + 1]):
