@@ -164,6 +164,20 @@ def test_a_small_simple_network_starts_at_random(monkeypatch: pytest.MonkeyPatch
     assert init("N=201") == "random"
 
 
+def test_chains_from_merged_blocks_move_connected_parts() -> None:
+    said: list[str] = []
+
+    def parts(*words: str) -> int:
+        chosen: int = start_of(compose(["data=network", *words])).choose(said.append).model.options["parts"]
+        return chosen
+
+    assert parts("N=60") == parts("N=200", "K0=3") == 0
+    assert parts("N=200", "sampler=gibbs") == parts("N=200", "model.parts=0") == 0
+    assert not any("model.parts" in line for line in said)
+    assert parts("N=200") == 8
+    assert any(line.startswith("model.parts=8: Gibbs scans also move groups of tied nodes as a whole") for line in said)
+
+
 def test_merged_blocks_are_no_more_than_the_prior_allows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(NetworkStart, "trials", (2, 100))
     plan = plan_of(compose(["data=network", "N=60", "data.blocks=6", 'model.prior="mfm(components=uniform(4))"']))
