@@ -25,7 +25,7 @@ from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.split_merge import Dyadic
 from splitmerge_cli.verify import pieces
 from splitmerge_cli.verify.cases import Case
-from splitmerge_cli.verify.enumerate import log_prior, mixture_states, normalise
+from splitmerge_cli.verify.enumerate import log_prior, mixture_states, normalise, state_of
 
 
 @cache
@@ -103,6 +103,70 @@ def test_every_kernel_is_exact(name):
 @pytest.mark.parametrize("name", ["counts-directed-unknown", "sides"])
 def test_kernels_of_samplers_that_learn_are_exact(name):
     check_learners(case_of(name), [s for c, s in pairs(learning=True) if c == name])
+
+
+PARTS = {name: {} for name in ("undirected", "directed-loops-unknown", "corrected", "sides", "columns")} | {
+    "counts-directed-unknown": {"prior": "mfm(components=uniform(3))"}
+}
+"""Forms whose moves of connected parts are enumerated, and options in addition."""
+
+
+def move_parts(name: str, tries: int, **options) -> tuple[list, np.ndarray, np.ndarray]:
+    """States, their posterior, and the transition matrix of one move of a connected part."""
+    case = case_of(name)
+    model = IRM.from_data(
+        dataset_of(FORMS[name][0]), **DEFAULTS | {"concentration": 1.3} | FORMS[name][1] | options, parts=tries
+    )
+    states = [state for state in case.states if state[1] <= model.largest_K]
+    log_p = []
+    for labels, _ in states:
+        model.set_labels(np.array(labels))
+        log_p.append(model.log_joint())
+    number, rng = {state: t for t, state in enumerate(states)}, Rng(0)
+    matrix = np.zeros((len(states), len(states)))
+    for t, (labels, _) in enumerate(states):
+        rng.script_start()
+        is_more = True
+        while is_more:
+            model.set_labels(np.array(labels))
+            rng.script_begin()
+            model.move_part(rng)
+            matrix[t, number[state_of(model.labels, model.K)]] += rng.script_probability()
+            is_more = rng.script_next()
+        rng.script_stop()
+    return states, normalise(log_p), matrix
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_moves_of_connected_parts_are_exact(name):
+    _, posterior, matrix = move_parts(name, 1, **PARTS[name])
+    flow = posterior[:, None] * matrix
+    assert matrix.sum(axis=1) == pytest.approx(1.0, abs=1e-12)
+    assert np.abs(flow - flow.T).max() < 1e-12
+
+
+def test_several_blocks_are_tried_for_a_part():
+    states, posterior, matrix = move_parts("undirected", 3)
+    flow, once = posterior[:, None] * matrix, posterior[:, None] * move_parts("undirected", 1)[2]
+    assert np.abs(flow - flow.T).max() < 1e-12
+    # more of them are left
+    assert np.trace(flow) < np.trace(once)
+    # two nodes join two others at once
+    pairs_of_two = [states.index((labels, 2)) for labels in ((0, 0, 1, 1), (0, 1, 0, 1), (0, 1, 1, 0))]
+    assert matrix[pairs_of_two, states.index(((0, 0, 0, 0), 1))].max() > 0.0
+
+
+def test_a_scan_moves_parts_after_its_nodes():
+    """Two cliques that fit either of two blocks: no node leaves its clique."""
+    clique = np.array([(i, j) for j in range(6) for i in range(j)], dtype=np.int32)
+    network = Relations(24, (Relation("", np.concatenate([clique + 6 * t for t in range(4)])),))
+    together = {}
+    for parts in (0, 8):
+        model, rng = IRM(network, parts=parts, density=0.001), Rng(1)
+        model.set_labels(np.repeat([0, 0, 1, 1], 6).astype(np.int32))
+        rows = Chain(model, rng, [Gibbs(model, rng)], partitions=1).advance(400)
+        together[parts] = {tuple(labels[::6]) for labels in rows["partition_labels"]}
+    assert len(together[0]) == 1 < len(together[8])
 
 
 N = 60

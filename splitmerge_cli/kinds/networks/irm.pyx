@@ -26,6 +26,19 @@ blocks, whose share of success is Beta(shape, 1 + r rate). The mean of a rate is
 counts are Poisson as r grows. r is fixed, or has a gamma prior and is resampled for each layer, given the partition.
 Derivation: docs/derivations.md, "Counts that scatter".
 
+*Connected parts* (``parts``; Barbu and Zhu 2005). A Gibbs scan moves single nodes, and a group of nodes that fits
+several blocks stays in one of them, since each of its nodes fits the others. So some steps follow each scan that move
+such a part as a whole. A node is drawn, and q in 1/4, ..., 1; each entry of two nodes of its block holds with
+probability q; the part S is what holds together with the node. S has the density
+
+    pi(S in block k) (1 - q)^(entries between S and the rest of block k)
+
+over the other blocks and one of its own: the second factor is the probability that S, drawn from the same node there,
+is the part. Blocks are drawn, as many as `parts`, by v(k) = share of the other nodes + share of the entries of S to
+other nodes, 1/4 for its own; S goes to one of them, or stays, by the density over v (Andrieu, Doucet and Holenstein
+2010). Parts of more than `PART_ENTRIES` entries stay, and so do parts that a block of their own is not allowed to.
+Derivation: docs/derivations.md, "Connected parts".
+
 *Two kinds of nodes* share no block: a block of both has a likelihood so small that no state with one is accepted. All
 numbers stay finite, so that every proposal has a density.
 
@@ -37,7 +50,7 @@ direction, the model is *plain*: the same sums, counted and read faster. Log lik
 their unit, so that labels are the whole state.
 """
 cimport cython
-from libc.math cimport INFINITY, exp, llrint, log
+from libc.math cimport INFINITY, exp, llrint, log, log1p
 from libc.stdint cimport int32_t, int64_t
 from libc.string cimport memcpy, memset
 
@@ -46,9 +59,11 @@ from pkgutil import resolve_name
 import numpy as np
 import scipy.sparse
 
+from splitmerge_cli._kernels cimport full_scan
 from splitmerge_cli.core.capabilities cimport Coupled
 from splitmerge_cli.core.memory cimport doubles_of, ints_of, longs_of
 from splitmerge_cli.core.model cimport Model
+from splitmerge_cli.core.recording cimport NAMED
 from splitmerge_cli.core.rng cimport Rng
 from splitmerge_cli.core.sums cimport BY_COLUMN, INTS, LONGS, ROOM, ROOM_INTS
 from splitmerge_cli.kinds.networks.cells cimport EXACT_EDGES, FAR_BITS, LEVEL_VALUES, MOST_SLOTS, NO_VALUES, RATES
@@ -86,6 +101,9 @@ cdef enum:
     DEGREES = 64
     # updates of a precision before a chain begins
     START_DRAWS = 5
+    # nodes of a scan for each part that is moved after it, and entries of the nodes of a part at the most
+    NODES_PER_PART = 10
+    PART_ENTRIES = 1000
     # log2 of what a block of both kinds of nodes costs, in units: far beyond RANGE of ``layout.py``
     PENALTY = 58
 
@@ -186,6 +204,13 @@ cdef class IRM(Coupled):
     cdef int32_t *touched               # [cap] columns that it has entries with
     cdef Py_ssize_t n_touched
     cdef int64_t *loop                  # [V] with itself
+    # the part that moves
+    cdef int32_t *part                  # [N] its nodes
+    cdef int32_t *in_part               # [N]
+    cdef double *v                      # [cap] by which blocks are drawn
+    cdef Py_ssize_t tries               # blocks that are drawn
+    cdef int32_t *tried                 # [tries + 1] its own first
+    cdef double *tried_w                # [tries + 1]
     # scratch columns that stand in the place of live ones
     cdef bint staged
     cdef Py_ssize_t span                # columns there are: live ones, and the staged ones behind
@@ -224,6 +249,9 @@ cdef class IRM(Coupled):
         self.counted, self.power = -1, 1.0
         self.beta1, self.beta0 = given["beta1"], given["beta0"]
         self.spot, self.placed = self.memory.ints(N), self.memory.ints(N)
+        self.part, self.in_part = self.memory.ints(N), self.memory.ints(N)
+        self.tries, self.scans_itself = given["parts"], given["parts"] > 0
+        self.tried, self.tried_w = self.memory.ints(self.tries + 1), self.memory.doubles(self.tries + 1)
         memset(self.spot, 255, N * sizeof(int32_t))
         self.loop = <int64_t *> self.memory.doubles(self.V)
         self._set_parts(relations, data, given)
@@ -360,6 +388,7 @@ cdef class IRM(Coupled):
         self.keep(&self.score, ROOM)
         self.keep(&self.with_it, ROOM)
         self.keep(&self.without, ROOM)
+        self.keep(&self.v, ROOM)
         self.keep(&self.grown0, ROOM_INTS)
         self.keep(&self.grown1, ROOM_INTS)
         self.keep(&self.seen0, ROOM_INTS)
@@ -1112,6 +1141,92 @@ cdef class IRM(Coupled):
             self.weigh_scores(self.z[i], self.score, self.score_all(i), self.one)
         else:
             Model.scan(self, i)
+
+    # -- connected parts
+    cdef Py_ssize_t own_scan(self, Rng rng, Py_ssize_t first, Py_ssize_t n) except -1 nogil:
+        cdef Py_ssize_t _t, changed
+        self.scans_itself = False
+        changed = full_scan(self, rng, first, n)
+        self.scans_itself = True
+        for _t in range(1 + n // NODES_PER_PART):
+            if rng.is_halted:
+                break
+            self._move_part(rng)
+        return changed
+
+    def move_part(self, Rng rng not None):
+        """Draw a connected part of a block, and put it into a block again."""
+        self.keep_lists()
+        self._move_part(rng)
+
+    cdef int _move_part(self, Rng rng) except -1 nogil:
+        cdef Py_ssize_t i = rng.draw_index(self.N), own = self.z[i], s = own, k, t, n
+        cdef int64_t x, outside = 0
+        cdef double q = 0.25 * (1 + rng.draw_index(4)), top = -INFINITY
+        n = self.find_part(rng, i, q)
+        for t in range(n):
+            self.in_part[self.part[t]] = False
+        if n == 0 or n == self.N or (n < self.size[own] and not self.has_room()):
+            return 0
+        if n < self.size[own]:
+            s = self.K
+            for t in range(n):
+                self.move(self.part[t], s)
+        memset(self.score, 0, self.K * sizeof(int64_t))
+        for t in range(n):
+            for x in range(self.start[self.part[t]], self.start[self.part[t] + 1]):
+                self.score[self.z[self.neighbour[x]]] += 1
+                outside += self.z[self.neighbour[x]] != s
+        for k in range(self.K):
+            self.v[k] = self.size[k] / <double> (self.N - n) + self.score[k] / <double> max(outside, 1)
+        self.v[s] = 0.25
+        self.unstage()
+        self.tried[0] = <int32_t> own
+        for t in range(self.tries + 1):
+            if t:
+                self.tried[t] = <int32_t> rng.draw_option(NAMED, -1, self.v, self.K, self.name)
+            self.tried_w[t] = self.log_joining(s, self.tried[t], q)
+            top = max(top, self.tried_w[t])
+        for t in range(self.tries + 1):
+            self.tried_w[t] = exp(self.tried_w[t] - top)
+        k = self.tried[rng.draw_categorical(self.tried_w, self.tries + 1)]
+        if k != s:
+            self.commit_merge(k, s)
+        return 0
+
+    cdef double log_joining(self, Py_ssize_t s, Py_ssize_t k, double q) noexcept nogil:
+        """Log density of the part, which is block s, in block k, over that of a block of its own, and over v."""
+        cdef int32_t[2] both
+        if k == s:
+            return -log(self.v[s])
+        if q == 1.0 and self.score[k]:
+            return -INFINITY
+        both[0], both[1] = <int32_t> k, <int32_t> s
+        return (self.log_merge_prior(k, s) + self.log_union(k, s) - self.log_lik(both, 2)
+                + (self.score[k] * log1p(-q) if q < 1.0 else 0.0) - log(self.v[k]))
+
+    cdef Py_ssize_t find_part(self, Rng rng, Py_ssize_t i, double q) noexcept nogil:
+        """Find the part of node i's block that entries which hold connect with it: how many nodes, 0 if they have too
+        many entries."""
+        cdef Py_ssize_t t = 0, n = 1
+        cdef int64_t x, entries = 0
+        cdef int32_t j
+        self.part[0], self.in_part[i] = <int32_t> i, True
+        while t < n:
+            i = self.part[t]
+            t += 1
+            entries += self.start[i + 1] - self.start[i]
+            if n > 1 and entries > PART_ENTRIES:
+                while n:
+                    n -= 1
+                    self.in_part[self.part[n]] = False
+                return 0
+            for x in range(self.start[i], self.start[i + 1]):
+                j = self.neighbour[x]
+                if self.z[j] == self.z[i] and not self.in_part[j] and (q == 1.0 or rng.draw_coin(q)):
+                    self.part[n], self.in_part[j] = j, True
+                    n += 1
+        return n
 
     cdef double cluster_log_lik(self, Py_ssize_t k) noexcept nogil:
         cdef double total = self.log_within(k) * self.one

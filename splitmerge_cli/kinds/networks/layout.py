@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from splitmerge_cli import priors
-from splitmerge_cli.core.options import Choice, Gamma, Number, Numbers, NumbersOrGamma, Positive
+from splitmerge_cli.core.options import Choice, Count, Gamma, Number, Numbers, NumbersOrGamma, Positive
 from splitmerge_cli.kinds.networks.data import Relation, Relations
 
 PLAIN, CORRECTED = "plain", "corrected"
@@ -63,6 +63,13 @@ OPTIONS = (
         least=LEAST_PRECISION,
         most=MOST_PRECISION,
         each="layer",
+        later=True,
+    ),
+    Count(
+        "parts",
+        0,
+        "blocks that are tried for each connected part of a block, which Gibbs scans then also move; 0: they move "
+        "single nodes alone",
         later=True,
     ),
     Positive("alpha", 1.0, "levels of edges: pseudo-count of every level", later=True),

@@ -15,6 +15,9 @@ takes the one that describes the network better (docs/decisions/0050-degrees.md)
 **Density.** Ties of two blocks of a simple network have any share with equal probability, unless a prior whose mean is
 the share of all pairs describes the network better (`compare_densities`; docs/decisions/0053-density.md).
 
+**Parts.** A group of tied nodes that fits several blocks stays in one of them while single nodes move, so chains that
+start from merged blocks also move such groups as a whole (``model.parts``; docs/decisions/0054-connected-parts.md).
+
 **Counts that scatter.** Blocks of negative binomial counts are merged by the terms of which each count is a sum, a
 Poisson number that is nearly the logarithm of a large count (docs/derivations.md, "Counts that scatter"). Whether
 counts are Poisson or negative binomial is decided as the form of degrees is (`compare_counts`).
@@ -69,6 +72,8 @@ MOST_BLOCKS = 600
 APART_AFTER, FAR, APART_FAR = 2_000, 3.0, 1_000
 """Iterations after which chains from merged blocks that lie in different modes end, as in
 `splitmerge_cli.runs.starts`; the classical R-hat from which they are far apart, and after how many these end."""
+PARTS = 8
+"""Blocks that are tried for a connected part, which chains from merged blocks move as a whole."""
 SEARCHED = 1_000
 """Nodes below which chains that started at random and stay apart are to search."""
 ENTRIES = 100_000
@@ -497,6 +502,12 @@ class NetworkStart(Start):
             "split, so each chain starts from single nodes, which are merged into blocks that fit (init=random: from "
             "five random blocks)"
         )
+        if not {"model.parts", "sampler"} & self.named_keys:
+            degrees["model.parts"] = PARTS
+            say(
+                f"model.parts={PARTS}: Gibbs scans also move groups of tied nodes as a whole, because nodes rarely "
+                "leave such a group one by one (model.parts=0: single nodes alone)"
+            )
         return self.with_(init=BEST, **degrees)
 
     def _key_of(self, dataset: Dataset) -> str:

@@ -157,11 +157,26 @@ def test_a_small_simple_network_starts_at_random(monkeypatch: pytest.MonkeyPatch
     assert init("N=60") == init("N=60", "init=random") == "random"
     assert init("N=200", "K0=3") == "random" and not said
     assert init("N=200") == init("N=200", "data.directed=true") == init("N=200", "model.degrees=corrected") == "best"
-    assert all(line.startswith("init=best, because no initial state is named") for line in said)
+    both = "init=best, because no initial state is named", "model.parts=8: Gibbs scans also move"
+    assert all(line.startswith(both) for line in said)
     # small ones whose modes are far apart
     assert init("N=60", "data.directed=true") == init("N=60", "model.degrees=corrected") == "search"
     monkeypatch.setattr("splitmerge_cli.kinds.networks.start.MANY", 10)
     assert init("N=201") == "random"
+
+
+def test_chains_from_merged_blocks_move_connected_parts() -> None:
+    said: list[str] = []
+
+    def parts(*words: str) -> int:
+        chosen: int = start_of(compose(["data=network", *words])).choose(said.append).model.options["parts"]
+        return chosen
+
+    assert parts("N=60") == parts("N=200", "K0=3") == 0
+    assert parts("N=200", "sampler=gibbs") == parts("N=200", "model.parts=0") == 0
+    assert not any("model.parts" in line for line in said)
+    assert parts("N=200") == 8
+    assert any(line.startswith("model.parts=8: Gibbs scans also move groups of tied nodes as a whole") for line in said)
 
 
 def test_merged_blocks_are_no_more_than_the_prior_allows(monkeypatch: pytest.MonkeyPatch) -> None:
