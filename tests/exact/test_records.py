@@ -125,7 +125,7 @@ def test_match_weights_are_the_terms_of_the_model(original):
 
 
 def test_records_of_many_fields_that_all_differ_have_a_finite_likelihood():
-    F = 80
+    F = 60
     fields = (ColumnType("categorical", ("a", "b")),) * F
     values = np.repeat([[0], [1]], F, axis=1).astype(np.int32)
     model = Records(values, fields, distortion=1e-6, similar=0.5, original=0.9, prior="uniform")
