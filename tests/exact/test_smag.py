@@ -512,7 +512,7 @@ def step_in_python(generator, words, document, V, labels, weights, gamma, alpha0
 @pytest.mark.parametrize("labels", [[0, 1, 2, 2, 1, 0, 2], [0, 0, 0, 0, 0, 0, 0], [0, 1, 2, 3, 3, 3, 2]])
 def test_steps_with_drawn_topics_are_those_of_plain_python(labels):
     words, document, V = np.array([0, 1, 1, 2, 0, 2, 2]), np.array([0, 0, 0, 0, 1, 1, 1]), 3
-    fixed, steps = {"gamma": 1.4, "alpha0": 1.1, "eta": 0.3}, 6_000
+    fixed, steps = {"gamma": 1.4, "alpha0": 2.5, "eta": 0.3}, 6_000
     generator, rng, K = np.random.default_rng(5), Rng(3), max(labels) + 1
     weights = np.arange(1, K + 2) / np.arange(1, K + 2).sum()
     model = HDP(words, [0, 4, 7], V, **fixed)
