@@ -6,15 +6,14 @@ import pytest
 from local_shards import LocalShards
 
 from splitmerge_cli.config import compose
-from splitmerge_cli.runs import RunError, drive, run
-from splitmerge_cli.runs.progress import ChainProgress, Reporter
+from splitmerge_cli.runs import RunError, drive, progress, run
 from splitmerge_cli.runs.shards.source import ShardLost
 
 
-class Breaks(Reporter):
+class Breaks(progress.Reporter):
     """Fails the run after the first batch."""
 
-    def update(self, chain: int, at: ChainProgress) -> None:
+    def update(self, chain: int, at: progress.ChainProgress) -> None:
         raise OSError("enough")
 
 

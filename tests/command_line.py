@@ -10,8 +10,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from splitmerge_cli import terminal
-from splitmerge_cli.cli import app
+from splitmerge_cli import cli, terminal
 from splitmerge_cli.runs.store.read import find_runs
 
 
@@ -25,12 +24,14 @@ def commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, coarse_pictures: N
 
 @pytest.fixture
 def smcmc() -> Callable[..., Any]:
-    """``smcmc(*args)`` in this process, perhaps with standard input: a result with exit_code, stdout, stderr."""
+    """``smcmc(*args)`` in this process, perhaps with standard input: a result with exit_code, stdout, stderr. The exit
+    status is `status` where that is given."""
 
-    def call(*args: str, input: str | None = None) -> Any:
-        result = CliRunner().invoke(app, list(args), input=input)
+    def call(*args: str, input: str | None = None, status: int | None = None) -> Any:
+        result = CliRunner().invoke(cli.app, list(args), input=input)
         # an error that is not turned into a message is a defect, whatever the exit status
         assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+        assert status in (None, result.exit_code), result.output
         return result
 
     return call

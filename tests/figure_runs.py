@@ -4,9 +4,8 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 
-from splitmerge_cli.config import compose
+from splitmerge_cli import config, runs
 from splitmerge_cli.papers import experiments
-from splitmerge_cli.runs import run
 from splitmerge_cli.runs.store.read import Run
 
 
@@ -19,5 +18,5 @@ def options(name: str, scale: str, out: Path, **kind: bool) -> list[dict[str, st
 def make_runs(jobs: Iterable[Mapping[str, str]], **more: object) -> list[Run]:
     """The runs of jobs, with other values of some keys."""
     values = [{**job, "progress": "none", **more} for job in jobs]
-    composed = [compose([f"{key}={value}" for key, value in job.items()]) for job in values]
-    return [Run(run(one)) for one in composed]
+    composed = [config.compose([f"{key}={value}" for key, value in job.items()]) for job in values]
+    return [Run(runs.run(one)) for one in composed]

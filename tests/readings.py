@@ -28,8 +28,7 @@ import pytest
 import refusals
 import yaml
 
-from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.objects import from_object
+from splitmerge_cli.data import dataset, objects
 from splitmerge_cli.data.tables.files import csv
 from splitmerge_cli.kinds.documents.readers.files import corpus
 from splitmerge_cli.kinds.networks.readers.edges import edges
@@ -73,17 +72,17 @@ def refuse(content: Any, message: str, *, kind: str = "points", name: str = "t.c
     return Case(content, kind, name, options, {}, message)
 
 
-def _join_notes(data: Dataset) -> str:
+def _join_notes(data: dataset.Dataset) -> str:
     return " | ".join(data.notes)
 
 
-def _pairs(data: Dataset) -> list[str]:
+def _pairs(data: dataset.Dataset) -> list[str]:
     row, column = data.values.nonzero()
     names = data.names or []
     return sorted({" ".join(sorted((names[i], names[j]))) for i, j in zip(row.tolist(), column.tolist(), strict=True)})
 
 
-def _ties(data: Dataset) -> dict[str, Any]:
+def _ties(data: dataset.Dataset) -> dict[str, Any]:
     """Edges of the first layer by the names of their ends, with their values; unknown pairs: None."""
     assert data.relations is not None and data.names is not None
     layer, names = data.relations.layers[0], data.names
@@ -93,12 +92,12 @@ def _ties(data: Dataset) -> dict[str, Any]:
     return found | {names[i] + names[j]: None for i, j in layer.unknown.tolist()}
 
 
-def texts_of(data: Dataset) -> list[list[str]]:
+def texts_of(data: dataset.Dataset) -> list[list[str]]:
     words = np.array(data.vocabulary)[data.values.tokens.words]
     return [part.tolist() for part in np.split(words, data.values.tokens.starts[1:-1])]
 
 
-FOUND: dict[str, Callable[[Dataset], Any]] = {
+FOUND: dict[str, Callable[[dataset.Dataset], Any]] = {
     "values": lambda data: data.values.toarray() if hasattr(data.values, "toarray") else data.values,
     "column": lambda data: data.values[:, 0],
     "rows": lambda data: data.N,
@@ -191,7 +190,7 @@ def check(case: Case) -> None:
         for name in case.name.split():
             reader = READERS.get(kind, partial(csv, kind=kind))
             if name == OBJECT:
-                reader, place = partial(from_object, kind=kind), case.content
+                reader, place = partial(objects.from_object, kind=kind), case.content
             else:
                 place = Path(put(case.content, name))
             if case.message is not None:

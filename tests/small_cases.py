@@ -4,22 +4,24 @@ import itertools
 from functools import partial
 
 import numpy as np
+import scores
 from compiled import pieces
 from scipy.sparse import csr_array
 
 from splitmerge_cli.config import choice, choices, locate
 from splitmerge_cli.core.capabilities import Weighted
+from splitmerge_cli.core.chain import Chain
+from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.kinds.lines.model import Lines
 from splitmerge_cli.kinds.networks.irm import IRM
+from splitmerge_cli.kinds.tables.models import gaussian, mixed, sparse_gaussian
 from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
-from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
-from splitmerge_cli.kinds.tables.models.mixed import Mixed
-from splitmerge_cli.kinds.tables.models.sparse_gaussian import SparseGaussian
 from splitmerge_cli.kinds.tables.rows import example
 from splitmerge_cli.kinds.tokens.emm import EMM
 from splitmerge_cli.samplers.gibbs import Gibbs, Neal8
 from splitmerge_cli.samplers.lshsm import LSHSM
 from splitmerge_cli.samplers.reconfiguration import SRM
+from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.split_merge import RGSM, Dyadic
 from splitmerge_cli.samplers.triadic import Triadic
 from splitmerge_cli.samplers.wang_russell import RM, SDDS, SS, BirthDeath
@@ -89,13 +91,13 @@ MODELS = {
     "irm": lambda: IRM((NETWORK | NETWORK.T).astype(np.uint8), concentration=1.4, beta1=0.6, beta0=1.7),
     "lines": lambda: Lines(POINTS, concentration=1.2, sigma0=3.0, sigma1=0.7),
     "lines-nig": lambda: Lines(POINTS, concentration=1.2, sigma0=3.0, sigma1=0.7, noise="nig", a0=1.5),
-    "gaussian": lambda: Gaussian(CLOUD, concentration=0.8, kappa0=0.3, a0=1.5, b0=[0.5, 1.0, 2.0]),
-    "gaussian-iso": lambda: Gaussian(CLOUD, covariance="iso", kappa0=0.3, a0=1.5, b0=0.5),
-    "gaussian-full": lambda: Gaussian(CLOUD, covariance="full", kappa0=0.3, a0=1.5, b0=0.5),
-    "sparse-diag": lambda: SparseGaussian(THINNED, kappa0=0.3, a0=1.5, b0=[0.5, 1.0, 2.0]),
-    "mixed": lambda: Mixed(TABLE, TYPES, concentration=0.8, b0=[0.5, 1.0], **MIXED),
-    "mixed-complete": lambda: Mixed(COMPLETE, TYPES, concentration=0.8, **MIXED),
-    "sparse-iso": lambda: SparseGaussian(THINNED, covariance="iso", kappa0=0.3, a0=1.5, b0=0.5),
+    "gaussian": lambda: gaussian.Gaussian(CLOUD, concentration=0.8, kappa0=0.3, a0=1.5, b0=[0.5, 1.0, 2.0]),
+    "gaussian-iso": lambda: gaussian.Gaussian(CLOUD, covariance="iso", kappa0=0.3, a0=1.5, b0=0.5),
+    "gaussian-full": lambda: gaussian.Gaussian(CLOUD, covariance="full", kappa0=0.3, a0=1.5, b0=0.5),
+    "sparse-diag": lambda: sparse_gaussian.SparseGaussian(THINNED, kappa0=0.3, a0=1.5, b0=[0.5, 1.0, 2.0]),
+    "mixed": lambda: mixed.Mixed(TABLE, TYPES, concentration=0.8, b0=[0.5, 1.0], **MIXED),
+    "mixed-complete": lambda: mixed.Mixed(COMPLETE, TYPES, concentration=0.8, **MIXED),
+    "sparse-iso": lambda: sparse_gaussian.SparseGaussian(THINNED, covariance="iso", kappa0=0.3, a0=1.5, b0=0.5),
 }
 
 
@@ -144,11 +146,17 @@ def check_walk_weights(model, rtol=1e-9):
     labels = model.labels
     for i in range(0, model.N, 3):
         if np.sum(labels == labels[i]) > 1:
-            fast, slow = pieces.scan_unplaced(model, i)
-            np.testing.assert_allclose(fast / fast.sum(), slow / slow.sum(), rtol=rtol, atol=1e-300)
+            scores.agree(*pieces.scan_unplaced(model, i), rtol)
         others = [k for k in range(labels.max() + 1) if k != labels[i]][:2]
         linear, logarithm = pieces.choice(model, i, np.array([labels[i], *others], dtype=np.int32))
         np.testing.assert_allclose(linear / linear[0], np.exp(logarithm - logarithm[0]), rtol=rtol, atol=1e-300)
+
+
+def usual_chain(model, seed, **options):
+    """A chain that splits and merges, scans, and resamples what the state has beside the partition, if anything."""
+    rng = Rng(seed)
+    samplers = [Dyadic(model, rng), Gibbs(model, rng), *([Refresh(model, rng)] if model.refreshes else [])]
+    return Chain(model, rng, samplers, **options)
 
 
 def check_resumption(make, before=50, after=100, recorded=()):

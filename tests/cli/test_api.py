@@ -21,8 +21,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
 import splitmerge_cli as sm
-from splitmerge_cli.config import ConfigError
-from splitmerge_cli.received import DataError
+from splitmerge_cli import config, received
 from splitmerge_cli.runs.store.read import Run
 
 pytestmark = pytest.mark.filterwarnings("ignore::splitmerge_cli.NotConverged")
@@ -156,7 +155,7 @@ def test_a_store_is_a_run_that_is_not_made_again(tmp_path: Path) -> None:
     assert again.path == first.path and (again.path / "status.json").stat().st_mtime_ns == begun
     loaded = sm.Posterior.load(first.path, np.eye(6))
     assert (loaded.predict(np.eye(6)[:1]) == first.predict(np.eye(6)[:1])).all()
-    with pytest.raises(ConfigError, match="data: expected the data of"):
+    with pytest.raises(config.ConfigError, match="data: expected the data of"):
         sm.Posterior.load(first.path, np.zeros((6, 6)))
 
 
@@ -166,7 +165,7 @@ def test_true_labels_are_a_part_of_the_data_that_are_loaded(tmp_path: Path) -> N
     assert found.dataset.truth.tolist() == [0, -1, 1, 0, 0, -1]
     loaded = sm.Posterior.load(found.path, np.eye(6), truth)
     assert (loaded.predict(np.eye(6)[:1]) == found.predict(np.eye(6)[:1])).all()
-    with pytest.raises(ConfigError, match="including true labels"):
+    with pytest.raises(config.ConfigError, match="including true labels"):
         sm.Posterior.load(found.path, np.eye(6))
     # over the items that have one
     known, point = [0, 2, 3, 4], np.array(found.run.summary["point_estimate"]["labels"])
@@ -246,13 +245,13 @@ def test_until_goes_on_as_long_as_chains_differ(monkeypatch: pytest.MonkeyPatch)
 @pytest.mark.parametrize(
     ("call", "error", "said"),
     [
-        (lambda: sm.sample("gausian", np.eye(3)), ConfigError, "model=gausian"),
-        (lambda: sm.sample({"covariance": "full"}, np.eye(3)), ConfigError, "a mapping without a name"),
-        (lambda: sm.sample("gaussian", np.eye(3), "nuts"), ConfigError, "sampler=nuts"),
-        (lambda: sm.sample("gaussian", np.eye(3), until=0.9), ConfigError, "until.rhat=0.9"),
-        (lambda: sm.sample("gaussian", np.eye(3), options={"colour": 1}), ConfigError, "colour"),
-        (lambda: sm.sample("bernoulli", np.eye(3) * 2), DataError, "expected 0 or 1"),
-        (lambda: sm.sample("gaussian", "no such file.csv"), DataError, "no such file"),
+        (lambda: sm.sample("gausian", np.eye(3)), config.ConfigError, "model=gausian"),
+        (lambda: sm.sample({"covariance": "full"}, np.eye(3)), config.ConfigError, "a mapping without a name"),
+        (lambda: sm.sample("gaussian", np.eye(3), "nuts"), config.ConfigError, "sampler=nuts"),
+        (lambda: sm.sample("gaussian", np.eye(3), until=0.9), config.ConfigError, "until.rhat=0.9"),
+        (lambda: sm.sample("gaussian", np.eye(3), options={"colour": 1}), config.ConfigError, "colour"),
+        (lambda: sm.sample("bernoulli", np.eye(3) * 2), received.DataError, "expected 0 or 1"),
+        (lambda: sm.sample("gaussian", "no such file.csv"), received.DataError, "no such file"),
     ],
 )
 def test_bad_input_is_said(call: Any, error: type[Exception], said: str) -> None:
@@ -322,9 +321,9 @@ def test_a_generator_draws_the_seed(iris: pd.DataFrame) -> None:
         for rng in (5, np.random.default_rng(1), np.random.default_rng(1), np.random.default_rng(2))
     ]
     assert seeds[0] == 5 and seeds[1] == seeds[2] != seeds[3]
-    with pytest.raises(ConfigError, match="seed=3, rng: expected one of them"):
+    with pytest.raises(config.ConfigError, match="seed=3, rng: expected one of them"):
         sm.sample("gaussian", iris, seed=3, rng=5)
-    with pytest.raises(ConfigError, match="rng: str; expected a whole number"):
+    with pytest.raises(config.ConfigError, match="rng: str; expected a whole number"):
         sm.sample("gaussian", iris, rng="five")
 
 

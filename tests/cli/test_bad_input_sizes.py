@@ -17,8 +17,7 @@ import pyarrow.parquet
 import pytest
 import scipy.sparse
 
-from splitmerge_cli import runs
-from splitmerge_cli.config import compose
+from splitmerge_cli import config, runs
 from splitmerge_cli.data import opening
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.store.read import Run
@@ -226,8 +225,8 @@ def test_the_limit_is_no_part_of_a_run(smcmc) -> None:
     run = Run(first.stdout.splitlines()[-1])
     assert runs.dataset_of(run).N == 3
     assert "max_bytes" not in run.provenance["config"]["data"]
-    assert runs.run_id(compose(["data=csv", "model=gaussian", "data.path=x.csv", "data.max_bytes=1000"])) == (
-        runs.run_id(compose(["data=csv", "model=gaussian", "data.path=x.csv"]))
+    assert runs.run_id(config.compose(["data=csv", "model=gaussian", "data.path=x.csv", "data.max_bytes=1000"])) == (
+        runs.run_id(config.compose(["data=csv", "model=gaussian", "data.path=x.csv"]))
     )
 
 

@@ -18,20 +18,18 @@ import pytest
 from typer.testing import CliRunner
 
 import splitmerge_cli
-from splitmerge_cli import runs
+from splitmerge_cli import cli, runs
 from splitmerge_cli.analysis import coupled_pairs
 from splitmerge_cli.analysis.predictive import items_of
-from splitmerge_cli.cli import app
 from splitmerge_cli.config import ConfigError, compose, specify
 from splitmerge_cli.diagnostics.intervals import unbiased_estimate
-from splitmerge_cli.runs import prepare
 
 CLOUDS = np.concatenate([np.random.default_rng(s).normal(6.0 * s, 1.0, size=(20, 2)) for s in range(3)])
 SMALL = ["model=bernoulli", "data=jain_neal", "N=12", "sampler=gibbs", "schedule=move_only", "progress=none"]
 
 
 def ran(*args: str, status: int = 0) -> str:
-    result = CliRunner().invoke(app, ["certify", *args])
+    result = CliRunner().invoke(cli.app, ["certify", *args])
     assert result.exit_code == status, result.output
     return result.output
 
@@ -55,7 +53,7 @@ def test_certificate_of_a_table(tmp_path: Path) -> None:
 
 def test_co_clustering_of_a_pair_is_the_mean_of_its_estimates(tmp_path: Path) -> None:
     """For every pair of items: `unbiased_estimate` on the chains' partitions gives the same."""
-    plan = prepare(compose([*SMALL, "init=mixture", f"out={tmp_path}"]))
+    plan = runs.prepare(compose([*SMALL, "init=mixture", f"out={tmp_path}"]))
     upper = np.triu_indices(12, 1)
 
     def co_clusters(model: Any) -> np.ndarray:
@@ -266,7 +264,7 @@ def test_a_few_new_rows_of_a_mixed_file_are_read_as_the_data_are(tmp_path: Path)
     (tmp_path / "new.csv").write_text("sex,land,x,grade\nm,UK,3,1\nz,US,,2\n")
     (tmp_path / "one.csv").write_text("sex,land,x,grade\nf,US,7,0\n")
     path = f"data.path={tmp_path / 't.csv'}"
-    plan = prepare(compose(["data=csv", path, "data.truth=class", "model=mixed", "iterations=1"]))
+    plan = runs.prepare(compose(["data=csv", path, "data.truth=class", "model=mixed", "iterations=1"]))
     found = items_of(plan.data, plan.dataset, str(tmp_path / "new.csv"))
     np.testing.assert_array_equal(found.values, [[1, 3, 1], [np.nan, np.nan, 2]])
     np.testing.assert_array_equal(items_of(plan.data, plan.dataset, str(tmp_path / "one.csv")).values, [[0, 7, 0]])

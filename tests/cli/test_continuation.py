@@ -12,18 +12,11 @@ import pyarrow as pa
 import pytest
 
 import splitmerge_cli as sm
-from splitmerge_cli import runs
-from splitmerge_cli.config import ConfigError, compose
+from splitmerge_cli import config, received, runs
 from splitmerge_cli.kinds import documents
-from splitmerge_cli.received import DataError
-from splitmerge_cli.runs import drive
-from splitmerge_cli.runs.continuation import are_recorded
-from splitmerge_cli.runs.progress import ChainProgress, Reporter
+from splitmerge_cli.runs import continuation, drive, progress
 from splitmerge_cli.runs.recorders import Spacing
-from splitmerge_cli.runs.store import schema
-from splitmerge_cli.runs.store.files import lock_file
-from splitmerge_cli.runs.store.manifest import read_sealed, write_sealed
-from splitmerge_cli.runs.store.read import Run
+from splitmerge_cli.runs.store import files, manifest, read, schema
 
 COMMON = ["timing=false", "progress=none", "seed=7", "chains=2"]
 RECORDS = ["sampler=sams", "model=bernoulli", "data=jain_neal", "N=40", *COMMON]
@@ -52,7 +45,7 @@ KINDS = {
 }
 
 
-class Lines(Reporter):
+class Lines(progress.Reporter):
     """Keeps the lines, and fails the run after so many batches."""
 
     def __init__(self, batches: int = 10**9) -> None:
@@ -64,14 +57,14 @@ class Lines(Reporter):
         if not line.startswith("sampling has finished"):
             self.said.append(line)
 
-    def update(self, chain: int, at: ChainProgress) -> None:
+    def update(self, chain: int, at: progress.ChainProgress) -> None:
         self._batches -= 1
         if self._batches < 0:
             raise RuntimeError("stopped by the test")
 
 
 def make(*args: str, lines: Lines | None = None) -> Path:
-    return runs.run(compose([*args]), lines)
+    return runs.run(config.compose([*args]), lines)
 
 
 def read_content(path: Path) -> dict[str, bytes]:
@@ -98,7 +91,7 @@ def test_what_would_have_ended_before_begins_anew() -> None:
     make(*records, "iterations=6000")
     again = make(*records, "until.rhat=1.5", lines=(lines := Lines()))
     assert any(line.startswith("starts again: until stops at 1,000 iterations") for line in lines.said)
-    assert Run(again).summary["iterations"] == [1000, 1000]
+    assert read.Run(again).summary["iterations"] == [1000, 1000]
     assert read_content(again) == read_content(make(*records, "until.rhat=1.5", "out=whole"))
 
 
@@ -155,8 +148,8 @@ def test_which_partitions_were_recorded(wanted: Spacing, by: Spacing) -> None:
             {i for i in range(upto + 1) if s.every and i % s.every == 0 and s.is_recorded(np.array([i]))[0]}
             for s in (wanted, by)
         ]
-        assert are_recorded(wanted, by, upto) or not at[0] <= at[1]
-        assert not are_recorded(wanted, by, upto) or at[0] <= at[1]
+        assert continuation.are_recorded(wanted, by, upto) or not at[0] <= at[1]
+        assert not continuation.are_recorded(wanted, by, upto) or at[0] <= at[1]
 
 
 def change_type(table: str, column: str, type_: pa.DataType) -> Any:
@@ -205,7 +198,7 @@ def test_a_run_of_another_version_goes_on_or_begins_anew(
         assert said.startswith("starts again: ") and difference in said
     else:
         assert said.startswith("continues after the 100 iterations")
-    assert Run(longer).complete and read_content(longer) == read_content(whole)
+    assert read.Run(longer).complete and read_content(longer) == read_content(whole)
 
 
 @pytest.mark.parametrize("version", VERSIONS)
@@ -230,11 +223,11 @@ def test_an_interrupted_run_of_another_version_is_left_as_it_is(
         return {file: file.read_bytes() for file in path.rglob("*") if file.is_file() and file.name != "reserve"}
 
     before = content()
-    with pytest.raises(ConfigError) as raised:
+    with pytest.raises(config.ConfigError) as raised:
         make(*args)
     assert difference in str(raised.value) and "expected resume=false" in str(raised.value)
     assert content() == before
-    assert Run(make(*args, "resume=false")).complete
+    assert read.Run(make(*args, "resume=false")).complete
 
 
 # ---- Runs that are not finished: no message reads as if they were.
@@ -316,7 +309,7 @@ def paths(monkeypatch: pytest.MonkeyPatch) -> dict[str, Path]:
     found = {}
     for name, keys in KEYS.items():
         with interrupt_runs(monkeypatch), pytest.raises(runs.Interrupted) as error:
-            runs.run(compose(keys))
+            runs.run(config.compose(keys))
         found[name] = error.value.path
     return found
 
@@ -355,9 +348,9 @@ def test_its_clusters_are_the_best_state_so_far(paths: dict[str, Path]) -> None:
 def test_no_message_advises_to_discard_it(paths: dict[str, Path]) -> None:
     """Files that only a finished run has, or one of another kind, are not there (yet); nothing is damaged."""
     finished = sm.sample("bernoulli", np.eye(6), iterations=10, progress="none")
-    for run, said in [(finished.run, "such a run has no"), *((Run(path), HAS) for path in paths.values())]:
+    for run, said in [(finished.run, "such a run has no"), *((read.Run(path), HAS) for path in paths.values())]:
         absent = set()
-        for name in (set(dir(Run)) - {"best_state", "content", "file", "table", "has_table"}) | set(OF_DOCUMENTS):
+        for name in (set(dir(read.Run)) - {"best_state", "content", "file", "table", "has_table"}) | set(OF_DOCUMENTS):
             try:
                 if name in OF_DOCUMENTS:
                     run.table(name)
@@ -372,7 +365,7 @@ def test_no_message_advises_to_discard_it(paths: dict[str, Path]) -> None:
 
 def test_its_data_are_those_that_it_read(paths: dict[str, Path]) -> None:
     Path("table.csv").write_text("\n".join(["1,0,1,0,1,0"] * 6))
-    with pytest.raises(DataError, match=r"table\.csv: it was changed since the run"):
+    with pytest.raises(received.DataError, match=r"table\.csv: it was changed since the run"):
         _ = sm.Posterior.load(paths["table"]).dataset
 
 
@@ -410,8 +403,8 @@ def test_damage_that_costs_nothing(smcmc: Callable[..., Any], paths: dict[str, P
 )
 def test_whatever_state_it_is_in(paths: dict[str, Path], state: str, said: str) -> None:
     status = paths["table"] / "status.json"
-    write_sealed(status, read_sealed(status) | {"state": state, "error": "RunError: full"})
-    with lock_file(paths["table"] / "work" / "lock"):
+    manifest.write_sealed(status, manifest.read_sealed(status) | {"state": state, "error": "RunError: full"})
+    with files.lock_file(paths["table"] / "work" / "lock"):
         found = sm.Posterior.load(paths["table"])
         assert not found.converged and said in (found.caution or "")
 
@@ -448,8 +441,8 @@ def test_also_when_it_is_broken_off_in_between(monkeypatch: pytest.MonkeyPatch) 
     for batches in (2, 3):
         with pytest.raises(RuntimeError, match="stopped by the test"):
             make(*args, "iterations=40000", "out=parts", lines=Lines(batches))
-    path = runs.run_dir(compose([*args, "iterations=40000", "out=parts"]))
-    assert Run(path).trace()["iteration"].max() > 10_000
+    path = runs.run_dir(config.compose([*args, "iterations=40000", "out=parts"]))
+    assert read.Run(path).trace()["iteration"].max() > 10_000
     lines = Lines()
     longer = make(*args, "iterations=40000", "out=parts", lines=lines)
     assert not lines.said  # what it has itself is more
@@ -469,6 +462,6 @@ def test_a_run_that_stops_when_it_is_long_enough_goes_on() -> None:
     short = make(*asked, "until.ess=200")
     longer = make(*asked, "until.ess=800", lines=(lines := Lines()))
     assert any("continues after the" in line for line in lines.said)
-    iterations = [Run(path).summary["iterations"][0] for path in (short, longer)]
+    iterations = [read.Run(path).summary["iterations"][0] for path in (short, longer)]
     assert iterations[0] < iterations[1]
     assert read_content(longer) == read_content(make(*asked, "until.ess=800", "out=whole"))

@@ -16,16 +16,10 @@ import numpy as np
 import pytest
 from broken_runs import break_off
 
-from splitmerge_cli import runs
+from splitmerge_cli import config, runs
 from splitmerge_cli.analysis import coupled_pairs
-from splitmerge_cli.config import ConfigError, compose
-from splitmerge_cli.runs import finish, initial
-from splitmerge_cli.runs.progress import ChainProgress, Reporter
-from splitmerge_cli.runs.recorders import recorded_bytes
-from splitmerge_cli.runs.store import manifest, schema
-from splitmerge_cli.runs.store.files import write_json
-from splitmerge_cli.runs.store.manifest import write_manifest
-from splitmerge_cli.runs.store.read import Run, find_runs
+from splitmerge_cli.runs import finish, initial, progress, recorders
+from splitmerge_cli.runs.store import files, manifest, read, schema
 from splitmerge_cli.runs.store.summary import Summary
 from splitmerge_cli.runs.sweeps import sweep
 
@@ -36,7 +30,7 @@ ARGS = ["N=20", "chains=1", "iterations=20000", "timing=false", "progress=none"]
 def stored_runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a finished run in ``done`` and the same run unfinished in ``half``."""
     folder = tmp_path_factory.mktemp("stored")
-    runs.run(compose([*ARGS, f"out={folder / 'done'}"]))
+    runs.run(config.compose([*ARGS, f"out={folder / 'done'}"]))
     break_off(*ARGS, f"out={folder / 'half'}")
     assert list(folder.glob("half/*/*/work/chain-0.npz"))
     return folder
@@ -88,8 +82,7 @@ def damage_copy(stored_runs: Path, which: str, file: str, damage: str) -> Path:
 )
 def test_damage_to_an_unfinished_run(smcmc, stored_runs: Path, file: str, damage: str) -> None:
     damage_copy(stored_runs, "half", file, damage)
-    result = smcmc("run", *ARGS)
-    assert result.exit_code == 1
+    result = smcmc("run", *ARGS, status=1)
     assert len(result.stderr.splitlines()) == 1
     assert Path(file).name in result.stderr
     # without its status a run is continued all the same
@@ -98,9 +91,8 @@ def test_damage_to_an_unfinished_run(smcmc, stored_runs: Path, file: str, damage
         return
     assert smcmc("diagnose", "results").exit_code in (0, 1)
     assert smcmc("sweep", "--dry-run", *ARGS).exit_code in (0, 1)
-    result = smcmc("run", *ARGS, "resume=false")
-    assert result.exit_code == 0
-    assert Run(result.stdout.strip()).trace().equals(find_runs(stored_runs / "done")[0].trace())
+    result = smcmc("run", *ARGS, "resume=false", status=0)
+    assert read.Run(result.stdout.strip()).trace().equals(read.find_runs(stored_runs / "done")[0].trace())
 
 
 @pytest.mark.parametrize("resume", ["true", "false"])
@@ -126,8 +118,7 @@ def test_a_checkpoint_that_holds_no_state_of_the_chain(smcmc, stored_runs: Path,
     entry = manifest.load(path)
     entry["state"][key] = value
     manifest.save(path, entry)
-    result = smcmc("run", *ARGS)
-    assert result.exit_code == 1
+    result = smcmc("run", *ARGS, status=1)
     assert len(result.stderr.splitlines()) == 1
     assert "chain-0.npz: damaged" in result.stderr
 
@@ -138,8 +129,7 @@ def test_damage_to_a_finished_run(smcmc, stored_runs: Path, file: str, damage: s
     path = damage_copy(stored_runs, "done", file, damage)
     shutil.copytree(stored_runs / "done", "results/z")
     command = ["diagnose", "results"] if file in ("diagnostics.parquet", "status.json") else ["plot", str(path)]
-    result = smcmc(*command)
-    assert result.exit_code == 1
+    result = smcmc(*command, status=1)
     assert len(result.stderr.splitlines()) == 1
     assert f"{path / file}: damaged" in result.stderr
     if command[0] == "diagnose":
@@ -148,8 +138,7 @@ def test_damage_to_a_finished_run(smcmc, stored_runs: Path, file: str, damage: s
 
 def test_a_finished_run_without_its_files_is_made_anew(smcmc, stored_runs: Path) -> None:
     path = damage_copy(stored_runs, "done", "trace.parquet", "gone")
-    result = smcmc("run", *ARGS)
-    assert result.exit_code == 0
+    result = smcmc("run", *ARGS, status=0)
     assert "already finished" not in result.stderr
     assert (path / "trace.parquet").is_file()
 
@@ -161,8 +150,7 @@ FILES += [f"{table}.parquet" for table in ("trace", "moves", "partitions", "diag
 def test_a_flipped_bit_of_a_finished_run_is_said(smcmc, stored_runs: Path) -> None:
     run = damage_copy(stored_runs, "done", "partitions.parquet", "flipped")
     for args in (["run", *ARGS], ["diagnose", str(run)], ["plot", str(run)]):
-        result = smcmc(*args)
-        assert result.exit_code == 1
+        result = smcmc(*args, status=1)
         assert result.stderr.splitlines() == [
             f"smcmc: {run / 'partitions.parquet'}: damaged; smcmc run with resume=false starts the run again"
         ]
@@ -173,13 +161,12 @@ def test_a_flipped_bit_of_a_finished_run_is_said(smcmc, stored_runs: Path) -> No
 @pytest.mark.parametrize("key", [key for key, field in Summary.model_fields.items() if field.is_required()])
 def test_a_summary_that_misses_a_key_is_damaged(smcmc, stored_runs: Path, key: str) -> None:
     shutil.copytree(stored_runs / "done", "results")
-    run = find_runs("results")[0].path
+    run = read.find_runs("results")[0].path
     summary = json.loads((run / "summary.json").read_text())
     del summary[key]
     (run / "summary.json").write_text(json.dumps(summary))
-    write_manifest(run / "manifest.json", [name for name in FILES if name != "manifest.json"])
-    result = smcmc("run", *ARGS)
-    assert result.exit_code == 1
+    manifest.write_manifest(run / "manifest.json", [name for name in FILES if name != "manifest.json"])
+    result = smcmc("run", *ARGS, status=1)
     assert f"{run / 'summary.json'}: damaged" in result.stderr
 
 
@@ -200,16 +187,14 @@ def test_a_run_without_its_manifest_is_made_anew(smcmc, stored_runs: Path) -> No
 def test_a_report_of_a_damaged_figure_is_not_written(smcmc, file: str) -> None:
     assert smcmc("reproduce", "sdds-fig1", "--out", "out").exit_code == 0
     flip(Path("out/figures", file))
-    result = smcmc("report", "--out", "out")
-    assert result.exit_code == 1
+    result = smcmc("report", "--out", "out", status=1)
     damage = "sdds-fig1-manifest.json" if "manifest" in file else file
     assert result.stderr == f"smcmc: out/figures/{damage}: damaged; smcmc plot sdds-fig1 --out out draws it again\n"
     assert not Path("out/report.html").exists()
     assert smcmc("plot", "sdds-fig1", "--out", "out").exit_code == 0
     assert smcmc("report", "--out", "out").exit_code == 0
     flip(Path("out/sdds-fig1/table.csv"))
-    result = smcmc("plot", "sdds-fig1", "--out", "out")
-    assert result.exit_code == 1
+    result = smcmc("plot", "sdds-fig1", "--out", "out", status=1)
     assert "table.csv: damaged; smcmc reproduce sdds-fig1 --scale quick --out out computes it again" in result.stderr
 
 
@@ -224,24 +209,23 @@ def test_a_full_disk_is_said_in_the_status(smcmc, monkeypatch: pytest.MonkeyPatc
     write = manifest.write_sealed
     monkeypatch.setattr(manifest, "write_sealed", full)
     monkeypatch.setattr(schema.Stream, "sync", lambda stream: full(Path(), None))
-    result = smcmc("run", *ARGS)
-    assert result.exit_code == 1
+    result = smcmc("run", *ARGS, status=1)
     assert "No space left on device; the stored draws are intact" in result.stderr
-    status = find_runs("results")[0].status
+    status = read.find_runs("results")[0].status
     assert status["state"] == "failed"
     assert "No space left on device" in status["error"]
     monkeypatch.undo()
 
 
 def test_a_folder_that_is_removed_during_the_run_is_said_to_be_gone(smcmc) -> None:
-    class Removes(Reporter):
+    class Removes(progress.Reporter):
         """Removes the folder after the first batch."""
 
-        def update(self, chain: int, at: ChainProgress) -> None:
+        def update(self, chain: int, at: progress.ChainProgress) -> None:
             shutil.rmtree("results")
 
     with pytest.raises(runs.RunError, match="the folder was removed or moved"):
-        runs.run(compose([*ARGS, "iterations=1000000"]), Removes())
+        runs.run(config.compose([*ARGS, "iterations=1000000"]), Removes())
     assert not Path("results").exists()
 
 
@@ -251,16 +235,15 @@ def test_a_run_that_the_disk_cannot_hold_asks_for_less(smcmc, tmp_path: Path, ev
     shutil_usage = shutil.disk_usage(tmp_path)._replace(free=80 * 2**30)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(shutil, "disk_usage", lambda path: shutil_usage)
-        result = smcmc("run", *many, every, "progress=none")
-        assert result.exit_code == 2
+        result = smcmc("run", *many, every, "progress=none", status=2)
         assert not list(tmp_path.iterdir())
         key = every.partition("=")[0]
         found = re.fullmatch(
             rf"smcmc: {every}: the run would record up to [\d,.]+ \w+, .* such as ({key}=\d+)\n", result.stderr
         )
         assert found
-        plan = runs.prepare(compose([*many, found[1]]))
-    assert 2 * sum(recorded_bytes(plan.spec, plan.recorder, plan.optional_columns).values()) <= 40 * 2**30
+        plan = runs.prepare(config.compose([*many, found[1]]))
+    assert 2 * sum(recorders.recorded_bytes(plan.spec, plan.recorder, plan.optional_columns).values()) <= 40 * 2**30
 
 
 @pytest.mark.parametrize("free", [2**30, 2**26, 2**20])
@@ -269,20 +252,20 @@ def test_what_is_advised_for_a_small_disk_is_enough(tmp_path: Path, monkeypatch:
     usage = shutil.disk_usage(tmp_path)
     monkeypatch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=free))
     many = ["data=jain_neal", "N=10000", "iterations=2000000", "trace.partitions=1"]
-    with pytest.raises(ConfigError, match="such as ") as refused:
-        runs.prepare(compose(many))
+    with pytest.raises(config.ConfigError, match="such as ") as refused:
+        runs.prepare(config.compose(many))
     advice = dict(each.split("=") for each in str(refused.value).partition("such as ")[2].split())
     assert all(int(step) <= 2_000_000 for step in advice.values())
-    runs.prepare(compose([*many, *(f"{key}={step}" for key, step in advice.items())]))
+    runs.prepare(config.compose([*many, *(f"{key}={step}" for key, step in advice.items())]))
     monkeypatch.setattr(shutil, "disk_usage", lambda path: usage._replace(free=100))
-    with pytest.raises(ConfigError, match="or another out="):
-        runs.prepare(compose(many))
+    with pytest.raises(config.ConfigError, match="or another out="):
+        runs.prepare(config.compose(many))
 
 
 def test_recorded_bytes_are_what_a_run_writes(smcmc) -> None:
     args = ["N=50", "iterations=3000", "chains=2", "trace.partitions=3", "thin=2", "progress=none"]
-    plan = runs.prepare(compose(args))
-    said = sum(recorded_bytes(plan.spec, plan.recorder, plan.optional_columns).values())
+    plan = runs.prepare(config.compose(args))
+    said = sum(recorders.recorded_bytes(plan.spec, plan.recorder, plan.optional_columns).values())
     sizes = []
 
     def record_sizes(plan, run_store, chains, outcomes, found):
@@ -290,7 +273,7 @@ def test_recorded_bytes_are_what_a_run_writes(smcmc) -> None:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(finish, "assemble", record_sizes)
-        runs.run(compose(args))
+        runs.run(config.compose(args))
     assert sum(sizes) == pytest.approx(said, rel=0.1)
 
 
@@ -298,11 +281,11 @@ def test_a_file_that_changes_during_the_run(smcmc) -> None:
     Path("tokens.csv").write_text("a\nb\nc\n" * 5)
     Path("labels.txt").write_text("u\nv\nw\n" * 5)
     plan = runs.prepare(
-        compose(["data=csv", "data.path=tokens.csv", "init=labels.txt", "iterations=9", "progress=none"])
+        config.compose(["data=csv", "data.path=tokens.csv", "init=labels.txt", "iterations=9", "progress=none"])
     )
     Path("tokens.csv").write_text("a\nb\nb\n" * 7)
     Path("labels.txt").write_text("u\n" * 15)
-    run = Run(runs.run(plan))
+    run = read.Run(runs.run(plan))
     assert run.path.name == run.summary["run_id"] == run.provenance["run_id"]
     assert run.trace()["n_clusters"].iloc[0] == 3
     assert run.provenance["data_sha256"] == plan.digests["data"]
@@ -336,8 +319,7 @@ def test_labels_are_words_of_lines() -> None:
 @pytest.mark.filterwarnings("error")
 def test_one_message(smcmc, tmp_path: Path, args: list[str], named: str) -> None:
     Path("file").touch()
-    result = smcmc(*args)
-    assert result.exit_code == 2, result.output
+    result = smcmc(*args, status=2)
     assert result.stdout == ""
     assert len(result.stderr.splitlines()) == 1
     assert named in result.stderr
@@ -345,9 +327,8 @@ def test_one_message(smcmc, tmp_path: Path, args: list[str], named: str) -> None
 
 
 def test_the_default_start_fits_the_model(smcmc) -> None:
-    result = smcmc("run", "N=20", "model.kmax=4", "chains=1", "iterations=5", "progress=none")
-    assert result.exit_code == 0, result.output
-    assert Run(result.stdout.strip()).trace()["n_clusters"].iloc[0] == 4
+    result = smcmc("run", "N=20", "model.kmax=4", "chains=1", "iterations=5", "progress=none", status=0)
+    assert read.Run(result.stdout.strip()).trace()["n_clusters"].iloc[0] == 4
 
 
 @pytest.mark.slow
@@ -363,16 +344,15 @@ def test_not_enough_memory(smcmc, monkeypatch: pytest.MonkeyPatch) -> None:
         raise np._core._exceptions._ArrayMemoryError((10**12,), np.dtype(float))
 
     monkeypatch.setattr(initial, "initial_labels", reject)
-    result = smcmc("run", "N=21")
-    assert result.exit_code == 2
+    result = smcmc("run", "N=21", status=2)
     assert "N=21, model=emm: not enough memory" in result.stderr
 
 
 def test_numbers_that_json_lacks_are_not_written(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="JSON"):
-        write_json(tmp_path / "x.json", {"x": -np.inf})
+        files.write_json(tmp_path / "x.json", {"x": -np.inf})
     assert not list(tmp_path.iterdir())
-    write_json(tmp_path / "x.json", {"x": 1.0})
+    files.write_json(tmp_path / "x.json", {"x": 1.0})
     assert json.loads((tmp_path / "x.json").read_text()) == {"x": 1.0}
 
 
@@ -417,7 +397,7 @@ def test_a_folder_that_cannot_be_written_is_refused_before_any_job(
 
 def test_a_link_that_lies_where_a_run_writes_is_not_followed(smcmc, stored_runs: Path) -> None:
     """The folder comes from somebody else: nor does a run wait for a lock that is a pipe."""
-    run = find_runs(shutil.copytree(stored_runs / "half", "results"))[0].path
+    run = read.find_runs(shutil.copytree(stored_runs / "half", "results"))[0].path
     other = Path("other").absolute()
     other.write_text("mine")
     for name in ("work/reserve", ".status.json.partial", ".trace.parquet.partial", ".summary.json.partial"):

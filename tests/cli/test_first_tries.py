@@ -19,9 +19,7 @@ from splitmerge_cli.data.dataset import READ_AS
 from splitmerge_cli.diagnostics.convergence import Convergence, format_rhat
 from splitmerge_cli.kinds.documents import ONE_DOCUMENT
 from splitmerge_cli.kinds.tables.quantities import TIE
-from splitmerge_cli.runs import advice, prepare
-from splitmerge_cli.runs.initial import specification_of
-from splitmerge_cli.runs.judgement import judgement_of
+from splitmerge_cli.runs import advice, initial, judgement, prepare
 from splitmerge_cli.runs.store.read import Run
 
 QUICK = ["iterations=6", "chains=2", "progress=none"]
@@ -172,7 +170,7 @@ def test_what_is_advised_at_the_end_of_a_run_is_a_command_for_that_run(
     given = shlex.split(line)[3:]
     if not any(word.startswith("model.covariance=auto") for word in given):
         found = prepare(compose(given)).spec.identity
-        before = specification_of(run).identity
+        before = initial.specification_of(run).identity
         changed = {key: value for key, value in before.items() if key in found and found[key] != value}
         gone = {"~sampler": {"sampler", "schedule"}, "~schedule": {"sampler", "schedule"}}
         expected = gone.get(words, {word.partition("=")[0].partition(".")[0] for word in words.split()})
@@ -364,14 +362,14 @@ def test_chains_that_nothing_brings_together_are_asked_what_they_share(smcmc: Ca
     """The last line of such a run is a command that works, whatever the chains found."""
     made = smcmc("run", "data=jain_neal", "model=bernoulli", "N=60", "iterations=40", "chains=2", "progress=none")
     run = Run(made.stdout.strip())
-    apart = replace(judgement_of(run), converged=False)
+    apart = replace(judgement.judgement_of(run), converged=False)
     reason, advised = advice._core_lines(run, apart)
     assert reason.endswith("what they share all the same:") and advised.startswith("next: smcmc summary ")
     followed = smcmc(*shlex.split(advised.removeprefix("next: smcmc ")))
     assert followed.exit_code == 0 and "rows are together as listed" in followed.output
     assert not list(advice._core_lines(run, replace(apart, converged=None)))
     other = smcmc("run", "data=jain_neal", "model=bernoulli", "N=60", "iterations=50", "chains=2", "progress=none")
-    best = judgement_of(Run(other.stdout.strip())).rhat
+    best = judgement.judgement_of(Run(other.stdout.strip())).rhat
     assert best is not None
     for rhat, is_said in ((best + 1.0, True), (best, False)):
         said = [*advice._core_lines(run, replace(apart, rhat=rhat))]

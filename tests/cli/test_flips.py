@@ -14,12 +14,10 @@ from broken_runs import BreakingShards, break_off
 from editions import archive, kept
 from typer.testing import CliRunner
 
-from splitmerge_cli import runs
+from splitmerge_cli import cli, config, runs
 from splitmerge_cli.analysis import coupled_pairs
 from splitmerge_cli.analysis.race import race_of
 from splitmerge_cli.api.certifying import write_race
-from splitmerge_cli.cli import app
-from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.kinds.documents.stored import documents_of
 from splitmerge_cli.runs.shards.run import ShardedRun, bounds_of, read_summary
 from splitmerge_cli.runs.shards.source import Shard, ShardLost, open_source
@@ -29,8 +27,6 @@ from splitmerge_cli.runs.store.read import Run, find_runs
 from splitmerge_cli.runs.store.store import ChainStore
 from splitmerge_cli.runs.sweeps import queued_jobs
 from splitmerge_cli.runs.sweeps.job import RemoteTask, Task
-from splitmerge_cli.verify import large_posteriors, small_posteriors
-from splitmerge_cli.verify.export import export
 
 RUN = ["N=20", "iterations=200", "timing=false", "progress=none"]
 
@@ -49,7 +45,7 @@ def digest(value: Any) -> Any:
 
 
 def of_clusters() -> Reader:
-    path = runs.run(compose([*RUN, "out=here"]))
+    path = runs.run(config.compose([*RUN, "out=here"]))
     tables = ("trace", "partitions", "moves", "diagnostics", "similarity", "clusters", "cluster_summary")
 
     def read() -> Any:
@@ -63,7 +59,7 @@ def of_clusters() -> Reader:
 
 def of_topics() -> Reader:
     asked = ["data=docs200", "N=4", "data.length=6", "data.heldout=0.5", "perplexity.every=5", "sampler=smag"]
-    path = runs.run(compose([*asked, "chains=2", "iterations=40", "timing=false", "progress=none", "out=here"]))
+    path = runs.run(config.compose([*asked, "chains=2", "iterations=40", "timing=false", "progress=none", "out=here"]))
     tables = ("trace", "moves", "diagnostics", "topics", "topic_words", "topic_documents", "topic_sizes", "tokens")
 
     def read() -> Any:
@@ -122,7 +118,7 @@ def of_submissions() -> Reader:
 def of_a_certificate() -> Reader:
     asked = ["model=bernoulli", "data=jain_neal", "N=12", "sampler=gibbs", "schedule=move_only", "init=mixture"]
     plan = coupled_pairs.check_coupling(
-        compose([*asked, "iterations=400", "timing=false", "progress=none", "out=here"])
+        config.compose([*asked, "iterations=400", "timing=false", "progress=none", "out=here"])
     )
 
     def read() -> Any:
@@ -139,7 +135,7 @@ def of_a_certificate() -> Reader:
 
 def of_a_race() -> Reader:
     asked = ["N=20", "chains=2", "iterations=200", "progress=none", "trace.partitions=1", "out=here"]
-    paths = [runs.run(compose([*asked, f"sampler={sampler}"])) for sampler in ("sams", "sdds")]
+    paths = [runs.run(config.compose([*asked, f"sampler={sampler}"])) for sampler in ("sams", "sdds")]
     folder = write_race(race_of([Run(path) for path in paths]), Path("here"))
 
     def read() -> Any:
@@ -156,7 +152,7 @@ def make_sharded_run(left: int) -> ShardedRun:
     generator = np.random.default_rng(6)
     np.save("x.npy", generator.normal(size=(60, 2)) + 5.0 * generator.integers(3, size=60)[:, None])
     asked = ["model=gaussian", "model.m0=0.5", "model.b0=0.4", "model.concentration=gamma(2,1)", "sampler=subcluster"]
-    spec = compose(["data=csv", "data.path=x.npy", *asked, "iterations=12", "timing=false", "out=here"])
+    spec = config.compose(["data=csv", "data.path=x.npy", *asked, "iterations=12", "timing=false", "out=here"])
     source, bounds = open_source("x.npy"), bounds_of(60, 2)
     shards = BreakingShards([Shard(source, *bound) for bound in bounds])
     run = ShardedRun(spec, source, shards, bounds)
@@ -191,7 +187,7 @@ def of_unfinished_shards() -> Reader:
 
 
 def run_command(*args: str) -> None:
-    result = CliRunner().invoke(app, list(args))
+    result = CliRunner().invoke(cli.app, list(args))
     assert result.exit_code == 0, result.output
 
 
@@ -221,26 +217,11 @@ def of_an_archive() -> Reader:
     def read() -> Any:
         try:
             found = archive.check(Path("here/a.zip"))
-        except ConfigError as error:
+        except config.ConfigError as error:
             raise DamagedRun(Path("here/a.zip")) from error
         if found.damage:
             raise DamagedRun(Path("here/a.zip"))
         return found.files, found.figures, found.claims
-
-    return read
-
-
-def of_posteriors() -> Reader:
-    some = [case for case in small_posteriors.cases() if case.n_items < 5]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(small_posteriors, "cases", lambda: some)
-        patch.setattr(large_posteriors, "large_posteriors", lambda: [])
-        export(Path("here"))
-
-    def read() -> Any:
-        manifest = Manifest(Path("here", MANIFEST))
-        manifest.check_all()
-        return digest([file.read_bytes() for file in sorted(Path("here").rglob("*")) if file.is_file()])
 
     return read
 
@@ -256,7 +237,6 @@ KINDS = {
     "unfinished-shards": of_unfinished_shards,
     "kept": of_a_kept_folder,
     "archive": of_an_archive,
-    "posteriors": of_posteriors,
 }
 
 

@@ -13,10 +13,8 @@ import pandas as pd
 import pytest
 from command_line import wait_for
 
-from splitmerge_cli import runs
-from splitmerge_cli.config import compose
-from splitmerge_cli.runs import drive, interrupts
-from splitmerge_cli.runs.progress import ChainProgress, Reporter
+from splitmerge_cli import config, runs
+from splitmerge_cli.runs import drive, interrupts, progress
 from splitmerge_cli.runs.store.read import Run, find_runs
 
 # an iteration takes minutes: t restricted scans before each of r tries
@@ -68,19 +66,19 @@ def test_a_long_scan_is_broken_off_and_made_again(gibbs: str) -> None:
     args = [f"sampler={gibbs}", "model=gaussian", "data=gaussian", "N=400", "init=singletons", "chains=1"]
     args += ["iterations=40", "timing=false", "progress=none"]
 
-    class Stops(Reporter):
+    class Stops(progress.Reporter):
         """Asks the process to stop after the first batch."""
 
-        def update(self, chain: int, at: ChainProgress) -> None:
+        def update(self, chain: int, at: progress.ChainProgress) -> None:
             os.kill(os.getpid(), signal.SIGTERM)
 
-    whole = Run(runs.run(compose([*args, "out=whole"])))
+    whole = Run(runs.run(config.compose([*args, "out=whole"])))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(drive, "FIRST_BATCH", 0.0)
         patch.setattr(drive, "GENTLE", -1.0)
         with pytest.raises(runs.Interrupted):
-            runs.run(compose([*args, "out=broken"]), Stops())
-    broken = Run(runs.run(compose([*args, "out=broken"])))
+            runs.run(config.compose([*args, "out=broken"]), Stops())
+    broken = Run(runs.run(config.compose([*args, "out=broken"])))
     assert broken.trace().drop(columns="run_id").equals(whole.trace().drop(columns="run_id"))
 
 
@@ -230,7 +228,7 @@ def test_a_signal_is_heeded_that_comes_when_the_chains_have_ended(
     monkeypatch: pytest.MonkeyPatch, number: signal.Signals
 ) -> None:
     """A program that uses the library went on after it, for as long as whatever it does next takes."""
-    spec = compose(["sampler=sdds", "N=20", "iterations=20", "chains=2", "progress=none"])
+    spec = config.compose(["sampler=sdds", "N=20", "iterations=20", "chains=2", "progress=none"])
     await_chains = drive.await_chains
 
     def strike(*args: Any) -> None:

@@ -23,13 +23,12 @@ from splitmerge_cli import received, runs
 from splitmerge_cli.config import compose
 from splitmerge_cli.data.tables.files import csv
 from splitmerge_cli.kinds.networks.readers.edges import edges
-from splitmerge_cli.received import DataError, Refused
 from splitmerge_cli.runs.store.files import DamagedRun, report_damage
 from splitmerge_cli.runs.store.read import Run
 
 
-def make_refusal(number: int) -> Refused:
-    error = Refused("file", "cannot be read")
+def make_refusal(number: int) -> received.Refused:
+    error = received.Refused("file", "cannot be read")
     error.__cause__ = OSError(number, "text")
     return error
 
@@ -121,9 +120,9 @@ def test_data_are_not_called_unreadable(
         raise error
 
     monkeypatch.setattr(function, fail)
-    with pytest.raises((MemoryError, OSError, DataError)) as raised:
+    with pytest.raises((MemoryError, OSError, received.DataError)) as raised:
         read(str(path))
-    assert "not a readable" not in str(raised.value) and isinstance(raised.value, DataError) <= isinstance(
+    assert "not a readable" not in str(raised.value) and isinstance(raised.value, received.DataError) <= isinstance(
         error, OSError
     )
 

@@ -14,8 +14,7 @@ import click
 import typer
 
 import splitmerge_cli
-from splitmerge_cli.cli import app, import_all
-from splitmerge_cli.config import ConfigError, choice, choices, compose, shared_options
+from splitmerge_cli import cli, config
 from splitmerge_cli.config.schema import GROUPS, all_keys
 
 ROOT = Path(splitmerge_cli.__file__).parent
@@ -159,8 +158,8 @@ def test_commands_that_are_mentioned_are_read(smcmc: Any) -> None:
 
 
 def check_command(words: tuple[str, ...], where: str, smcmc: Any) -> None:
-    import_all()
-    command: Any = typer.main.get_command(app)
+    cli.import_all()
+    command: Any = typer.main.get_command(cli.app)
     context, left = click.Context(command), list(words)
     while hasattr(command, "get_command") and left:
         command = command.get_command(context, left[0])
@@ -177,7 +176,7 @@ def check_command(words: tuple[str, ...], where: str, smcmc: Any) -> None:
     elif keys := [word.replace("FILE", "x.csv") for word in left if "=" in word and context.info_name == "run"]:
         # the file may be named before the keys; the first part of one that is put together has none
         table = [] if any(key.startswith(("data=", "sampler=")) for key in keys) else ["data=csv"]
-        compose([*table, *keys] if len(keys) > 1 else [*table, *keys, "data.path=x.csv"])
+        config.compose([*table, *keys] if len(keys) > 1 else [*table, *keys, "data.path=x.csv"])
 
 
 SET = re.compile(r"(?<![\w.@/{}\-\[(,'])([a-z_]\w*(?:\.\w+)*|N|K0)=('[^']*'|[^\s;]*)")
@@ -201,9 +200,9 @@ def advice() -> Iterator[tuple[str, str, str]]:
 def settings(key: str) -> Iterator[list[str]]:
     """Overrides beside a key with which it has a meaning."""
     group, _, option = key.partition(".")
-    for name in choices(group) if group in GROUPS and option else ():
-        own = choice(group, name)
-        if option in own or option in shared_options(group):
+    for name in config.choices(group) if group in GROUPS and option else ():
+        own = config.choice(group, name)
+        if option in own or option in config.shared_options(group):
             yield [f"{group}={name}", *(["data.path=x.csv"] if own.get("path") == "???" and option != "path" else [])]
     if group not in GROUPS or not option:
         yield from ([], *({"data": [["data.path=x.csv"]], "schedule": [["schedule.mix=[{sams: 1}]"]]}.get(key, [])))
@@ -224,9 +223,9 @@ def test_a_key_that_is_mentioned_is_one_of_some_run() -> None:
         elif value not in ("", "auto") and not re.search(r"[{}A-Z]|\.\.\.", value):
             for each in beside:
                 try:
-                    compose([f"{key}={value}", *each])
+                    config.compose([f"{key}={value}", *each])
                     break
-                except ConfigError as error:
+                except config.ConfigError as error:
                     said_of = error
             else:
                 wrong.append(f"{where}: {key}={value}: {said_of}")

@@ -10,10 +10,8 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from printing import problems
 
-from splitmerge_cli.analysis.plots import uncertainty
-from splitmerge_cli.analysis.plots.races import count_ranks
+from splitmerge_cli.analysis.plots import races, style, uncertainty
 from splitmerge_cli.analysis.plots.run import all_pictures, pictures
-from splitmerge_cli.analysis.plots.style import HALF, SMALLEST, use_style
 from splitmerge_cli.kinds.tables.plots import columns
 from splitmerge_cli.runs import open_run
 from splitmerge_cli.runs.store.read import Run
@@ -23,14 +21,13 @@ OPTIONS = ["sampler=sams", "chains=2", "iterations=600", "progress=none"]
 
 @pytest.fixture(autouse=True)
 def _style() -> Iterator[None]:
-    with use_style():
+    with style.use_style():
         yield
     columns.plt.close("all")
 
 
 def run_of(smcmc, *args: str) -> Run:
-    result = smcmc("run", *args, *OPTIONS)
-    assert result.exit_code == 0, result.output
+    result = smcmc("run", *args, *OPTIONS, status=0)
     return open_run(Path(result.stdout.splitlines()[-1]))
 
 
@@ -65,7 +62,7 @@ def check(figure: Figure) -> str:
     width, height = figure.canvas.get_width_height()
     assert figure.get_figwidth() <= 7.21 and figure.get_figheight() <= 9.7
     for text in found:
-        assert text.get_fontsize() >= SMALLEST, text
+        assert text.get_fontsize() >= style.SMALLEST, text
         box = text.get_window_extent(renderer)
         inside = box.x0 >= -2 and box.x1 <= width + 2 and box.y0 >= -2 and box.y1 <= height + 2
         assert inside, (text, box)
@@ -152,8 +149,7 @@ def test_the_command_lists_and_chooses(smcmc, tmp_path: Path) -> None:
     listed = smcmc("plot", "--list", str(run.path))
     assert listed.exit_code == 0 and f"  {'pairs':19}{all_pictures()['pairs'].shows}" in listed.stdout
     assert "network" not in listed.stdout and not list(run.path.glob("*.png"))
-    drawn = smcmc("plot", "--only", "pairs,traces", str(run.path))
-    assert drawn.exit_code == 0
+    smcmc("plot", "--only", "pairs,traces", str(run.path), status=0)
     assert sorted(p.name for p in run.path.glob("*.png")) == ["pairs.png", "traces.png"]
     absent = smcmc("plot", "--only", "network", str(run.path))
     assert absent.exit_code == 2 and "--only network" in absent.stderr and "cluster_means" in absent.stderr
@@ -171,7 +167,7 @@ def test_pictures_at_the_width_of_a_column(smcmc) -> None:
     drawn = dict(pictures(run, column=True))
     assert {"n_clusters", "points"} <= set(drawn) <= {k for k, each in all_pictures().items() if each.in_column}
     for figure in drawn.values():
-        assert figure.get_figwidth() == pytest.approx(HALF)
+        assert figure.get_figwidth() == pytest.approx(style.HALF)
         # what a narrow note has is more lines
         assert not [problem for problem in problems(figure) if not problem.startswith("a note of ")]
     assert smcmc("plot", "--width", "column", str(run.path)).exit_code == 0
@@ -203,8 +199,8 @@ def test_chains_stand_apart(smcmc) -> None:
 def test_ranks_of_equal_chains_are_uniform_and_of_others_are_not() -> None:
     x = np.random.default_rng(0).normal(size=(4, 2000))
     for same in (x, x.round()):  # ties are in random order
-        counts = count_ranks(same)
+        counts = races.count_ranks(same)
         assert counts.shape == (4, 20) and (counts.sum(axis=1) == 2000).all()
         assert abs(counts / 100 - 1).max() < 0.4
-    apart = count_ranks(x + np.array([[0], [0], [0], [9]]))
+    apart = races.count_ranks(x + np.array([[0], [0], [0], [9]]))
     assert apart[3, :15].sum() == 0 and (apart[3, 15:] == 400).all()

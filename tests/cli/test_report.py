@@ -12,8 +12,7 @@ from splitmerge_cli.analysis.pages import html
 from splitmerge_cli.analysis.plots import run as pictures
 from splitmerge_cli.config.specification import differences, words_of
 from splitmerge_cli.papers.experiments import list_figures
-from splitmerge_cli.runs.identity import run_id
-from splitmerge_cli.runs.initial import specification_of
+from splitmerge_cli.runs import identity, initial
 from splitmerge_cli.runs.store.read import Run
 
 QUICK = ["chains=2", "iterations=60", "progress=none"]
@@ -82,8 +81,7 @@ def test_the_page_of_a_table(smcmc, table) -> None:
     args = ["model=mixed", "data=csv", f"data.path={table}", *QUICK]
     run = smcmc("run", "sampler=sams", *args).stdout.splitlines()[-1]
     assert smcmc("run", "sampler=sams", *args, "seed=1").exit_code == 0
-    result = smcmc("report", run)
-    assert result.exit_code == 0, result.output
+    result = smcmc("report", run, status=0)
     assert result.stdout.splitlines()[-1] == f"{run}/report.html"
     page = Page(f"{run}/report.html")
     check_alone(page)
@@ -122,8 +120,7 @@ def test_the_page_of_several_runs_begins_with_their_table(smcmc, monkeypatch) ->
         smcmc("run", *args, *QUICK).stdout.splitlines()[-1]
         for args in (["sampler=sams", "data=network", "N=20"], ["sampler=sams", "data=emm", "N=20"])
     ]
-    result = smcmc("report", *runs)
-    assert result.exit_code == 0, result.output
+    result = smcmc("report", *runs, status=0)
     path = result.stdout.splitlines()[-1]
     assert re.fullmatch(r"results/reports/[0-9a-f]{12}\.html", path)
     page = Page(path)
@@ -157,13 +154,11 @@ def test_a_report_without_runs_is_of_the_reproduction(smcmc) -> None:
 )
 def test_the_command_of_a_run_makes_the_same_run(smcmc, args) -> None:
     Path("it's a file.csv").write_text("x,y,z\n" + "".join(f"{i % 3},{i},1\n" for i in range(12)))
-    result = smcmc("run", *args, *QUICK)
-    assert result.exit_code == 0, result.output
+    result = smcmc("run", *args, *QUICK, status=0)
     run = Run(result.stdout.splitlines()[-1])
-    spec = specification_of(run)
+    spec = initial.specification_of(run)
     found = words_of(spec, differences(spec))
-    again = smcmc("run", *found, "progress=none")
-    assert again.exit_code == 0, again.output
+    again = smcmc("run", *found, "progress=none", status=0)
     assert again.stdout.splitlines()[-1] == str(run.path)
     assert "already finished" in again.stderr
-    assert run_id(specification_of(run)) == run.path.name
+    assert identity.run_id(initial.specification_of(run)) == run.path.name

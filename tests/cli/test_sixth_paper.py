@@ -37,8 +37,7 @@ def check(smcmc: Callable, *own: str) -> None:
     ]
     # the five are still there
     assert len(listed) == 2 + len(declaration.figures()) - ("toy-fig1" in declaration.figures()) * 2
-    result = smcmc("reproduce", "toy", "--workers", "1", *own)
-    assert result.exit_code == 0, result.output
+    result = smcmc("reproduce", "toy", "--workers", "1", *own, status=0)
     figures = Path("results/figures")
     plotted = pd.read_csv(figures / "toy-fig1.csv")
     assert plotted["sampler"].tolist() == ["sdds"] * 3 + ["ss"] * 3
@@ -69,8 +68,7 @@ def test_a_paper_from_a_folder_of_the_users_own(smcmc) -> None:
     (run, _) = Path("results/toy-fig1").iterdir()
     assert smcmc("plot", str(run)).exit_code == 0
     # the folder is one of configuration too
-    one = smcmc("run", "experiment=toy-fig1", "chains=1", "iterations=5", "--config-dir", "my-paper")
-    assert one.exit_code == 0, one.output
+    smcmc("run", "experiment=toy-fig1", "chains=1", "iterations=5", "--config-dir", "my-paper", status=0)
 
 
 @pytest.fixture

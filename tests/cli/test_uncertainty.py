@@ -9,22 +9,11 @@ from command_line import run_path
 
 from splitmerge_cli.api.posterior import Posterior
 from splitmerge_cli.config import compose
+from splitmerge_cli.diagnostics import around_estimate, cluster_table, point_estimate, similarity
 from splitmerge_cli.diagnostics.agreement import SCORES
-from splitmerge_cli.diagnostics.around_estimate import credible_ball
-from splitmerge_cli.diagnostics.cluster_table import span
 from splitmerge_cli.diagnostics.partition_losses import by_size, distances
-from splitmerge_cli.diagnostics.point_estimate import (
-    count_larger,
-    counts_larger,
-    estimate_partition,
-    interval_of_counts,
-    minimise_expected_loss,
-    thin_partitions,
-)
-from splitmerge_cli.diagnostics.similarity import co_clustering, mean_co_clustering, membership
 from splitmerge_cli.diagnostics.summary import second_half
-from splitmerge_cli.runs import finish, prepare
-from splitmerge_cli.runs.answers import second_half_partitions
+from splitmerge_cli.runs import answers, finish, prepare
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.runs.summaries import describe_interval
 
@@ -40,23 +29,23 @@ def test_a_default_run_says_how_uncertain_its_clusters_are(smcmc) -> None:
     assert "no sign of non-convergence: largest R-hat " in result.stderr
     summary = run.summary
     assert summary["convergence"]["converged"] and summary["convergence"]["rhat"] < 1.1
-    pooled = np.concatenate(list(second_half_partitions(run.path, 24, summary["iterations"]).values()))
+    pooled = np.concatenate(list(answers.second_half_partitions(run.path, 24, summary["iterations"]).values()))
     estimate, least = summary["point_estimate"], summary["least_expected_vi"]
     labels = np.array(estimate["labels"])
-    interval = interval_of_counts(second_half(run.trace())["n_clusters"])
+    interval = point_estimate.interval_of_counts(second_half(run.trace())["n_clusters"])
     assert estimate["interval"] == list(interval)
     # without outliers, as the first line has the number
-    listed = counts_larger(pooled)
-    assert summary["n_clusters_95"] == list(interval_of_counts(listed)) and summary["outliers_apart"]
-    assert summary["as_the_estimate"] == np.mean(listed == count_larger(estimate["labels"]))
-    assert estimate["labels"] == estimate_partition(pooled, interval=interval).labels.tolist()
-    assert estimate["expected_vi"] == pytest.approx(distances(labels, thin_partitions(pooled)).mean())
-    assert least["labels"] == by_size(minimise_expected_loss(pooled).labels).tolist()
+    listed = point_estimate.counts_larger(pooled)
+    assert summary["n_clusters_95"] == list(point_estimate.interval_of_counts(listed)) and summary["outliers_apart"]
+    assert summary["as_the_estimate"] == np.mean(listed == point_estimate.count_larger(estimate["labels"]))
+    assert estimate["labels"] == point_estimate.estimate_partition(pooled, interval=interval).labels.tolist()
+    assert estimate["expected_vi"] == pytest.approx(distances(labels, point_estimate.thin_partitions(pooled)).mean())
+    assert least["labels"] == by_size(point_estimate.minimise_expected_loss(pooled).labels).tolist()
     assert least["expected_vi"] <= estimate["expected_vi"]
     assert interval[0] <= estimate["n_clusters"] <= interval[1]
     # 1,200 iterations, every fourth: the late halves of two chains
     assert len(pooled) == summary["credible_ball"]["partitions"] == 300
-    clusters, expected = run.clusters(), membership(pooled, labels)
+    clusters, expected = run.clusters(), similarity.membership(pooled, labels)
     assert list(clusters) == ["row", "cluster", "certainty", "second", "second_probability"]
     np.testing.assert_array_equal(clusters["cluster"] - 1, labels)
     np.testing.assert_allclose(clusters["certainty"], expected.certainty, atol=1e-6)
@@ -68,9 +57,9 @@ def test_a_default_run_says_how_uncertain_its_clusters_are(smcmc) -> None:
     assert (pairs["row"] < pairs["other"]).all() and (pairs["probability"] > 0).all()
     for row, other, probability in pairs[["row", "other", "probability"]].itertuples(index=False):
         whole[row - 1, other - 1] = whole[other - 1, row - 1] = probability
-    np.testing.assert_allclose(whole, co_clustering(pooled), atol=1e-12)
+    np.testing.assert_allclose(whole, similarity.co_clustering(pooled), atol=1e-12)
     assert {"similarity.parquet", "clusters.csv"} <= set(run.manifest.names)
-    ball, said = credible_ball(labels, pooled), summary["credible_ball"]
+    ball, said = around_estimate.credible_ball(labels, pooled), summary["credible_ball"]
     assert (said["radius"], said["share"]) == (ball.radius, ball.share) and said["share"] >= said["level"] == 0.95
     assert said["horizontal"]["labels"] == ball.horizontal.partitions[0].tolist()
     assert said["vertical_upper"]["n_clusters"] == ball.upper.n_clusters
@@ -96,8 +85,8 @@ def test_all_commands_show_one_interval_which_is_that_of_all_draws(smcmc, model)
     k = int(np.ceil(0.025 * len(late))) - 1
     low, high = int(late[k]), int(late[len(late) - 1 - k])
     # of so few recorded partitions the interval is another
-    assert interval_of_counts(posterior.partitions.max(axis=1) + 1) != (low, high)
-    shown = span(low, high)
+    assert point_estimate.interval_of_counts(posterior.partitions.max(axis=1) + 1) != (low, high)
+    shown = cluster_table.span(low, high)
     line = next(describe_interval((low, high), run.summary, "topic" if run.has_table("topics") else "cluster"))
     number = line.partition(" (second halves of")[0]
     assert number.endswith(f": {shown}") or f": {shown} in " in number
@@ -212,7 +201,7 @@ def test_an_item_is_with_its_own_cluster_or_with_the_second_instead(smcmc) -> No
     path = run_path(made)
     run, posterior = Run(path), Posterior.load(path)
     labels = run.clusters()["cluster"].to_numpy() - 1
-    together = [means for _, means in mean_co_clustering(posterior.partitions, labels)]
+    together = [means for _, means in similarity.mean_co_clustering(posterior.partitions, labels)]
     assert (np.sort(np.concatenate(together), axis=1)[:, -2:].sum(axis=1) > 1).any()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")

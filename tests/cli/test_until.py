@@ -16,7 +16,6 @@ from typer.testing import CliRunner
 from splitmerge_cli.cli import app
 from splitmerge_cli.config import compose
 from splitmerge_cli.runs import initial, judgement, run_id, starts
-from splitmerge_cli.runs.initial import load_dataset
 from splitmerge_cli.runs.store.read import Run
 
 ARGS = ["sampler=sams", "model=bernoulli", "data=jain_neal", "N=40", "timing=false", "progress=none"]
@@ -140,7 +139,7 @@ def test_runs_of_a_named_length_are_those_that_they_were() -> None:
 )
 def test_the_most_iterations_follow_from_the_data(args: list[str], most: int) -> None:
     spec = compose(args)
-    dataset = load_dataset(spec.data, spec.model.kind, {})
+    dataset = initial.load_dataset(spec.data, spec.model.kind, {})
     assert initial.most_iterations(spec, dataset) == most
     plan = SimpleNamespace(stopping_rule=spec.until, is_open=spec.is_open, iterations=most)
     found = list(judgement.looks(plan))

@@ -13,10 +13,8 @@ from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
 from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
 from splitmerge_cli.kinds.tables.models.multinomial import Multinomial
 from splitmerge_cli.runs.initial import build_sampler
-from splitmerge_cli.verify import command, export, kernel
+from splitmerge_cli.verify import command, export, kernel, transitions
 from splitmerge_cli.verify.cases import ON_ALL_CASES, deal, read_request, small_case, variants_of
-from splitmerge_cli.verify.kernel import kernel_of
-from splitmerge_cli.verify.transitions import balance_defect, proposals
 
 MOVES = '''
 from splitmerge_cli.core.sampler import PythonSampler
@@ -37,8 +35,7 @@ class Drift(PythonSampler):
 
 
 def test_exact_and_as_printed(smcmc) -> None:
-    result = smcmc("verify", "--all", "sampler=sdds,rm", "model=emm", "size=3", "iterations=2000")
-    assert result.exit_code == 0
+    result = smcmc("verify", "--all", "sampler=sdds,rm", "model=emm", "size=3", "iterations=2000", status=0)
     rows = [line for line in result.stdout.splitlines() if line.startswith("│ ")]
     assert [[cell.strip() for cell in row.split("│")[1:3]] for row in rows] == [
         ["sdds", "exact"],
@@ -52,8 +49,7 @@ def test_exact_and_as_printed(smcmc) -> None:
 def test_states_that_the_prior_rules_out_are_left_out(smcmc) -> None:
     """Four items in four clusters is none of the states: no sampler starts there or has to get there."""
     words = ["model=gaussian", 'model.prior="mfm(components=uniform(3))"', "model.covariance=diag", "iterations=2000"]
-    result = smcmc("verify", "sampler=pgsm,srm", *words)
-    assert result.exit_code == 0, result.stdout
+    result = smcmc("verify", "sampler=pgsm,srm", *words, status=0)
     assert "5 of 5 forms exact" in result.stdout and "not in reach" not in result.stdout
     assert "14 states" in smcmc("verify", "--all", "sampler=gibbs", *words).stdout
 
@@ -150,12 +146,12 @@ def test_a_mutant_is_explained_by_the_term_that_it_lacks(name: str) -> None:
     case = small_case(Bernoulli)
     sampler = component("sampler", name)
     built = build_sampler(sampler.with_options(**sampler.target.small_options(case.model)), case.model, Rng(0))
-    made = proposals(case.model, built.rng, built, case.states)
+    made = transitions.proposals(case.model, built.rng, built, case.states)
     assert made.has_named_terms()
     tried = 0
     for term, counts in zip(made.terms, made.counted, strict=True):
         P = made.matrix(omit=(term,))
-        if not counts or not made.is_factor(term) or balance_defect(P, case.pi) < 1e-10:
+        if not counts or not made.is_factor(term) or transitions.balance_defect(P, case.pi) < 1e-10:
             continue
         t = made.terms.index(term)
         less = replace(
@@ -164,7 +160,7 @@ def test_a_mutant_is_explained_by_the_term_that_it_lacks(name: str) -> None:
         said = [
             text
             for text, change in export._changes_by_term(less)
-            if balance_defect(less.with_ratio(less.log_ratio + change), case.pi) < 1e-10
+            if transitions.balance_defect(less.with_ratio(less.log_ratio + change), case.pi) < 1e-10
         ]
         assert f"its term {term!r} is left out" in said
         tried += 1
@@ -172,16 +168,14 @@ def test_a_mutant_is_explained_by_the_term_that_it_lacks(name: str) -> None:
 
 
 def test_a_line_for_each_model_and_a_summary(smcmc) -> None:
-    result = smcmc("verify", "sampler=sdds,lshsm", "model=emm,bernoulli", "iterations=0")
-    assert result.exit_code == 0
+    result = smcmc("verify", "sampler=sdds,lshsm", "model=emm,bernoulli", "iterations=0", status=0)
     lines = result.stdout.splitlines()
     assert lines[0].startswith("emm: exact: sdds (max|πP-π| ") and lines[0].endswith("; biased as printed: sdds")
     assert lines[1].startswith("bernoulli: exact: sdds, lshsm (max|πP-π| ")
     assert lines[2].startswith("lshsm does not support emm, part of bernoulli (its items are no vectors")
     assert lines[-1].startswith("5 small cases: 17 of 17 forms exact; 9 biased as printed")
     # of topics nothing can be listed, and nothing was sampled
-    topics = smcmc("verify", "sampler=smag", "model=hdp", "iterations=0")
-    assert topics.exit_code == 1
+    topics = smcmc("verify", "sampler=smag", "model=hdp", "iterations=0", status=1)
     assert "not compared, as iterations=0" in topics.stdout and ": nothing was compared" in topics.stdout
     unsupported = smcmc("verify", "sampler=pgsm", "model=hdp")
     assert unsupported.exit_code == 1 and unsupported.stdout.endswith(": nothing was compared\n")
@@ -207,8 +201,7 @@ def test_samplers_are_dealt_out_over_the_cases_of_a_model() -> None:
 def test_named_samplers_and_those_of_all_cases_are_not_dealt_out(smcmc) -> None:
     assert not read_request({"sampler": "sdds,gibbs"}, ()).deals
     assert not read_request({}, (), everything=True).deals
-    result = smcmc("verify", "model=gamma_poisson", "size=2", "iterations=0")
-    assert result.exit_code == 0
+    result = smcmc("verify", "model=gamma_poisson", "size=2", "iterations=0", status=0)
     said = re.search(r"; (\d+) of (\d+) pairs of a case and a sampler, in which each", result.stdout)
     assert said and int(said[1]) < int(said[2])
     named = smcmc("verify", "model=gamma_poisson", "sampler=sdds", "size=2", "iterations=0")
@@ -243,8 +236,7 @@ def test_named_samplers_and_those_of_all_cases_are_not_dealt_out(smcmc) -> None:
     ],
 )
 def test_bad_input(smcmc, argument: str, message: str) -> None:
-    result = smcmc("verify", *argument.split())
-    assert result.exit_code == 2
+    result = smcmc("verify", *argument.split(), status=2)
     assert message in result.stderr
     assert result.stderr.count("\n") == 1
 
@@ -252,22 +244,19 @@ def test_bad_input(smcmc, argument: str, message: str) -> None:
 def test_a_resampled_concentration_is_held_for_the_matrices(smcmc) -> None:
     """The walk of `refresh` itself breaks off at its first continuous draw, and leaves the concentration as it was."""
     args = ["model=bernoulli", "model.concentration=gamma(2,1)", "sampler=refresh,rgsm,sams,triadic", "mode=exact"]
-    result = smcmc("verify", "--all", *args, "iterations=0")
-    assert result.exit_code == 0, result.output
+    result = smcmc("verify", "--all", *args, "iterations=0", status=0)
     assert "NOT EXACT" not in result.output
     assert "continuous" in result.output
 
 
 def test_scales_are_held_for_the_matrices_and_resampled_in_the_chain(smcmc) -> None:
     options = ["model.b0=gamma(2,3)", "model.kappa0=hierarchical", "model.covariance=iso"]
-    result = smcmc("verify", "--all", "model=gaussian", "sampler=sdds", *options, "iterations=20000")
-    assert result.exit_code == 0, result.output
+    result = smcmc("verify", "--all", "model=gaussian", "sampler=sdds", *options, "iterations=20000", status=0)
     assert "+" in result.output
 
 
 def test_samplers_that_learn_have_a_row_for_each_adaptation(smcmc) -> None:
-    result = smcmc("verify", "--all", "sampler=bsm", "model=irm", "size=4", "iterations=1000")
-    assert result.exit_code == 0, result.output
+    result = smcmc("verify", "--all", "sampler=bsm", "model=irm", "size=4", "iterations=1000", status=0)
     rows = [line.split("│") for line in result.stdout.splitlines() if line.startswith("│ ")]
     found = [(row[1].strip(), row[2].strip(), row[-2].strip()) for row in rows]
     assert found[:3] == [
@@ -315,8 +304,7 @@ def test_a_given_option_is_that_of_all_forms(smcmc) -> None:
         "sampler.bits=2",
         "iterations=1000",
     ]
-    result = smcmc("verify", "--all", *args)
-    assert result.exit_code == 0, result.output
+    result = smcmc("verify", "--all", *args, status=0)
     assert [row[0] for row in rows_of(result)] == ["lshsm sums table bits=2", "lshsm sums union bits=2"] * 2
     assert "skipped lshsm sums table lss: sampler.likelihood=lss: expected dense points" in result.stdout
 
@@ -340,10 +328,10 @@ def test_two_draws_of_the_tables_are_checked() -> None:
     """Each is a kernel of its own; a seed that is given is the only one."""
     case, sampler = small_case(Gaussian), component("sampler", "lshsm")
     small = sampler.with_options(**sampler.target.small_options(case.model))
-    two = kernel_of(case, small)
+    two = kernel.kernel_of(case, small)
     assert len(two.matrices) == 2
     assert abs(two.matrices[0] - two.matrices[1]).max() > 1e-3
-    assert len(kernel_of(case, small.with_options(tables_seed=5), ("tables_seed",)).matrices) == 1
+    assert len(kernel.kernel_of(case, small.with_options(tables_seed=5), ("tables_seed",)).matrices) == 1
 
 
 def test_a_model_of_another_distribution_may_have_a_name_that_is_taken() -> None:

@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 
 from splitmerge_cli import terminal
-from splitmerge_cli.cli import results
-from splitmerge_cli.cli.base import COMMANDS
+from splitmerge_cli.cli import base, results
 from splitmerge_cli.config.schema import all_keys
 from splitmerge_cli.fits import candidates
 
@@ -75,7 +74,7 @@ def test_help_fits(smcmc, monkeypatch: pytest.MonkeyPatch) -> None:
     assert begun == [key for key, _ in all_keys()]
     assert all(line.startswith(" " * 31) for line in keys if line[1:2] == " ")
     assert all(word in run for word in ("model=auto", "mixed", "edges", "documents"))
-    groups = dict.fromkeys(command.group for command in COMMANDS.values())
+    groups = dict.fromkeys(command.group for command in base.COMMANDS.values())
     assert [line[3:].partition(" ─")[0] for line in commands.split("\n") if line.startswith("╭─")][1:] == list(groups)
 
 

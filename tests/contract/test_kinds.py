@@ -12,12 +12,11 @@ import pytest
 from sources import parse
 
 import splitmerge_cli
+from splitmerge_cli import config, received
 from splitmerge_cli.analysis.plots.run import all_pictures
-from splitmerge_cli.config import ConfigError, choice, choices, locate
 from splitmerge_cli.data.dataset import COLUMN_TYPES
 from splitmerge_cli.kinds import Kind, get_kind, kinds
 from splitmerge_cli.kinds.tables.rows import example
-from splitmerge_cli.received import DataError
 
 ROOT = Path(splitmerge_cli.__file__).parent
 NAMES = sorted(kinds())
@@ -75,10 +74,10 @@ def test_a_kind_answers(name: str) -> None:
     assert pickle.loads(pickle.dumps(data)).kind == kind
     assert kind.example(12, seed=3).values is not data.values
     assert set(kind.pictures) <= set(all_pictures())
-    assert kind.model in choices("model") and kind.reader in choices("data")
+    assert kind.model in config.choices("model") and kind.reader in config.choices("data")
     if kind.has_columns:
         assert len(kind.types_of(data)) == data.values.shape[1]
-    with suppress(ConfigError):
+    with suppress(config.ConfigError):
         kind.require_rows(name)
         new = kind.new_items(data, kind.as_given(data))
         whole = kind.stack(data, new)
@@ -93,9 +92,9 @@ def test_a_kind_has_examples_of_every_size_that_is_verified(name: str) -> None:
         assert kind.example(N).N >= N
 
 
-@pytest.mark.parametrize("model", choices("model"))
+@pytest.mark.parametrize("model", config.choices("model"))
 def test_a_model_accepts_the_example_of_its_kind_alone(model: str) -> None:
-    cls = locate(choice("model", model)["_target_"])
+    cls = config.locate(config.choice("model", model)["_target_"])
     assert example(model).N >= 8
     for name in NAMES:
         accepted, reason = cls.accepts(get_kind(name).example(12))
@@ -117,5 +116,5 @@ def test_a_kind_of_a_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_an_unknown_kind_is_named() -> None:
-    with pytest.raises(DataError, match=r"^kind=flags: expected one of binary, counts, documents, graph"):
+    with pytest.raises(received.DataError, match=r"^kind=flags: expected one of binary, counts, documents, graph"):
         get_kind("flags")

@@ -7,7 +7,6 @@ import yaml
 from omegaconf import OmegaConf
 
 from splitmerge_cli.config import ConfigError, choice, choices, components, groups, hydra_adapter, read_component
-from splitmerge_cli.config.components import option_rows
 from splitmerge_cli.config.schema import all_keys, default_values
 from splitmerge_cli.core.options import Choice, Count, Gamma, Number, Positive, PositiveOrGamma
 
@@ -89,7 +88,7 @@ def test_a_file_says_only_what_differs_from_its_class(group: str, name: str) -> 
 
 @pytest.mark.parametrize(("group", "name"), CONFIGURED)
 def test_every_option_has_a_row(group: str, name: str) -> None:
-    rows = option_rows(group, name)
+    rows = components.option_rows(group, name)
     assert [row.key for row in rows] == [
         f"{group}.{key}" for key in choice(group, name) if key not in ("name", "_target_")
     ]

@@ -21,10 +21,9 @@ from matplotlib.text import Text
 
 from splitmerge_cli.analysis.plots.races import probability_text
 from splitmerge_cli.analysis.plots.style import colour_of, use_style
-from splitmerge_cli.papers import declaration
+from splitmerge_cli.papers import declaration, verdict_tables
 from splitmerge_cli.papers.arm.tables import plus_minus
 from splitmerge_cli.papers.sdds.running_means import STEPS, select_counted
-from splitmerge_cli.papers.verdict_tables import number
 from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, REPRODUCED
 
 KEPT = Path(__file__).resolve().parents[2] / "docs" / "reproduction" / "edition-2"
@@ -203,7 +202,7 @@ def test_each_counted_number_is_among_those_drawn(draw, name):
     for claim in claims.drop(cells.index).itertuples():
         assert mark_of(claim) or not claim.other
         words = f"{claim.data}, {claim.sampler}: {claim.metric.replace('_', ' ')}{mark_of(claim)}"
-        assert words in rows and any(text.startswith(number(claim.ours)) for text in rows), claim
+        assert words in rows and any(text.startswith(verdict_tables.number(claim.ours)) for text in rows), claim
     if cells.empty:
         return
     compute = declaration.figures()[name].compute

@@ -10,9 +10,8 @@ import model_pages
 import pytest
 import sampler_pages
 
-from splitmerge_cli.config import choices
+from splitmerge_cli.config import choices, schema
 from splitmerge_cli.config.components import option_rows
-from splitmerge_cli.config.schema import all_keys
 from splitmerge_cli.runs import interrupts
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -58,7 +57,7 @@ def test_every_key_is_on_its_page_with_a_meaning() -> None:
     text = key_pages.part()
     text += "".join(sampler_pages.part(ROOT / "docs", name) for name in choices("sampler"))
     text += "".join(model_pages.complete(model_pages.KEYS, name) for name in choices("model"))
-    keys = [key for key, _ in all_keys()] + ["data.max_bytes", "schedule.moves", "schedule.mix"]
+    keys = [key for key, _ in schema.all_keys()] + ["data.max_bytes", "schedule.moves", "schedule.mix"]
     keys += [
         row.key for group in ("model", "sampler") for name in choices(group) for row in option_rows(group, name)
     ] + [row.key for name in key_pages.FILES for row in option_rows("data", name)]

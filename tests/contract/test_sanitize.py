@@ -1,6 +1,7 @@
 """Coverage of `make sanitize`; the run itself is no part of the tests."""
 
 import json
+from unittest.mock import Mock
 
 import pytest
 import sanitize
@@ -12,7 +13,6 @@ from sanitizers.variants import samplers, values_of, variants
 
 from splitmerge_cli.config import choice, choices, locate
 from splitmerge_cli.runs.shards import items
-from splitmerge_cli.runs.shards.items import sharded_subcluster
 
 
 def test_every_sampler_meets_every_model_and_all_data() -> None:
@@ -41,15 +41,11 @@ def test_threads_meet_every_sampler_and_every_start() -> None:
 
 @pytest.mark.parametrize("model", ["gaussian", "bernoulli", "mixed"])
 def test_items_in_shards_are_met(model: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = []
-    monkeypatch.setattr(
-        items,
-        "sharded_subcluster",
-        lambda *given, **options: made.append(given[3]) or sharded_subcluster(*given, **options),
-    )
+    divided = Mock(wraps=items.sharded_subcluster)
+    monkeypatch.setattr(items, "sharded_subcluster", divided)
     group = next(group for group in sanitize.groups() if str(group).startswith(f"{model}["))
     run(next(case for case in group.cases(16) if case.sampler.name == "subcluster"))
-    assert made == [[24], [12, 0, 12]]
+    assert [call.args[3] for call in divided.call_args_list] == [[24], [12, 0, 12]]
 
 
 def test_every_value_of_an_option_is_tried() -> None:

@@ -10,8 +10,7 @@ import pytest
 import yaml
 
 from splitmerge_cli.diagnostics import mixing
-from splitmerge_cli.papers import claims, declaration
-from splitmerge_cli.papers.verdicts import VERDICTS
+from splitmerge_cli.papers import claims, declaration, verdicts
 
 LISTED = yaml.safe_load(measure.LISTED.read_text(encoding="utf-8"))
 ROWS = LISTED["settings"]
@@ -38,7 +37,7 @@ def test_the_file_has_nothing_but_what_the_list_says() -> None:
     assert {tuple(row[name] for name in measure.KEY) for row in rows} <= listed
     for row in rows:
         assert not any(fnmatchcase(row["metric"], pattern) for pattern in LISTED["clock"].get(row["figure"], ()))
-    assert {row[name] for row in rows for name in ("verdict", "chosen_verdict")} <= set(VERDICTS)
+    assert {row[name] for row in rows for name in ("verdict", "chosen_verdict")} <= set(verdicts.VERDICTS)
 
 
 def test_jobs_of_a_design() -> None:

@@ -25,9 +25,8 @@ from findings import findings
 
 from splitmerge_cli.analysis.plots.run import all_pictures
 from splitmerge_cli.config import choices
+from splitmerge_cli.papers import declaration, experiments
 from splitmerge_cli.papers.claims import published_claims
-from splitmerge_cli.papers.declaration import figure_sets, papers
-from splitmerge_cli.papers.experiments import list_figures
 from splitmerge_cli.papers.verdict_tables import COLUMNS
 from splitmerge_cli.runs.store.manifest import write_sealed
 from splitmerge_cli.verify.command import records
@@ -51,11 +50,11 @@ def test_gallery_has_every_picture(tmp_path: Path) -> None:
     shutil.copytree(DOCS / gallery.EXAMPLES, tmp_path / gallery.EXAMPLES)
     shutil.copytree(DOCS / "images", tmp_path / "images", dirs_exist_ok=True)
     kept = {"sdds-fig3": overview.latest_figures(DOCS / "reproduction")["sdds-fig3"]}
-    page = gallery.page(tmp_path, dict(list_figures()), kept)
+    page = gallery.page(tmp_path, dict(experiments.list_figures()), kept)
     for name, picture in all_pictures().items():
         assert f"[{picture.answers}]" in page and f") `{name}`\n" in page
         assert re.search(rf"\]\(thumbnails/[\w-]+-{name}\.png\)\]\(\.\./(data/)?\w", page), f"no page shows {name}"
-    for name, title in list_figures():
+    for name, title in experiments.list_figures():
         assert f"[{parts.cell(title)}]({name}.md)" in page
     assert "(thumbnails/sdds-fig3.png)](sdds-fig3.md)" in page and "thumbnails/sdds-fig4.png" not in page
     for small in (tmp_path / "_generated" / gallery.THUMBNAILS).glob("*.png"):
@@ -132,9 +131,9 @@ def test_reproduction_without_results(tmp_path: Path) -> None:
     (tmp_path / "_generated").mkdir()
     (tmp_path / "_generated" / "gone.md").write_text("a page of before")
     pages = write_pages(tmp_path)
-    of_papers = {figure.id for paper in papers() for figure in paper.figures}
-    figures = {figure.id for each in figure_sets() for figure in each.figures}
-    assert set(pages) == figures | {each.key for each in figure_sets()} | SHARED
+    of_papers = {figure.id for paper in declaration.papers() for figure in paper.figures}
+    figures = {figure.id for each in declaration.figure_sets() for figure in each.figures}
+    assert set(pages) == figures | {each.key for each in declaration.figure_sets()} | SHARED
     assert "which\n0 are kept here" in pages["reproduction"] and "make reproduction" in pages["reproduction"]
     for name in figures:
         made = f"smcmc reproduce {name} --scale paper\npython scripts/keep_figures.py keep {name} --scale paper\n"
@@ -142,7 +141,7 @@ def test_reproduction_without_results(tmp_path: Path) -> None:
         assert "is not kept" in pages[name] and "## Claims" not in pages[name]
         assert pages[name].count(">not kept yet</span>") == len(published_claims(name))
         assert bool(published_claims(name)) == (name in of_papers)
-    for paper in papers():
+    for paper in declaration.papers():
         assert paper.name in pages["errata"] and paper.name in pages["settings"]
         assert all(finding.title.rstrip(".") in pages[paper.key] for finding in findings(paper).findings)
         for doubt in findings(paper).doubtful:

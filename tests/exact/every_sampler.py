@@ -12,10 +12,9 @@ import pytest
 from enumerations import Enumeration, enumeration, round_trip_defect
 
 from splitmerge_cli.config import classes, component
-from splitmerge_cli.core.capabilities import Weighted
+from splitmerge_cli.core import capabilities, rng
 from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.options import Choice, Flag
-from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.samplers.reconfiguration import ARM
 from splitmerge_cli.samplers.split_merge import BSM
@@ -153,7 +152,7 @@ def is_adaptive(name: str) -> bool:
 def has_listed_states(case_name: str) -> bool:
     """Whether the states of a case can be listed: all but the partition is from a finite set, or held."""
     model = case_of(case_name).model
-    return not isinstance(model, Weighted) and (model.conjugate or len(case_of(case_name).states[0]) == 3)
+    return not isinstance(model, capabilities.Weighted) and (model.conjugate or len(case_of(case_name).states[0]) == 3)
 
 
 def is_supported(case_name: str, name: str) -> bool:
@@ -266,7 +265,7 @@ def check_learners(case: Case, samplers: list[str]) -> None:
     """Samplers that learn are exact with what they have learned held fixed, and for every pair of items alone."""
     for sampler in samplers:
         form = SAMPLERS[sampler]
-        one = form.sampler(case.model, Rng(0), **form.options)
+        one = form.sampler(case.model, rng.Rng(0), **form.options)
         for P, for_pairs in adaptive_matrices(case.model, one.rng, one, case.states, example_histories(case.states, 2)):
             for matrix in (P, *for_pairs):
                 assert stationarity_defect(matrix, case.pi) < 1e-12, sampler

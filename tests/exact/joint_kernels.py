@@ -13,8 +13,7 @@ import numpy as np
 from compiled.coupled_paths import coupled_paths
 from numpy.typing import NDArray
 
-from splitmerge_cli.core.coupled import CoupledChains
-from splitmerge_cli.core.model import Model
+from splitmerge_cli.core import coupled, model
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.verify.enumerate import State
@@ -87,8 +86,8 @@ def total_variation_bound(meeting: NDArray[np.float64], lag: int, t: int) -> flo
 
 
 def joint_kernel(
-    build: Callable[[], Model],
-    samplers: Callable[[Model, Rng], Sampler],
+    build: Callable[[], model.Model],
+    samplers: Callable[[model.Model, Rng], Sampler],
     states: Sequence[State],
     limit: int = 2_000_000,
     coupling: str = "maximal",
@@ -116,7 +115,7 @@ def joint_kernel(
     x, y = build(), build()
     sampler = samplers(x, rng)
     P = transition_matrix(x, rng, sampler, states, limit)
-    chains = CoupledChains(x, y, rng, [sampler], [samplers(y, rng)], 1, coupling=coupling)
+    chains = coupled.CoupledChains(x, y, rng, [sampler], [samplers(y, rng)], 1, coupling=coupling)
     ends = Ends(states)
     n, paths = len(states), 0
     J = np.zeros((n, n, n, n))

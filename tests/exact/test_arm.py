@@ -7,27 +7,15 @@ import pytest
 from enumerations import Enumeration
 from every_sampler import LEARNERS, SAMPLERS, case_of, check_terms, pairs, with_slow
 
-from splitmerge_cli.config import specify
 from splitmerge_cli.core.chain import Chain, advance_together
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.kinds.networks.irm import IRM
 from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
-from splitmerge_cli.runs.identity import run_id
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.reconfiguration import ARM
 from splitmerge_cli.samplers.split_merge import BSM, Dyadic
-from splitmerge_cli.verify.cases import small_case
+from splitmerge_cli.verify import cases, kernel, transitions
 from splitmerge_cli.verify.enumerate import state_of
-from splitmerge_cli.verify.kernel import adaptive_frequencies
-from splitmerge_cli.verify.transitions import (
-    balance_defect,
-    disagreements,
-    example_histories,
-    list_paths,
-    stationary_distribution,
-    total_variation,
-    transition_matrix,
-)
 
 build = case_of
 
@@ -39,7 +27,7 @@ def adaptive(case, name, **options):
 
 def fixed_matrix(case, sampler, history, pair):
     sampler.fix(*history, *pair)
-    return transition_matrix(case.model, sampler.rng, sampler, case.states)
+    return transitions.transition_matrix(case.model, sampler.rng, sampler, case.states)
 
 
 def every_past(case):
@@ -55,10 +43,10 @@ def test_every_phi_of_four_nodes(case_name, name):
     sampler = adaptive(case, name)
     checked = 0
     for history in every_past(case):
-        for i, j in disagreements(history):
+        for i, j in transitions.disagreements(history):
             for pair in ((i, j), (j, i)):
                 P = fixed_matrix(case, sampler, history, pair)
-                assert balance_defect(P, case.pi) < 1e-15
+                assert transitions.balance_defect(P, case.pi) < 1e-15
                 checked += 1
     assert checked == 120
 
@@ -68,15 +56,15 @@ def test_some_phis(case_name, name):
     """Every learning sampler of conf/sampler on every small case: reversible, its terms, its mutants."""
     case, form = case_of(case_name), SAMPLERS[name]
     rng = np.random.default_rng(4)
-    for history in example_histories(case.states, 2):
-        differ = disagreements(history)
+    for history in transitions.example_histories(case.states, 2):
+        differ = transitions.disagreements(history)
         i, j = differ[rng.integers(len(differ))]
         for pair in ((i, j), (j, i)):
             sampler = form.sampler(case.model, Rng(0), **form.options)
             sampler.fix(*history, *pair)
             found = Enumeration(case, sampler)
             np.testing.assert_allclose(found.matrix.sum(axis=1), 1.0, rtol=1e-12)
-            assert balance_defect(found.matrix, case.pi) < 1e-12
+            assert transitions.balance_defect(found.matrix, case.pi) < 1e-12
             check_terms(found)
 
 
@@ -85,8 +73,8 @@ def test_the_pair_is_uniform_over_disagreements(name):
     """The matrix with the pair drawn is the mean of those for each pair, either way round."""
     case = build("irm-uneven")
     sampler = adaptive(case, name)
-    for history in example_histories(case.states, 5, seed=1):
-        pairs = [pair for i, j in disagreements(history) for pair in ((i, j), (j, i))]
+    for history in transitions.example_histories(case.states, 5, seed=1):
+        pairs = [pair for i, j in transitions.disagreements(history) for pair in ((i, j), (j, i))]
         mean = np.mean([fixed_matrix(case, sampler, history, pair) for pair in pairs], axis=0)
         np.testing.assert_allclose(fixed_matrix(case, sampler, history, ()), mean, atol=1e-14)
 
@@ -109,13 +97,13 @@ def test_sams_with_a_pair_from_the_history():
     # these two disagree on every pair
     sampler.fix(np.array([0, 1, 2, 3]), np.array([0, 0, 0, 0]))
     sams = Dyadic(case.model, sampler.rng, allocation="sams")
-    P, Q = (transition_matrix(case.model, sampler.rng, s, case.states) for s in (sampler, sams))
+    P, Q = (transitions.transition_matrix(case.model, sampler.rng, s, case.states) for s in (sampler, sams))
     np.testing.assert_allclose(P, Q, atol=1e-14)
 
 
 def test_similarity_of_the_history_decides():
     """Both partitions join items 2 and 3 with item 0, one alone with item 1."""
-    case = small_case(IRM, 4, 2)
+    case = cases.small_case(IRM, 4, 2)
     sampler = adaptive(case, "bsm-similarity")
     sampler.fix(np.array([0, 1, 0, 0]), np.array([0, 0, 0, 0]), 0, 1)
     one = next(t for t, state in enumerate(case.states) if state[1] == 1)
@@ -143,7 +131,7 @@ def test_one_walk_alone_leads_from_one_partition_to_another(name):
 def test_blocks_and_items_are_drawn_by_the_joint_density():
     """Proposals from one cluster of six items: the block {2, 3}, then items 3, 4 and 5 one by one, each with the
     probability of what is then in place."""
-    case = small_case(Bernoulli, 6, 1)
+    case = cases.small_case(Bernoulli, 6, 1)
     sampler = adaptive(case, "arm")
     sampler.fix(np.array([0, 1, 2, 2, 0, 0]), np.zeros(6, dtype=np.int32), 0, 1)
     pi = {state[0]: p for state, p in zip(case.states, case.pi, strict=True)}
@@ -161,7 +149,9 @@ def test_blocks_and_items_are_drawn_by_the_joint_density():
 
     go_on((0, 1, 6, 6, 0, 0), [(2, 3), (3,), (4,), (5,)], 1.0)
     found = dict.fromkeys(expected, 0.0)
-    for (labels, *_), p, *_ in list_paths(case.model, sampler.rng, sampler, ((0,) * 6, 1), always_accept=True):
+    for (labels, *_), p, *_ in transitions.list_paths(
+        case.model, sampler.rng, sampler, ((0,) * 6, 1), always_accept=True
+    ):
         found[labels] += p
     assert found == pytest.approx(expected, abs=1e-13)
 
@@ -174,13 +164,15 @@ def test_as_printed_bsm_is_biased(t, defect, distance):
     sampler = BSM(case.model, Rng(0), t=t, mode="as_printed")
     history = np.zeros(4, dtype=np.int32), np.array([0, 1, 0, 0] if t == 0 else [0, 1, 1, 1], dtype=np.int32)
     found = [
-        balance_defect(fixed_matrix(case, sampler, (z, one), pair), case.pi)
+        transitions.balance_defect(fixed_matrix(case, sampler, (z, one), pair), case.pi)
         for z, one in every_past(case)
-        for pair in disagreements((z, one))
+        for pair in transitions.disagreements((z, one))
     ]
     assert max(found) == pytest.approx(defect, abs=1e-4)
     P = fixed_matrix(case, sampler, history, ())
-    assert total_variation(stationary_distribution(P), case.pi) == pytest.approx(distance, abs=1e-4)
+    assert transitions.total_variation(transitions.stationary_distribution(P), case.pi) == pytest.approx(
+        distance, abs=1e-4
+    )
 
 
 def test_as_printed_bsm_that_agrees_on_nothing_is_exact():
@@ -194,7 +186,7 @@ def test_as_printed_bsm_that_agrees_on_nothing_is_exact():
 def test_nothing_to_learn_from_is_null(name):
     case = build("irm")
     sampler = adaptive(case, name)
-    P = transition_matrix(case.model, sampler.rng, sampler, case.states)
+    P = transitions.transition_matrix(case.model, sampler.rng, sampler, case.states)
     np.testing.assert_array_equal(P, np.eye(15))
     same = np.array([0, 1, 1, 0], dtype=np.int32)
     np.testing.assert_array_equal(fixed_matrix(case, sampler, (same, same), ()), np.eye(15))
@@ -202,16 +194,16 @@ def test_nothing_to_learn_from_is_null(name):
 
 def test_example_histories():
     states = build("irm").states
-    histories = example_histories(states, 8)
+    histories = transitions.example_histories(states, 8)
     assert len(histories) == 8
     assert [z.tolist() for z in histories[0]] == [[0, 0, 0, 0], [0, 1, 2, 3]]
-    assert len(disagreements(histories[0])) == 6
+    assert len(transitions.disagreements(histories[0])) == 6
     assert [z.tolist() for z in histories[1]] == [[0, 0, 0, 0], [0, 1, 1, 1]]
-    assert disagreements(histories[1]) == [(0, 1), (0, 2), (0, 3)]
-    assert all(disagreements(history) for history in histories)
-    two = small_case(IRM, 2, 0, {}).states
-    assert len(example_histories(two, 8)) == 1
-    assert example_histories(small_case(IRM, 1, 0, {}).states, 8) == []
+    assert transitions.disagreements(histories[1]) == [(0, 1), (0, 2), (0, 3)]
+    assert all(transitions.disagreements(history) for history in histories)
+    two = cases.small_case(IRM, 2, 0, {}).states
+    assert len(transitions.example_histories(two, 8)) == 1
+    assert transitions.example_histories(cases.small_case(IRM, 1, 0, {}).states, 8) == []
 
 
 # ---- Chains with a shared history
@@ -241,9 +233,9 @@ def test_learning_chains_sample_the_posterior(name, case_name, adaptation):
             samplers.append(Gibbs(model, rng, scan="site"))
         return samplers, Gibbs(model, rng)
 
-    frequencies, noise = adaptive_frequencies(case, chain, 100_000, discard=200)
+    frequencies, noise = kernel.adaptive_frequencies(case, chain, 100_000, discard=200)
     assert noise < 0.03
-    assert total_variation(frequencies, case.pi) < 3 * noise
+    assert transitions.total_variation(frequencies, case.pi) < 3 * noise
 
 
 def test_frequencies_see_a_biased_learner():
@@ -254,8 +246,8 @@ def test_frequencies_see_a_biased_learner():
         sampler.omit("reverse")
         return [sampler], Gibbs(model, rng)
 
-    frequencies, noise = adaptive_frequencies(case, chain, 100_000, discard=200)
-    assert total_variation(frequencies, case.pi) > 10 * noise
+    frequencies, noise = kernel.adaptive_frequencies(case, chain, 100_000, discard=200)
+    assert transitions.total_variation(frequencies, case.pi) > 10 * noise
 
 
 def test_chains_that_agree_have_nothing_to_learn():
@@ -295,12 +287,3 @@ def test_the_chains_of_a_frozen_run_are_markov():
         runs.append([rows["partition_labels"] for rows in advance_together(chains, 100)])
     np.testing.assert_array_equal(runs[0][0], runs[1][0])
     assert any((a != b).any() for a, b in zip(runs[0][1], runs[1][1], strict=True))
-
-
-def test_an_option_of_a_sampler_that_came_later_changes_no_id():
-    """Runs of bsm from before `allocation` are found again, alone and in a list of samplers; others are other runs."""
-    known = {"sampler=bsm": "3220273aca2d", "schedule=[{bsm: 1}, {gibbs: 2}]": "60bea332d66a"}
-    for given, number in known.items():
-        assert run_id(specify(["data=jain_neal", given, "iterations=1000"]), {}) == number
-    other = specify(["data=jain_neal", "sampler=bsm", "sampler.allocation=sams", "iterations=1000"])
-    assert run_id(other, {}) not in known.values()

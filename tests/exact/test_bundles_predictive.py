@@ -8,8 +8,7 @@ from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data.bundles import Bundles
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.fits.candidates import model_of
-from splitmerge_cli.runs.draws import State
-from splitmerge_cli.runs.initial import build_model
+from splitmerge_cli.runs import draws, initial
 
 COUNTS = np.array([2, 1, 3, 1, 2, 1])
 LABELS = np.array([0, 0, 1, 1, 0, 2], dtype=np.int32)
@@ -39,7 +38,7 @@ def with_bundles(data: Dataset, bundles: Bundles) -> Dataset:
 
 def predict_state(options: dict, data: Dataset, new: Dataset, labels: np.ndarray):
     model = model_of({"concentration": 1.3} | options)
-    ((_, log_density, log_weight),) = by_state(model, data, new, [State(labels, 3, {})])
+    ((_, log_density, log_weight),) = by_state(model, data, new, [draws.State(labels, 3, {})])
     return log_density, log_weight
 
 
@@ -82,7 +81,7 @@ def test_a_new_unit_has_the_density_of_its_rows_together() -> None:
         second = predict_state(options, more, new.take(slice(1, 2)), np.append(labels, np.int32(k)))[0][0, k]
         assert log_density[:, k] == pytest.approx([first + second] * 2, abs=1e-9)
     # new rows alone, and new units in data without bundles
-    both = predict(model_of(options), data, unit, [State(labels, 3, {})], labels)
+    both = predict(model_of(options), data, unit, [draws.State(labels, 3, {})], labels)
     assert np.ptp(both.log_density) == 0 and both.probability.sum(axis=1) == pytest.approx(1.0)
 
 
@@ -90,10 +89,10 @@ def test_a_member_counts_by_its_weight_in_probabilities() -> None:
     """Clusters of a draw cross clusters of the partition by members as the repeated table has them."""
     data, new = tables("points")
     model = model_of({"name": "gaussian", "m0": [0.0, 0.0], "b0": 1.0})
-    states, partition = [State(LABELS, 3, {})], np.array([0, 1, 1, 0, 1, 0], dtype=np.int32)
+    states, partition = [draws.State(LABELS, 3, {})], np.array([0, 1, 1, 0, 1, 0], dtype=np.int32)
     rows = np.repeat(ROWS, COUNTS)
     ours = predict(model, with_bundles(data, Bundles(ROWS, COUNTS)), new, states, partition)
-    theirs = predict(model, data.take(rows), new, [State(LABELS[rows], 3, {})], partition[rows])
+    theirs = predict(model, data.take(rows), new, [draws.State(LABELS[rows], 3, {})], partition[rows])
     assert ours.probability == pytest.approx(theirs.probability, abs=1e-12)
 
 
@@ -115,7 +114,7 @@ def test_left_out_items_stay_apart() -> None:
     data, _ = tables("points")
     apart = np.array([[0, 2]], dtype=np.int32)
     options = {"name": "gaussian", "m0": [0.0, 0.0], "b0": 1.0, "concentration": 1.3}
-    built = build_model(model_of(options), with_bundles(data, Bundles(ROWS, COUNTS, apart=apart)))
+    built = initial.build_model(model_of(options), with_bundles(data, Bundles(ROWS, COUNTS, apart=apart)))
     built.set_labels(LABELS)
     weight = np.exp(built.left_out_predictive()[1])
     assert weight.sum(axis=1) == pytest.approx(1.0)

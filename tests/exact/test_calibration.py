@@ -16,8 +16,7 @@ from scipy.stats import chisquare
 
 from splitmerge_cli.analysis.predictive import by_state, predict
 from splitmerge_cli.config import choices
-from splitmerge_cli.kinds.documents.corpus import Tokens
-from splitmerge_cli.kinds.documents.stored import predict_documents, topic_states
+from splitmerge_cli.kinds.documents import corpus, stored
 from splitmerge_cli.runs.checks import options_of
 from splitmerge_cli.runs.draws import State
 
@@ -144,11 +143,11 @@ def test_words_are_drawn_from_the_density() -> None:
     spec = setting.specify()
     made = draw_data(setting, spec, rng)
     state = State(made.labels, made.K, {"alpha0": 0.8, "gamma": 1.3})
-    (topics,) = topic_states(spec.model, made.dataset, [state], 1)
+    (topics,) = stored.topic_states(spec.model, made.dataset, [state], 1)
     pairs = np.array(list(np.ndindex(5, 5)), dtype=np.int32)
-    documents = Tokens(pairs.ravel(), np.arange(0, 51, 2, dtype=np.int64))
+    documents = corpus.Tokens(pairs.ravel(), np.arange(0, 51, 2, dtype=np.int64))
     density = np.exp(
-        predict_documents(spec.model, made.dataset, documents, [state], state.labels, 1, 4000, 0).log_density
+        stored.predict_documents(spec.model, made.dataset, documents, [state], state.labels, 1, 4000, 0).log_density
     )
     assert density.sum() == pytest.approx(1, abs=0.01)
     drawn = np.array([held_out._draw_words(rng, topics, 2) for _ in range(1500)])

@@ -19,8 +19,7 @@ from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.kinds.documents.corpus import Corpus, Tokens
 from splitmerge_cli.kinds.documents.recorder import DocumentQuantities
-from splitmerge_cli.kinds.records.entities import BOTH, ONE
-from splitmerge_cli.kinds.records.generated import generate, probabilities, slips_of
+from splitmerge_cli.kinds.records import entities, generated
 from splitmerge_cli.runs import checks
 from splitmerge_cli.runs.draws import State
 
@@ -389,7 +388,7 @@ def test_replicated_records_of_an_entity_are_drawn_from_its_true_value() -> None
     dataset = Dataset("t", "records", np.tile(values, (400, 1)), types=(names,))
     model = component("model", "records", distortion=0.4, similar=0.7, original=0, frequencies=0)
     shares = np.bincount(values[:, 0]) / 7
-    P = probabilities(shares, slips_of(names), 0.4, 0.7)
+    P = generated.probabilities(shares, generated.slips_of(names), 0.4, 0.7)
     N = dataset.N
     labels = np.concatenate([np.arange(N // 2), np.arange(N // 2)])
     given = Given(dataset, labels, checks.options_of(model, dataset))
@@ -426,11 +425,11 @@ def test_replicated_copies_have_one_error_in_the_field_that_has_most() -> None:
 def test_records_that_the_model_makes_pass_and_others_do_not() -> None:
     """Errors that come one at a time, as those of made-up duplicates do, where no entity has an original; a field that
     follows from another."""
-    rng, people = np.random.default_rng(6), generate(600, entities=400, distortion=0.15, missing=0.0, seed=2)
+    rng, people = np.random.default_rng(6), generated.generate(600, entities=400, distortion=0.15, missing=0.0, seed=2)
     model = component("model", "records", original=0)
     # theta and lambda of each field, as chains find them
     states = np.repeat([0.15, 0.75], people.values.shape[1])
-    clean = generate(600, entities=400, distortion=0.0, missing=0.0, seed=2)
+    clean = generated.generate(600, entities=400, distortion=0.0, missing=0.0, seed=2)
     assert not [key for key, each in find(model, people, people.truth, states).items() if each.is_far]
     second = np.ones(600, dtype=bool)
     second[np.unique(people.truth, return_index=True)[1]] = False
@@ -440,7 +439,7 @@ def test_records_that_the_model_makes_pass_and_others_do_not() -> None:
         values[i, j] = rng.integers(len(clean.types[j].levels))
     one = replace(clean, values=values)
     far = {key for key, each in find(model, one, people.truth, np.repeat([0.06, 0.1], 5)).items() if each.is_far}
-    assert ("records of one entity", ONE) in far
+    assert ("records of one entity", entities.ONE) in far
     town = list(people.columns).index("town")
     types, columns = list(clean.types), list(clean.columns)
     types.insert(town, types[town])
@@ -448,7 +447,7 @@ def test_records_that_the_model_makes_pass_and_others_do_not() -> None:
     values = np.insert(clean.values, town, clean.values[:, town], axis=1)
     twice = replace(clean, values=values, types=tuple(types), columns=columns)
     far = {key for key, each in find(model, twice, people.truth, np.repeat([0.05, 0.5], 6)).items() if each.is_far}
-    assert ("code, town", BOTH) in far
+    assert ("code, town", entities.BOTH) in far
 
 
 def test_lines_that_are_bent_or_spread_are_found() -> None:

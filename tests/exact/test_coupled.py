@@ -25,9 +25,8 @@ from splitmerge_cli.samplers.gibbs import Gibbs, Neal8
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.split_merge import Dyadic
 from splitmerge_cli.samplers.subcluster import Subcluster
-from splitmerge_cli.verify.cases import Case, small_case
+from splitmerge_cli.verify import cases, transitions
 from splitmerge_cli.verify.enumerate import mixture_states
-from splitmerge_cli.verify.transitions import total_variation
 
 TOLERANCE = 1e-12
 MODELS = ("bernoulli", "gaussian-diag", "irm", "emm", "mixed", "lines")
@@ -44,10 +43,10 @@ FOUR_ITEMS = {"bernoulli", "irm"}
 
 
 @cache
-def of_size(name: str, size: int) -> Case:
+def of_size(name: str, size: int) -> cases.Case:
     """The case of this name, of another number of items."""
     model, _, seed, params = CASES[name]
-    return small_case(MODEL_CLASSES[model], size, seed, params)
+    return cases.small_case(MODEL_CLASSES[model], size, seed, params)
 
 
 def make_sampler(name: str, model: Model, rng: Rng) -> Sampler:
@@ -76,7 +75,7 @@ def check(kernel: JointKernel, lag: int = 1) -> None:
         limit = start @ np.linalg.matrix_power(kernel.P, 5000)
         now = start
         for t in range(60):
-            assert total_variation(now, limit) <= total_variation_bound(distribution, lag, t) + 1e-9, t
+            assert transitions.total_variation(now, limit) <= total_variation_bound(distribution, lag, t) + 1e-9, t
             now = now @ kernel.P
 
 
@@ -87,7 +86,7 @@ def gate_pairs() -> list[tuple[str, str]]:
     return [(c, s) for c, s in found if (s, c) not in TOO_LONG]
 
 
-def small(case_name: str, name: str) -> Case:
+def small(case_name: str, name: str) -> cases.Case:
     many = case_name in FOUR_ITEMS and name.split("-")[0] not in MANY
     return of_size(case_name, 4 if many else 3)
 
@@ -184,7 +183,7 @@ class Turned(Wrong):
 def test_a_wrong_margin_is_found() -> None:
     """One chain's concentration is wrong by a hundredth."""
     case = of_size("bernoulli", 4)
-    models = iter([case.build(), small_case(Bernoulli, 4, 1, {"concentration": 1.3 * 1.01}).model])
+    models = iter([case.build(), cases.small_case(Bernoulli, 4, 1, {"concentration": 1.3 * 1.01}).model])
     kernel = joint_kernel(lambda: next(models), lambda model, rng: Gibbs(model, rng, scan="site"), case.states)
     assert kernel.margin_defect > 1e-4
 

@@ -18,9 +18,8 @@ from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
 from splitmerge_cli.samplers.split_merge import RGSM, Dyadic
 from splitmerge_cli.samplers.triadic import Triadic
 from splitmerge_cli.samplers.wang_russell import SDDS
-from splitmerge_cli.verify.continuous import lines_log_weight
+from splitmerge_cli.verify import continuous, paths
 from splitmerge_cli.verify.enumerate import bernoulli_log_weight
-from splitmerge_cli.verify.paths import execution_paths
 
 LOG_TINY = math.log(1e-280)
 
@@ -45,7 +44,7 @@ def bernoulli() -> tuple[Model, LogLik]:
 def lines() -> tuple[Model, LogLik]:
     def log_lik(items: tuple[int, ...]) -> float:
         given = NOISE["sigma0"], NOISE["sigma1"], "known", 2.5, "uniform"
-        return lines_log_weight(POINTS[list(items)], 1.0, *given)(((0,) * len(items), 1))
+        return continuous.lines_log_weight(POINTS[list(items)], 1.0, *given)(((0,) * len(items), 1))
 
     return Lines(POINTS, concentration=1.3, **NOISE), log_lik
 
@@ -153,7 +152,7 @@ def test_scored_on_the_log_scale(what, made):
     sampler_class, options, labels, move, defined = CHECKED[what]
     model, log_lik = made()
     sampler = sampler_class(model, Rng(0), **options)
-    found = execution_paths(model, sampler.rng, sampler, labels, max(labels) + 1, always_accept=True)
+    found = paths.execution_paths(model, sampler.rng, sampler, labels, max(labels) + 1, always_accept=True)
     chosen = found["move"] == sampler_class.MOVES.index(move)
     p, value = found["probability"][chosen], found["terms"][chosen, sampler_class.TERMS.index("allocation")]
 

@@ -34,9 +34,8 @@ from splitmerge_cli.samplers.gibbs import Gibbs, Neal8
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.split_merge import Dyadic
 from splitmerge_cli.samplers.wang_russell import SDDS
+from splitmerge_cli.verify import kernel, transitions
 from splitmerge_cli.verify.cases import Case, small_case
-from splitmerge_cli.verify.kernel import iteration_matrix, sampled_frequencies
-from splitmerge_cli.verify.transitions import stationarity_defect, total_variation, transition_matrix
 
 Level = tuple[str, int]
 """A feature and the number of its level."""
@@ -402,7 +401,7 @@ def test_every_level_moves_the_posterior(name: str, feature: str, t: int) -> Non
     changed = make_case(model, 4, 0, _as_options(plain | {feature: features[feature][t]})).partitions[1]
     expected = make_case(model, 4, 0, _as_options(plain)).partitions[1]
     if len(changed) == len(expected):
-        assert total_variation(changed, expected) > 2e-3
+        assert transitions.total_variation(changed, expected) > 2e-3
 
 
 @pytest.mark.parametrize(
@@ -435,7 +434,7 @@ def matrix_of(case: Case, sampler: Sampler) -> Any:
     """Transition matrix among the states of positive probability, from which none of the others is reached."""
     inside = np.flatnonzero(case.pi > 0.0)
     P = np.eye(len(case.states))
-    P[np.ix_(inside, inside)] = transition_matrix(
+    P[np.ix_(inside, inside)] = transitions.transition_matrix(
         case.model, sampler.rng, sampler, [case.states[t] for t in inside.tolist()]
     )
     np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=1e-12)
@@ -454,7 +453,7 @@ def test_kernels_alone_are_exact(name: str, number: int) -> None:
     if not is_listed(case):
         return
     for sampler in samplers_of(case, rng):
-        assert stationarity_defect(matrix_of(case, sampler), case.pi) < 1e-12, type(sampler).__name__
+        assert transitions.stationarity_defect(matrix_of(case, sampler), case.pi) < 1e-12, type(sampler).__name__
 
 
 ITERATIONS = 12_000
@@ -528,10 +527,10 @@ def check_schedule(name: str, number: int, iterations: int, most: float) -> None
     case, rng = case_of(name, number), Rng(3)
     schedule = build_schedule(compose([f"model={name}"]), case.model, rng)
     if is_listed(case) and not case.model.refreshes and name != "hdp":
-        P, _ = iteration_matrix(case, schedule, rng)
+        P, _ = kernel.iteration_matrix(case, schedule, rng)
         if P is not None:
-            assert stationarity_defect(P, case.pi) < 1e-12
+            assert transitions.stationarity_defect(P, case.pi) < 1e-12
         return
-    frequencies, noise = sampled_frequencies(case, schedule.samplers, rng, iterations, schedule.weights)
+    frequencies, noise = kernel.sampled_frequencies(case, schedule.samplers, rng, iterations, schedule.weights)
     assert noise < most
-    assert total_variation(frequencies, case.partitions[1]) < 3 * noise
+    assert transitions.total_variation(frequencies, case.partitions[1]) < 3 * noise

@@ -16,9 +16,7 @@ from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
 from splitmerge_cli.runs.plan import prepare
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.nonreversible import Nonreversible
-from splitmerge_cli.verify.cases import small_case
-from splitmerge_cli.verify.kernel import kernel_of
-from splitmerge_cli.verify.paths import execution_paths
+from splitmerge_cli.verify import cases, kernel, paths
 from splitmerge_cli.verify.transitions import balance_defect, state_of, stationarity_defect, transition_matrix
 
 Clusters = frozenset[frozenset[int]]
@@ -63,7 +61,7 @@ def pairs_of(part: Clusters, N: int) -> list[tuple[frozenset[int], frozenset[int
     return pairs + [(a, b, len(a | b) / (N * K)) for a, b in combinations(part, 2)]
 
 
-THREE = [small_case(Bernoulli, 3, 0), small_case(Gaussian, 3, 1)]
+THREE = [cases.small_case(Bernoulli, 3, 0), cases.small_case(Gaussian, 3, 1)]
 
 
 @pytest.mark.parametrize(
@@ -95,7 +93,7 @@ def test_a_step_is_the_mean_of_powers_of_the_lifted_move(case, moves):
 
 def test_lifted_moves_are_counted_one_by_one():
     """One lifted move in each step of two items: proposed, or null without an item to move, and never twice."""
-    case = small_case(Bernoulli, 2, 0)
+    case = cases.small_case(Bernoulli, 2, 0)
     sampler = Nonreversible(case.model, Rng(0), moves=1)
     for steps in range(1, 60):
         sampler.step()
@@ -131,7 +129,7 @@ def extended_matrix(case, steps):
     P = np.zeros((len(number),) * 2)
     for (x, v), t in number.items():
         steps.start, steps.ends = v, []
-        found = execution_paths(case.model, steps.rng, steps, *x)
+        found = paths.execution_paths(case.model, steps.rng, steps, *x)
         for labels, K, p, end in zip(found["labels"], found["K"], found["probability"], steps.ends, strict=True):
             P[t, number[state_of(labels, int(K)), end]] += p
     np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=1e-12)
@@ -229,4 +227,4 @@ def test_directions_that_are_kept_are_not_coupled():
 
 def test_steps_with_directions_that_are_kept_are_not_enumerated_on_partitions():
     kept = component("sampler", "nonreversible").with_options(directions=5)
-    assert kernel_of(case_of("bernoulli"), kept).why == "keeps a state"
+    assert kernel.kernel_of(case_of("bernoulli"), kept).why == "keeps a state"

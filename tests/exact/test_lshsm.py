@@ -16,16 +16,7 @@ from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
 from splitmerge_cli.kinds.tokens.emm import EMM
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.lshsm import LSHSM
-from splitmerge_cli.verify.cases import small_case
-from splitmerge_cli.verify.kernel import sampled_frequencies
-from splitmerge_cli.verify.transitions import (
-    balance_defect,
-    is_irreducible,
-    stationarity_defect,
-    stationary_distribution,
-    total_variation,
-    transition_matrix,
-)
+from splitmerge_cli.verify import cases, kernel, transitions
 
 CASES = {
     "gaussian": (Gaussian, 4, 0, {}),
@@ -45,7 +36,7 @@ SHAPES = [(1, 1, 0), (1, 2, 1), (1, 4, 2), (2, 2, 3), (3, 4, 4), (3, 1, 1)]
 
 def build(case_name):
     model_class, size, seed, params = CASES[case_name]
-    return small_case(model_class, size, seed, params)
+    return cases.small_case(model_class, size, seed, params)
 
 
 def sampler_on(case, proposal, reading, shape=(1, 2, 0), **options):
@@ -55,7 +46,7 @@ def sampler_on(case, proposal, reading, shape=(1, 2, 0), **options):
 
 
 def matrix(case, sampler):
-    return transition_matrix(case.model, sampler.rng, sampler, case.states)
+    return transitions.transition_matrix(case.model, sampler.rng, sampler, case.states)
 
 
 def connects(tables, N):
@@ -79,9 +70,9 @@ def test_exact(proposal, reading, case_name, shape):
     sampler = sampler_on(case, proposal, reading, shape)
     P = matrix(case, sampler)
     np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=1e-12)
-    assert stationarity_defect(P, case.pi) < 1e-12
-    assert balance_defect(P, case.pi) < 1e-12
-    assert is_irreducible(P) == connects(sampler.tables, case.model.N)
+    assert transitions.stationarity_defect(P, case.pi) < 1e-12
+    assert transitions.balance_defect(P, case.pi) < 1e-12
+    assert transitions.is_irreducible(P) == connects(sampler.tables, case.model.N)
 
 
 def test_the_shapes_tried_connect_and_do_not():
@@ -94,20 +85,20 @@ def test_the_shapes_tried_connect_and_do_not():
 @pytest.mark.parametrize(("proposal", "reading"), KINDS)
 def test_exact_without_a_centre(proposal, reading, centre):
     """Rows of zeros have no direction then: they are moved by no query of their own, and no other finds them."""
-    case = small_case(Bernoulli, 4, 3)
+    case = cases.small_case(Bernoulli, 4, 3)
     sampler = sampler_on(case, proposal, reading, (1, 2, 5), centre=centre)
     P = matrix(case, sampler)
-    assert balance_defect(P, case.pi) < 1e-12
-    assert is_irreducible(P) == connects(sampler.tables, 4)
+    assert transitions.balance_defect(P, case.pi) < 1e-12
+    assert transitions.is_irreducible(P) == connects(sampler.tables, 4)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3])
 @pytest.mark.parametrize(("proposal", "reading"), KINDS)
 def test_exact_on_one_two_and_three_items(proposal, reading, size):
-    case = small_case(Gaussian, size, 2)
+    case = cases.small_case(Gaussian, size, 2)
     P = matrix(case, sampler_on(case, proposal, reading, (1, 1, 0)))
-    assert balance_defect(P, case.pi) < 1e-12
-    assert is_irreducible(P)
+    assert transitions.balance_defect(P, case.pi) < 1e-12
+    assert transitions.is_irreducible(P)
     if size == 1:
         np.testing.assert_array_equal(P, [[1.0]])
 
@@ -122,10 +113,10 @@ def test_other_tables_are_another_kernel(proposal):
 
 def test_what_is_refused():
     """Mentions are no vectors; sums has no draw for the parameters of a new cluster; the paper prints sums alone."""
-    able, reason = LSHSM.supports(small_case(EMM, 3).model)
+    able, reason = LSHSM.supports(cases.small_case(EMM, 3).model)
     assert not able
     assert reason
-    kept = small_case(Lines, 3, 4, KEPT)
+    kept = cases.small_case(Lines, 3, 4, KEPT)
     for case, proposal, mode in [(kept, "sums", "exact"), (build("gaussian"), "paired", "as_printed")]:
         with pytest.raises(ValueError, match=r"sampler\.(proposal|mode)="):
             sampler_on(case, proposal, "table", mode=mode)
@@ -133,10 +124,10 @@ def test_what_is_refused():
 
 @pytest.mark.parametrize("proposal", ["paired", "paired_sequential"])
 def test_clusters_that_keep_parameters(proposal):
-    case = small_case(Lines, 3, 4, KEPT)
+    case = cases.small_case(Lines, 3, 4, KEPT)
     for seed in range(3):
         P = matrix(case, sampler_on(case, proposal, "table", (1, 2, seed)))
-        assert balance_defect(P, case.pi) < 1e-12
+        assert transitions.balance_defect(P, case.pi) < 1e-12
 
 
 @pytest.mark.parametrize("reading", READINGS)
@@ -145,7 +136,7 @@ def test_as_printed_is_biased(case_name, reading):
     """Equations 3 to 6 as printed."""
     case = build(case_name)
     P = matrix(case, sampler_on(case, "sums", reading, mode="as_printed"))
-    assert 0.02 < total_variation(stationary_distribution(P), case.pi) < 0.6
+    assert 0.02 < transitions.total_variation(transitions.stationary_distribution(P), case.pi) < 0.6
 
 
 def lss_sampler(case, reading, shape=(1, 2, 0), **options):
@@ -168,19 +159,21 @@ PREDICTED = [
 @pytest.mark.parametrize(("params", "reading", "shape", "predicted"), PREDICTED)
 def test_the_sampled_likelihood_is_further_off(params, reading, shape, predicted):
     """Equation 11 beside equations 3 to 6."""
-    case = small_case(Gaussian, 4, 0, params)
+    case = cases.small_case(Gaussian, 4, 0, params)
     printed = matrix(case, sampler_on(case, "sums", reading, shape, mode="as_printed"))
     P = matrix(case, lss_sampler(case, reading, shape))
     np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=1e-12)
-    assert is_irreducible(P)
-    assert total_variation(stationary_distribution(P), case.pi) == pytest.approx(predicted, abs=1e-3)
-    assert total_variation(stationary_distribution(printed), case.pi) < 0.1
+    assert transitions.is_irreducible(P)
+    assert transitions.total_variation(transitions.stationary_distribution(P), case.pi) == pytest.approx(
+        predicted, abs=1e-3
+    )
+    assert transitions.total_variation(transitions.stationary_distribution(printed), case.pi) < 0.1
 
 
 @pytest.mark.parametrize("reading", READINGS)
 def test_the_sampled_likelihood_may_be_left_out(reading):
     """Without the prior's share and the estimate, the ratio is that of the marginal likelihood without the target's."""
-    case = small_case(Gaussian, 4, 0, {"prior": "uniform"})
+    case = cases.small_case(Gaussian, 4, 0, {"prior": "uniform"})
     P = []
     for likelihood in ("lss", "marginal"):
         sampler = sampler_on(case, "sums", reading, mode="as_printed", likelihood=likelihood)
@@ -235,6 +228,6 @@ def test_a_chain_samples_the_posterior(proposal, reading):
     """From the random stream, not the script: draws and scripts must agree."""
     case = build("gaussian-five")
     sampler = sampler_on(case, proposal, reading)
-    frequencies, noise = sampled_frequencies(case, [sampler], sampler.rng, 100_000)
+    frequencies, noise = kernel.sampled_frequencies(case, [sampler], sampler.rng, 100_000)
     assert noise < 0.03
-    assert total_variation(frequencies, case.pi) < 3 * noise
+    assert transitions.total_variation(frequencies, case.pi) < 3 * noise

@@ -4,24 +4,23 @@ quadrature, the chain of partition and scales. Every sampler alone: `test_transi
 
 import numpy as np
 import pytest
+import scores
 from compiled import pieces
 from scipy import stats
 from scipy.special import betaln, logsumexp, multigammaln
-from small_cases import check_resumption
+from small_cases import check_resumption, usual_chain
 
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.kinds.lines.model import Lines
+from splitmerge_cli.kinds.tables.models import gaussian, mixed
 from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
-from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
 from splitmerge_cli.kinds.tables.models.gaussian_independent import DiagonalGaussian
-from splitmerge_cli.kinds.tables.models.mixed import Mixed
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.split_merge import Dyadic
-from splitmerge_cli.verify.cases import small_case
-from splitmerge_cli.verify.continuous import gaussian_log_weight
+from splitmerge_cli.verify import cases, continuous
 from splitmerge_cli.verify.enumerate import mixture_states
 
 GENERATOR = np.random.default_rng(8)
@@ -36,7 +35,7 @@ HIERARCHICAL = {"b0": "gamma(1.2,2.5)", "kappa0": "gamma(1.7,3)"}
 
 
 def points(values=POINTS, **options):
-    return Gaussian.from_data(Dataset("made", "points", values.copy()), **options)
+    return gaussian.Gaussian.from_data(Dataset("made", "points", values.copy()), **options)
 
 
 def bits(values=BITS, **options):
@@ -46,7 +45,7 @@ def bits(values=BITS, **options):
 def test_defaults_are_those_of_the_models():
     """Defaults mean the same with and without missing cells, m0 and b0 over the cells that are there."""
     assert (bits().beta1, bits().beta0) == (0.1, 0.1)
-    given = Gaussian.with_defaults_of(Dataset("made", "points", POINTS.copy()))
+    given = gaussian.Gaussian.with_defaults_of(Dataset("made", "points", POINTS.copy()))
     cells = [column[~np.isnan(column)] for column in POINTS.T]
     np.testing.assert_allclose(given["m0"], [*(c.mean() for c in cells[:3]), 0.0])
     np.testing.assert_allclose(given["b0"], [*(0.1 * c.var() for c in cells[:3]), 0.1])
@@ -59,7 +58,7 @@ def test_defaults_are_those_of_the_models():
 def test_a_complete_table_keeps_its_model():
     assert type(points(np.nan_to_num(POINTS))) is type(points()) is DiagonalGaussian
     assert type(bits(np.nan_to_num(BITS).astype(np.uint8))) is Bernoulli
-    assert type(bits()) is Mixed
+    assert type(bits()) is mixed.Mixed
     assert points(POINTS.astype(np.float32)).N == 12
 
 
@@ -79,20 +78,19 @@ def test_complete_columns_are_scored_together_wherever_they_stand(options):
     total = 0.0
     for d in range(3):
         of = options | {"resolution": options["resolution"][d]} if "resolution" in options else options
-        alone = Gaussian.from_data(Dataset("made", "points", table[:, [d]].copy()), **of)
+        alone = gaussian.Gaussian.from_data(Dataset("made", "points", table[:, [d]].copy()), **of)
         alone.set_labels(labels)
         total += alone.log_lik_total()
     assert model.log_lik_total() == pytest.approx(total, abs=1e-10)
     for i in range(9):
-        v, w = pieces.scan(model, i), pieces.scan_by_definition(model, i)
-        np.testing.assert_allclose(v / v.sum(), w / w.sum(), rtol=1e-9)
+        scores.check_scan(model, i)
     data, row = Dataset("made", "points", table), [[0.3, 4.0, np.nan]]
     whole = Dataset("made", "points", np.vstack([table, row]))
-    new = Gaussian.with_new(data, whole, **options)
+    new = gaussian.Gaussian.with_new(data, whole, **options)
     new.set_labels(np.append(labels, 3).astype(np.int32))
     found, _ = new.log_predictive(9)
     for k in range(3 if "power" not in options else 0):
-        more = points(whole.values, **Gaussian.with_defaults_of(data, **options))
+        more = points(whole.values, **gaussian.Gaussian.with_defaults_of(data, **options))
         more.set_labels(np.append(labels, k).astype(np.int32))
         assert found[0, k] == pytest.approx(more.log_lik_total() - total, abs=1e-10)
 
@@ -112,17 +110,15 @@ def test_scans_are_those_by_definition(options):
     if options:
         Refresh(model, Rng(2)).step()
     for i in range(12):
-        v, w = pieces.scan(model, i), pieces.scan_by_definition(model, i)
-        np.testing.assert_allclose(v / v.sum(), w / w.sum(), rtol=1e-9)
+        scores.check_scan(model, i)
 
 
 def test_complete_columns_have_the_chain_of_the_gaussian():
     """Draw by draw, scales resampled: the cells of `Mixed` are counted, scored and drawn as points are."""
     labels, traced = [], []
     table = np.nan_to_num(POINTS[:, :3])
-    for model in (Gaussian(table, **HIERARCHICAL), Mixed(table, ["real"] * 3, **HIERARCHICAL)):
-        rng = Rng(3)
-        out = Chain(model, rng, [Dyadic(model, rng), Gibbs(model, rng), Refresh(model, rng)], partitions=1).advance(200)
+    for model in (gaussian.Gaussian(table, **HIERARCHICAL), mixed.Mixed(table, ["real"] * 3, **HIERARCHICAL)):
+        out = usual_chain(model, 3, partitions=1).advance(200)
         labels.append(out["partition_labels"])
         traced.append(out["partition_parameters"])
     np.testing.assert_array_equal(*labels)
@@ -145,7 +141,7 @@ def test_draws_given_the_partition_have_their_conditional(key):
         def log_lik(**values):
             given = FIXED | values
             options = (given[name] for name in ("m0", "kappa0", "a0", "b0"))
-            return gaussian_log_weight(cells, 1.0, "uniform", "diag", *options)((TOGETHER, 3))
+            return continuous.gaussian_log_weight(cells, 1.0, "uniform", "diag", *options)((TOGETHER, 3))
 
         unit = np.nanvar(CELLS[:, 0]) if key == "b0" else 1.0
         shape, rate = (1.2, 2.5) if key == "b0" else (1.7, 3.0)
@@ -168,9 +164,7 @@ def test_draws_given_the_partition_have_their_conditional(key):
 
 def test_a_state_goes_on_to_the_bit():
     def chain():
-        model = points(np.repeat(POINTS, 3, axis=0), concentration="gamma(1,1)", **HIERARCHICAL)
-        rng = Rng(6)
-        return Chain(model, rng, [Dyadic(model, rng), Gibbs(model, rng), Refresh(model, rng)])
+        return usual_chain(points(np.repeat(POINTS, 3, axis=0), concentration="gamma(1,1)", **HIERARCHICAL), 6)
 
     check_resumption(chain, recorded={"concentration", "b0", "kappa0"})
 
@@ -189,7 +183,7 @@ def test_scales_are_in_the_order_of_the_columns():
 
 def test_a_table_without_real_columns_has_no_scales():
     with pytest.raises(ValueError, match=r"model.b0=gamma\(1,2\): expected a number: the table has no real column"):
-        Mixed(BITS[:, :2], ["binary"] * 2, b0="gamma(1,2)")
+        mixed.Mixed(BITS[:, :2], ["binary"] * 2, b0="gamma(1,2)")
 
 
 @pytest.mark.parametrize("values", [np.full((3, 2), np.nan), np.array([[np.nan, 1.0]]), np.array([[2.0], [np.nan]])])
@@ -265,10 +259,10 @@ def posterior(points=FULL_POINTS, **options):
 def build_model(words, resolution="none", points=FULL_POINTS, prior=FULL_PRIOR):
     options = prior | {"covariance": "full", "prior": "uniform", "resolution": resolution}
     if not words:
-        return Gaussian.from_data(Dataset("made", "points", points.copy()), **options)
+        return gaussian.Gaussian.from_data(Dataset("made", "points", points.copy()), **options)
     types = ColumnType("real"), ColumnType("categorical", ("a", "b")), ColumnType("real")
     table = np.column_stack([points[:, 0], WORDS[: len(points)], points[:, 1]])
-    return Mixed.from_data(Dataset("made", "mixed", table, types=types), **options)
+    return mixed.Mixed.from_data(Dataset("made", "mixed", table, types=types), **options)
 
 
 def cell_of(model, points=FULL_POINTS):
@@ -369,7 +363,7 @@ def test_cells_of_one_column_are_integrated_in_closed_form(resolution):
         states = [state[0] for state in mixture_states(len(points))]
         log_p = [np.logaddexp.reduce(log_joint(z, resolution, False, points), axis=None) for z in states]
         options = (FULL_PRIOR[key] for key in ("m0", "kappa0", "a0", "b0"))
-        weight = gaussian_log_weight(points, 1.0, "uniform", "full", *options, resolution)
+        weight = continuous.gaussian_log_weight(points, 1.0, "uniform", "full", *options, resolution)
         np.testing.assert_allclose([weight((z, max(z) + 1)) for z in states], log_p, atol=1e-8)
 
 
@@ -443,7 +437,7 @@ def test_held_out_rows_with_missing_cells_have_the_density_of_the_others(resolut
     data = Dataset("made", model.kind, *_table(FULL_POINTS, words))
     new = np.array([[0.6, np.nan], [np.nan, np.nan], [1.0, 0.2]])
     whole = Dataset("made", model.kind, *_table(np.vstack([FULL_POINTS, new]), words))
-    target = Mixed if words else Gaussian
+    target = mixed.Mixed if words else gaussian.Gaussian
     both = target.with_new(data, whole, covariance="full", resolution=resolution or "none", **FULL_PRIOR)
     both.set_labels(np.array([0, 0, 1, 1, 2, 2, 2]))
     held = model.parameters
@@ -475,7 +469,7 @@ def log_lik_of_column(cells):
     if not len(cells):
         return 0.0
     options = FULL_PRIOR["m0"][0], FULL_PRIOR["kappa0"], FULL_PRIOR["a0"], FULL_PRIOR["b0"][0], STEPS[0]
-    return gaussian_log_weight(cells[:, None], 1.0, "uniform", "diag", *options)(((0,) * len(cells), 1))
+    return continuous.gaussian_log_weight(cells[:, None], 1.0, "uniform", "diag", *options)(((0,) * len(cells), 1))
 
 
 def _table(points, words):
@@ -492,12 +486,7 @@ def _types():
 
 @pytest.mark.parametrize("words", [False, True])
 def test_a_state_goes_on_to_the_bit_full(words):
-    def chain():
-        rng = Rng(6)
-        model = build_model(words, 0.5)
-        return Chain(model, rng, [Dyadic(model, rng), Gibbs(model, rng), Refresh(model, rng)])
-
-    check_resumption(chain)
+    check_resumption(lambda: usual_chain(build_model(words, 0.5), 6))
 
 
 def test_what_is_no_state_is_rejected():
@@ -532,7 +521,7 @@ class Yes(Bernoulli):
 
 def test_a_model_of_complete_columns_of_one_type_has_a_small_case() -> None:
     """Its data are the part of its kind's example that it accepts."""
-    case = small_case(Yes, 4, 1)
+    case = cases.small_case(Yes, 4, 1)
     assert "mixed, 4 items" in case.title and len(case.states) == 15
     model = case.model
     heights = []
@@ -552,4 +541,4 @@ def test_a_model_that_accepts_no_part_of_the_example_says_so() -> None:
     with pytest.raises(
         ValueError, match=r"model No does not accept the example of its kind, nor a part .*: reads noth"
     ):
-        small_case(No)
+        cases.small_case(No)

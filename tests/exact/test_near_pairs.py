@@ -19,8 +19,7 @@ from splitmerge_cli.data.bundles import Bundles as BundlesOfData
 from splitmerge_cli.samplers.chaperones import Chaperones, Exchange
 from splitmerge_cli.samplers.split_merge import Dyadic
 from splitmerge_cli.samplers.wang_russell import SDDS
-from splitmerge_cli.verify.cases import Case, small_case
-from splitmerge_cli.verify.transitions import balance_defect, is_irreducible, stationarity_defect
+from splitmerge_cli.verify import cases, transitions
 
 PAIRS = [[0, 1], [3, 1], [2, 3]]
 """Item 4 of five has none."""
@@ -42,11 +41,11 @@ def _with_pairs(model: Model, pairs: list[list[int]], odds: list[float] | None) 
 
 
 @cache
-def case_of(name: str) -> Case:
+def case_of(name: str) -> cases.Case:
     model, size, options, pairs, odds = CASES[name]
-    case = small_case(MODEL_CLASSES[model], size, 1, options)
+    case = cases.small_case(MODEL_CLASSES[model], size, 1, options)
     _with_pairs(case.model, pairs, odds)
-    return Case(case.model, lambda: _with_pairs(case.build(), pairs, odds), case.states, case.pi, name)
+    return cases.Case(case.model, lambda: _with_pairs(case.build(), pairs, odds), case.states, case.pi, name)
 
 
 USERS = sorted(
@@ -70,9 +69,9 @@ def test_exact(case_name, name):
     case, form = case_of(case_name), SAMPLERS[name]
     found = enumeration(case, form.sampler, **form.options)
     np.testing.assert_allclose(found.matrix.sum(axis=1), 1.0, rtol=1e-12)
-    assert stationarity_defect(found.matrix, case.pi) < 1e-12
+    assert transitions.stationarity_defect(found.matrix, case.pi) < 1e-12
     if found.sampler.TERMS:
-        assert balance_defect(found.matrix, case.pi) < 1e-12
+        assert transitions.balance_defect(found.matrix, case.pi) < 1e-12
         check_terms(found)
 
 
@@ -88,8 +87,8 @@ def test_near_pairs_count(sampler, options):
     """They change the kernel, and forbid nothing: it is irreducible, whichever pairs there are."""
     case = case_of("bernoulli")
     P = enumeration(case, sampler, **options).matrix
-    assert is_irreducible(P)
-    assert np.abs(P - enumeration(small_case(*_args("bernoulli")), sampler, **options).matrix).max() > 1e-3
+    assert transitions.is_irreducible(P)
+    assert np.abs(P - enumeration(cases.small_case(*_args("bernoulli")), sampler, **options).matrix).max() > 1e-3
 
 
 def _args(name):
@@ -119,7 +118,7 @@ def test_coupled_chains_keep_both_margins(name):
 
 def test_bundles_have_the_pairs_of_their_rows():
     rows = _with_pairs(
-        small_case(MODEL_CLASSES["Bernoulli"], 5, 1, {}).model, [[0, 1], [3, 1], [2, 3], [0, 3]], [1.0, *ODDS]
+        cases.small_case(MODEL_CLASSES["Bernoulli"], 5, 1, {}).model, [[0, 1], [3, 1], [2, 3], [0, 3]], [1.0, *ODDS]
     )
     model = Bundles(rows, BundlesOfData(np.array([0, 0, 1, 2, 1], dtype=np.int32)))
     # rows 0 and 1 are one item: a pair of the same; rows 0 and 3, 1 and 3 are one pair
@@ -132,7 +131,7 @@ def test_items_that_are_apart_begin_alone():
     """The next cluster would hold a stranger, and no near pair would part the two again."""
     labels = np.array([0, 0, 1, 2, 1], dtype=np.int32)
     bundles = BundlesOfData(np.arange(5, dtype=np.int32), apart=np.array([[0, 1]]))
-    rows = small_case(MODEL_CLASSES["Bernoulli"], 5, 1, {}).model
+    rows = cases.small_case(MODEL_CLASSES["Bernoulli"], 5, 1, {}).model
     assert Bundles(rows, bundles).keep_apart(labels).tolist() == [0, 1, 1, 2, 1]
     assert Bundles(_with_pairs(rows, [[0, 1], [2, 4]], [1.0, 2.0]), bundles).keep_apart(labels).tolist() == [
         0,
@@ -151,14 +150,14 @@ def test_items_that_are_apart_begin_alone():
     ],
 )
 def test_models_without_near_pairs_say_so(sampler, options, message):
-    model = small_case(MODEL_CLASSES["Bernoulli"], 4, 1, {}).model
+    model = cases.small_case(MODEL_CLASSES["Bernoulli"], 4, 1, {}).model
     with pytest.raises(ValueError, match=message):
         sampler(model, Rng(0), **options)
 
 
 def test_all_clusters_may_be_asked_for():
     """The smart moves of the paper, whatever near pairs there are."""
-    without = enumeration(small_case(*_args("bernoulli")), SDDS).matrix
+    without = enumeration(cases.small_case(*_args("bernoulli")), SDDS).matrix
     np.testing.assert_array_equal(enumeration(case_of("bernoulli"), SDDS, clusters="all").matrix, without)
 
 
@@ -167,7 +166,7 @@ def test_as_printed_chooses_among_all():
     model = case_of("bernoulli").model
     with pytest.raises(ValueError, match=r"sampler\.mode=exact"):
         SDDS(model, Rng(0), clusters="near", mode="as_printed")
-    without = small_case(*_args("bernoulli"))
+    without = cases.small_case(*_args("bernoulli"))
     P = enumeration(case_of("bernoulli"), SDDS, mode="as_printed").matrix
     np.testing.assert_array_equal(P, enumeration(without, SDDS, mode="as_printed").matrix)
 

@@ -11,9 +11,8 @@ from scipy.special import gammaln
 import splitmerge_cli as sm
 from splitmerge_cli.config import choice, read_component
 from splitmerge_cli.data.objects import from_object
+from splitmerge_cli.kinds.documents import heldout, stored
 from splitmerge_cli.kinds.documents import stored as documents
-from splitmerge_cli.kinds.documents.heldout import read_new_documents
-from splitmerge_cli.kinds.documents.stored import predict_documents, topic_states
 from splitmerge_cli.runs.draws import State
 from splitmerge_cli.verify.enumerate import partitions
 
@@ -170,9 +169,9 @@ def test_given_one_state(words: list[int]) -> None:
     exact, proportions = given_state(words)
     state = COUNTS, BETA, ALPHA0, GAMMA, ETA, np.array(words, dtype=np.int32), np.array([0, len(words)])
     for particles, runs in ((1, 6_000), (7, 1_500)):
-        each = np.exp([read_new_documents(*state, [seed], particles=particles)[0][0] for seed in range(runs)])
+        each = np.exp([heldout.read_new_documents(*state, [seed], particles=particles)[0][0] for seed in range(runs)])
         assert np.mean(each) == pytest.approx(exact, abs=5 * np.std(each) / np.sqrt(runs) + 1e-12)
-    found = read_new_documents(*state, [1], scans=40_000)[1][0]
+    found = heldout.read_new_documents(*state, [1], scans=40_000)[1][0]
     np.testing.assert_allclose(found, proportions, atol=0.01)
 
 
@@ -183,11 +182,11 @@ def made_state(labels: list[int], **hyperparameters: float) -> State:
 def test_states_have_their_own_concentrations_and_draws() -> None:
     data = from_object(TRAINING, "documents")
     states = [made_state([0, 0, 1, 1, 1], alpha0=3.0, gamma=5.0), made_state([0, 0, 1, 1, 1])]
-    first, second = topic_states(HDP, data, states, 1)
+    first, second = stored.topic_states(HDP, data, states, 1)
     assert (first.alpha0, first.gamma, first.eta) == (3.0, 5.0, ETA)
     assert (second.alpha0, second.gamma, second.eta) == (ALPHA0, GAMMA, ETA)
     assert first.word_topics.toarray().tolist() == [[2, 0], [0, 2], [0, 1]]
-    one, other = topic_states(HDP, data, [states[1]] * 2, 1)
+    one, other = stored.topic_states(HDP, data, [states[1]] * 2, 1)
     assert not np.allclose(one.weights, other.weights)
 
 
@@ -196,7 +195,7 @@ def test_weights_are_drawn_until_their_start_is_forgotten() -> None:
     data = from_object([["a"] * 14 + ["b"]], "documents")
     alpha0, n = 20.0, 14
     state = made_state([0] * n + [1], alpha0=alpha0)
-    drawn = [s.weights[0] for s in topic_states(HDP, data, [state] * 1500, 1)]
+    drawn = [s.weights[0] for s in stored.topic_states(HDP, data, [state] * 1500, 1)]
     stirling = np.zeros((n + 1, n + 1))
     stirling[0, 0] = 1.0
     for t in range(n):
@@ -218,7 +217,7 @@ def test_proportions_are_where_tokens_of_a_topic_are(monkeypatch: pytest.MonkeyP
     data, new = from_object(TRAINING, "documents"), from_object([["a"]], "documents").values.tokens
     states = [made_state([0, 0, 0, 1, 1]), made_state([0, 1, 1, 1, 1])]
     labels = np.array([0, 0, 1, 1, 2], dtype=np.int32)
-    found = predict_documents(HDP, data, new, states, labels, 6)
+    found = stored.predict_documents(HDP, data, new, states, labels, 6)
     each = [
         np.array(mixtures[0]) @ [[2 / 3, 1 / 3, 0, 0], [0, 1 / 2, 1 / 2, 0], [0, 0, 0, 1]],
         np.array(mixtures[1]) @ [[1, 0, 0, 0], [1 / 4, 1 / 2, 1 / 4, 0], [0, 0, 0, 1]],

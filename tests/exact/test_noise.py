@@ -8,18 +8,17 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scores
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.kinds.tables.cases import noise_log_weight, noisy_points_log_weight
-from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
-from splitmerge_cli.kinds.tables.models.mixed import Mixed
+from splitmerge_cli.kinds.tables.models import gaussian, mixed
 from splitmerge_cli.samplers.gibbs import Gibbs
-from splitmerge_cli.verify.continuous import gaussian_log_weight, mixed_log_weight
+from splitmerge_cli.verify import continuous, transitions
 from splitmerge_cli.verify.enumerate import State, normalise, partitions
-from splitmerge_cli.verify.transitions import stationarity_defect, transition_matrix
 
 POINTS = np.array([[0.1, 1.3], [0.4, 0.9], [-0.3, 1.1], [2.6, -1.0], [9.0, -0.2]])
 GAPPED = np.where([[0, 0], [0, 1], [0, 0], [1, 0], [0, 0]], np.nan, POINTS)
@@ -38,7 +37,7 @@ FORMS: dict[str, tuple[NDArray[np.float64], dict[str, Any]]] = {
 
 def build(points: NDArray[np.float64], known: int | None = None, **options: Any) -> Any:
     given = {"concentration": 1.3, "noise": RHO, "box": BOX.T.ravel().tolist(), "resolution": "none"} | HYPER | options
-    return Gaussian.from_data(
+    return gaussian.Gaussian.from_data(
         Dataset("small", "points", points), **given, **({} if known is None else {"known": known})
     )
 
@@ -68,15 +67,15 @@ def test_mutants_of_the_background_are_found(name: str) -> None:
     points, options = FORMS[name]
     model, rest = build(points, **options), rest_of(options)
     rng = Rng(0)
-    P = transition_matrix(model, rng, Gibbs(model, rng, scan="site"), STATES)
+    P = transitions.transition_matrix(model, rng, Gibbs(model, rng, scan="site"), STATES)
 
     def pi(weigh: Any) -> NDArray[np.float64]:
         return normalise([weigh(state) for state in STATES])
 
-    assert stationarity_defect(P, pi(noisy_points_log_weight(points, 1.3, "crp", RHO, BOX, *rest))) < 1e-12
+    assert transitions.stationarity_defect(P, pi(noisy_points_log_weight(points, 1.3, "crp", RHO, BOX, *rest))) < 1e-12
     wide = np.array([[-1.0, -2.0], [10.0, 2.0]])
     mutants = {
-        "no noise": gaussian_log_weight(points, 1.3, "crp", *rest),
+        "no noise": continuous.gaussian_log_weight(points, 1.3, "crp", *rest),
         "kinds turned round": noisy_points_log_weight(points, 1.3, "crp", 1.0 - RHO, BOX, *rest),
         "another volume": noisy_points_log_weight(points, 1.3, "crp", RHO, 2.0 * BOX, *rest),
         "a row outside that may be noise": noisy_points_log_weight(points, 1.3, "crp", RHO, wide, *rest),
@@ -84,7 +83,7 @@ def test_mutants_of_the_background_are_found(name: str) -> None:
     }
     for mutant, weigh in mutants.items():
         if mutant != "the power left out" or rest[-1] != 1.0:
-            assert stationarity_defect(P, pi(weigh)) > 1e-4, mutant
+            assert transitions.stationarity_defect(P, pi(weigh)) > 1e-4, mutant
 
 
 @pytest.mark.parametrize("name", [name for name, (_, options) in FORMS.items() if "power" not in options])
@@ -119,12 +118,12 @@ OF_TABLE: dict[str, dict[str, Any]] = {
 def build_table(options: dict[str, Any], cells: NDArray[np.float64], known: int | None = None) -> Any:
     of_table = {"concentration": 1.3, "rate": 0.5, "noise": RHO, "box": ENDS[:, 2:].T.ravel().tolist()} | HYPER
     dataset = Dataset("small", "mixed", cells, types=[ColumnType(*of) for of in zip(TYPES, OF_LEVELS, strict=True)])
-    return Mixed.build(dataset.values, dataset.types, known, of_table | {"resolution": "none"} | options)
+    return mixed.Mixed.build(dataset.values, dataset.types, known, of_table | {"resolution": "none"} | options)
 
 
 def weigh_cells(options: dict[str, Any], rows: Any, concentration: float, prior: str) -> Any:
     of_table = {"beta1": 0.5, "beta0": 0.5, "alpha": 0.5, "shape": 1.0, "rate": 0.5} | HYPER
-    return mixed_log_weight(rows, TYPES, LEVELS, concentration, prior=prior, **of_table, **options)
+    return continuous.mixed_log_weight(rows, TYPES, LEVELS, concentration, prior=prior, **of_table, **options)
 
 
 def complete(name: str) -> NDArray[np.float64]:
@@ -144,11 +143,11 @@ def test_noise_behind_a_table_of_several_types(name: str) -> None:
         assert model.log_lik_total() == pytest.approx(alone((labels, K)), abs=1e-10)
     assert model.noise_probabilities[model.labels[4]] == 0.0
     rng = Rng(0)
-    P = transition_matrix(model, rng, Gibbs(model, rng, scan="site"), STATES)
+    P = transitions.transition_matrix(model, rng, Gibbs(model, rng, scan="site"), STATES)
 
     def defect(ends: NDArray[np.float64], rho: float = RHO, weigh: Any = weigh) -> float:
         log_weight = noise_log_weight(cells, 1.3, "crp", rho, ends, weigh, power)
-        return stationarity_defect(P, normalise([log_weight(state) for state in STATES]))
+        return transitions.stationarity_defect(P, normalise([log_weight(state) for state in STATES]))
 
     assert defect(ENDS) < 1e-12
     one_less, no_levels, wide = ENDS.copy(), ENDS.copy(), ENDS.copy()
@@ -184,19 +183,10 @@ def test_a_density_under_a_power_integrates_to_one() -> None:
 
 def test_harmonic_mean_is_the_ratio_of_the_evidences() -> None:
     """Densities of rows that are left out."""
-    model, inverse, joint = build(POINTS, covariance="diag"), [], []
-    for labels, _ in STATES:
-        model.set_labels(np.array(labels, dtype=np.int32))
-        log_density, log_weight = model.left_out_predictive()
-        inverse.append(-logsumexp(log_density + log_weight, axis=1))
-        joint.append(model.log_joint())
-    evidence = logsumexp(joint)
-    found = -logsumexp(np.stack(inverse) + (np.array(joint) - evidence)[:, None], axis=0)
+    found, evidence = scores.harmonic_means(build(POINTS, covariance="diag"), partitions(5))
     for i in range(5):
-        without, of_rest = build(np.delete(POINTS, i, axis=0), covariance="diag"), []
-        for labels in partitions(4):
-            without.set_labels(np.array(labels, dtype=np.int32))
-            of_rest.append(without.log_joint())
+        without = build(np.delete(POINTS, i, axis=0), covariance="diag")
+        of_rest = scores.log_joints(without, partitions(4))
         assert found[i] == pytest.approx(evidence - logsumexp(of_rest), abs=1e-9)
 
 
@@ -204,7 +194,7 @@ def test_the_share_is_beta_under_the_chinese_restaurant_process() -> None:
     """Rows in noisy clusters of the prior: mean rho, variance rho (1 - rho) (1 + c / N) / (1 + c)."""
     rng, N, c = np.random.default_rng(3), 30, 1.3
     shares = []
-    model = Gaussian(rng.normal(size=(N, 1)), concentration=c, noise=RHO)
+    model = gaussian.Gaussian(rng.normal(size=(N, 1)), concentration=c, noise=RHO)
     for _ in range(4_000):
         labels, K = model.prior_labels(rng)
         shares.append((rng.random(K) < RHO)[labels].mean())
@@ -217,9 +207,9 @@ def test_the_box_of_the_data() -> None:
     """Half a step beyond the values; a column without spread has a range of 1; new rows do not change it."""
     points = np.array([[0.0, 3.0], [2.0, 3.0], [1.0, 3.0]])
     for known, rows in ((None, points), (3, np.vstack([points, [9.0, 9.0]]))):
-        model = Gaussian(rows, known, noise=0.5, resolution=[1.0, 0.0], b0=1e-3, kappa0=1e-9)
+        model = gaussian.Gaussian(rows, known, noise=0.5, resolution=[1.0, 0.0], b0=1e-3, kappa0=1e-9)
         model.set_labels(np.arange(len(rows), dtype=np.int32))
         # the density of a lone row as a cluster of its own is noise, as its normal one is tiny
         assert model.left_out_predictive()[0][0, -1] == pytest.approx(np.log(0.5 / 3.0), abs=1e-3)
-    options = Gaussian.with_defaults_of(Dataset("small", "points", points), noise=0.5, resolution=[1.0, 0.0])
+    options = gaussian.Gaussian.with_defaults_of(Dataset("small", "points", points), noise=0.5, resolution=[1.0, 0.0])
     assert options["box"] == [-0.5, 2.5, 2.5, 3.5]

@@ -4,12 +4,12 @@ with ``levels=ordinal``."""
 
 import numpy as np
 import pytest
+import scores
 from compiled import pieces
 from small_cases import check_walk_weights
 
-from splitmerge_cli.core.chain import Chain
+from splitmerge_cli.core import chain, simulation
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.core.simulation import Given
 from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.kinds.tables.models.mixed import Mixed
 from splitmerge_cli.samplers.subcluster import Subcluster
@@ -41,10 +41,8 @@ def test_items_are_scored_as_the_likelihood_says(missing, options):
     model = Mixed(x, COLUMNS, **OPTIONS, **options)
     model.set_labels(np.arange(40) % 3)
     for i in range(0, 40, 3):
-        v, w = pieces.scan(model, i), pieces.scan_by_definition(model, i)
-        np.testing.assert_allclose(v / v.sum(), w / w.sum(), rtol=1e-9)
-        odds, log_odds = pieces.odds(model, i, i % 3, (i + 1) % 3, i % 3, True)
-        assert np.log(odds) == pytest.approx(log_odds, abs=1e-9)
+        scores.check_scan(model, i)
+        scores.check_odds(model, i)
     both = pieces.log_union(model, 0, 2)
     model.set_labels(np.arange(40) % 3 % 2)
     assert pieces.log_lik(model, 0) == pytest.approx(both, abs=1e-9)
@@ -101,7 +99,7 @@ def test_subcluster_recovers_two_classes():
     x = np.clip(np.rint(rng.normal(1 + 3 * half[:, None], 0.8, (200, 6))), 0, 5)
     model = Mixed(x, [ColumnType("ordinal", tuple("abcdef"))] * 6)
     rng = Rng(1)
-    Chain(model, rng, [Subcluster(model, rng)], partitions=1).advance(200)
+    chain.Chain(model, rng, [Subcluster(model, rng)], partitions=1).advance(200)
     labels = np.asarray(model.labels)
     assert model.K == 2
     assert len(np.unique(labels * 2 + half)) == 2
@@ -118,7 +116,7 @@ def test_simulated_answers_have_the_predictive_as_their_shares():
     x = answers(missing=0.1)
     data = Dataset("answers", "mixed", x, types=tuple(COLUMNS))
     labels = np.arange(40) % 2
-    given = Given(data, labels, Mixed.with_defaults_of(data, **OPTIONS, resolution="none"))
+    given = simulation.Given(data, labels, Mixed.with_defaults_of(data, **OPTIONS, resolution="none"))
     rng = np.random.default_rng(0)
     made = np.stack([Mixed.simulate(rng, given) for _ in range(400)])
     for column, levels in ((0, 5), (2, 3)):

@@ -12,13 +12,12 @@ from compiled import pieces
 from numpy.typing import NDArray
 from scipy import stats
 from scipy.special import log_ndtr
-from small_cases import check_resumption
+from small_cases import check_resumption, usual_chain
 
 from splitmerge_cli.analysis.predictive import by_state, predict
 from splitmerge_cli.config import ConfigError, component
-from splitmerge_cli.core.chain import Chain
+from splitmerge_cli.core import simulation
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.core.simulation import Given
 from splitmerge_cli.data.bundles import Bundles
 from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.data.tables.scaled import read_scales
@@ -29,11 +28,8 @@ from splitmerge_cli.runs.draws import State
 from splitmerge_cli.runs.plan import Builder
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
-from splitmerge_cli.samplers.split_merge import Dyadic
-from splitmerge_cli.verify.cases import Case
+from splitmerge_cli.verify import cases, kernel, transitions
 from splitmerge_cli.verify.enumerate import log_prior, mixture_states, normalise
-from splitmerge_cli.verify.kernel import sampled_frequencies
-from splitmerge_cli.verify.transitions import total_variation
 
 nan = np.nan
 TYPES, LEVELS = ("binary", "categorical", "count", "real", "real"), (2, 3, 0, 0, 0)
@@ -90,11 +86,11 @@ def test_latent_outcomes_are_integrated_out_by_the_chain() -> None:
     states = [(labels, K) for labels, K, *_ in mixture_states(4)]
     model = build(ROWS[:4], **BINARY, slope_weight=0.5)
     pi = orthants(ROWS[:4], states, 0.5)
-    case, rng = Case(model, build, states, pi, ""), Rng(3)
+    case, rng = cases.Case(model, build, states, pi, ""), Rng(3)
     samplers = [Gibbs(model, rng), Refresh(model, rng)]
-    frequencies, noise = sampled_frequencies(case, samplers, rng, 40_000)
-    assert total_variation(frequencies, pi) < 3 * noise
-    assert total_variation(frequencies, orthants(ROWS[:4], states, 1e6)) > 6 * noise
+    frequencies, noise = kernel.sampled_frequencies(case, samplers, rng, 40_000)
+    assert transitions.total_variation(frequencies, pi) < 3 * noise
+    assert transitions.total_variation(frequencies, orthants(ROWS[:4], states, 1e6)) > 6 * noise
 
 
 def test_draws_of_latent_outcomes_far_from_their_mean() -> None:
@@ -299,11 +295,7 @@ def test_a_real_outcome_stands_apart_from_jointly_normal_columns() -> None:
 
 
 def test_resuming_goes_on_as_if_never_stopped() -> None:
-    def make() -> Chain:
-        model, rng = build(np.repeat(ROWS, 5, axis=0), **BINARY), Rng(8)
-        return Chain(model, rng, [Dyadic(model, rng), Gibbs(model, rng), Refresh(model, rng)])
-
-    check_resumption(make, 60)
+    check_resumption(lambda: usual_chain(build(np.repeat(ROWS, 5, axis=0), **BINARY), 8), 60)
 
 
 def test_without_effects_the_outcome_is_a_column() -> None:
@@ -531,7 +523,7 @@ def draw_and_predict(options: dict[str, Any], **fitted: Any) -> tuple[NDArray[np
         rng, outline = np.random.default_rng([23, number]), spec.model.kind.outline(31, 2)
         outline.values[:, 4], outline.values[:, 1] = rng.normal(size=31), rng.integers(3, size=31)
         labels = spec.model.target.from_data(outline, **spec.model.options).prior_labels(rng)[0]
-        values = spec.model.target.simulate(rng, Given(outline, labels, spec.model.options, None, known=0))
+        values = spec.model.target.simulate(rng, simulation.Given(outline, labels, spec.model.options, None, known=0))
         table, new = replace(outline, values=values[:30]), replace(outline, values=values[30:])
         rows = Builder(of_chain, table, None, False, 10).chain(number).advance(1_500)
         # latent outcomes

@@ -19,11 +19,8 @@ from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.split_merge import RGSM
 from splitmerge_cli.samplers.wang_russell import SDDS
-from splitmerge_cli.verify.cases import small_case
-from splitmerge_cli.verify.continuous import scattered_counts_log_weight
+from splitmerge_cli.verify import cases, continuous, kernel, transitions
 from splitmerge_cli.verify.enumerate import mixture_states
-from splitmerge_cli.verify.kernel import sampled_frequencies
-from splitmerge_cli.verify.transitions import total_variation
 
 OPTIONS = {"alpha": 0.7, "shape": 1.5, "rate": 0.4}
 X = np.array([[6, 0, 1], [2, 2, 0], [0, 3, 1], [5, 1, 0], [0, 0, 0]], dtype=np.int32)
@@ -34,19 +31,19 @@ def chain_of(model, rng, *samplers):
 
 
 def log_evidence(x, z):
-    return scattered_counts_log_weight(x, 1.0, "uniform", **OPTIONS)((tuple(z), max(z) + 1))
+    return continuous.scattered_counts_log_weight(x, 1.0, "uniform", **OPTIONS)((tuple(z), max(z) + 1))
 
 
 @pytest.mark.parametrize("samplers", [(), (Gibbs,), (SDDS, RGSM)], ids=["refresh alone", "gibbs", "split-merge"])
 def test_joint_chain_has_the_posterior_by_quadrature(samplers):
     """``refresh`` alone, whose draws of clusters reach every partition, too."""
-    case = small_case(OverdispersedMultinomial, 4, 3)
+    case = cases.small_case(OverdispersedMultinomial, 4, 3)
     rng = Rng(11)
     moves = [*(make(case.model, rng) for make in samplers), Refresh(case.model, rng)]
-    frequencies, noise = sampled_frequencies(case, moves, rng, 60_000)
-    assert total_variation(frequencies, case.partitions[1]) < 3.0 * noise
+    frequencies, noise = kernel.sampled_frequencies(case, moves, rng, 60_000)
+    assert transitions.total_variation(frequencies, case.partitions[1]) < 3.0 * noise
     # held tables and exposures have another one
-    assert total_variation(frequencies, case.pi) > 10.0 * noise
+    assert transitions.total_variation(frequencies, case.pi) > 10.0 * noise
 
 
 @pytest.mark.parametrize("a, x", [(0.3, 5), (2.5, 40), (0.7, 3000), (80.0, 300)])
@@ -102,7 +99,7 @@ def test_leave_one_out_density_is_a_ratio_of_evidences(monkeypatch):
     found = leave_one_out(options, Dataset("t", "counts", X), states).log_density
 
     def log_total(x):
-        weight = scattered_counts_log_weight(x, 1.0, "crp", **OPTIONS)
+        weight = continuous.scattered_counts_log_weight(x, 1.0, "crp", **OPTIONS)
         return logsumexp([weight(state) for state in mixture_states(len(x))]) - gammaln(len(x) + 1)
 
     expected = [log_total(X) - log_total(np.delete(X, i, axis=0)) for i in range(len(X))]

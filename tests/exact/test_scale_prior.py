@@ -6,21 +6,17 @@ import numpy as np
 import pytest
 from compiled import pieces
 from scipy import stats
-from small_cases import check_resumption
+from small_cases import check_resumption, usual_chain
 
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
-from splitmerge_cli.kinds.tables.models.sparse_gaussian import SparseGaussian
+from splitmerge_cli.kinds.tables.models import gaussian, sparse_gaussian
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.split_merge import RGSM, Dyadic
 from splitmerge_cli.samplers.triadic import Triadic
 from splitmerge_cli.samplers.wang_russell import SDDS, BirthDeath
-from splitmerge_cli.verify.cases import small_case
-from splitmerge_cli.verify.continuous import gaussian_log_weight
-from splitmerge_cli.verify.kernel import sampled_frequencies
-from splitmerge_cli.verify.transitions import total_variation
+from splitmerge_cli.verify import cases, continuous, kernel, transitions
 
 POINTS = np.array([[0.1, 1.3], [0.4, 0.9], [-0.3, 1.1], [2.6, -1.0], [3.1, -0.2], [1.2, 4.0]])
 LABELS = (0, 0, 0, 1, 1, 2)
@@ -45,7 +41,7 @@ def conditional(covariance, key, a0=FIXED["a0"]):
     def log_lik(**values):
         given = FIXED | {"a0": a0} | values
         options = (given[name] for name in ("m0", "kappa0", "a0", "b0"))
-        return gaussian_log_weight(POINTS, 1.0, "uniform", covariance, *options)((LABELS, 3))
+        return continuous.gaussian_log_weight(POINTS, 1.0, "uniform", covariance, *options)((LABELS, 3))
 
     if key == "kappa0":
         log_p = stats.gamma.logpdf(np.exp(GRID), KAPPA0[0], scale=1 / KAPPA0[1])
@@ -66,7 +62,7 @@ def conditional(covariance, key, a0=FIXED["a0"]):
 
 def draw_scales(covariance, key, draws=4000, thin=12):
     """b0_1 or kappa0 of a chain that refreshes them at a fixed partition."""
-    model = Gaussian(POINTS, covariance=covariance, **FIXED | {key: gamma_text(B0 if key == "b0" else KAPPA0)})
+    model = gaussian.Gaussian(POINTS, covariance=covariance, **FIXED | {key: gamma_text(B0 if key == "b0" else KAPPA0)})
     model.set_labels(np.array(LABELS))
     rng = Rng(11)
     refresh, found = Refresh(model, rng), []
@@ -123,7 +119,7 @@ MOVES = {
 def test_joint_chain_has_the_posterior_of_partitions(covariance, name):
     """Its partitions have the posterior with the scales integrated out, within noise; which is far from that with the
     scales held."""
-    case = small_case(Gaussian, 4, 2, JOINT[covariance])
+    case = cases.small_case(gaussian.Gaussian, 4, 2, JOINT[covariance])
     before = case.model.parameters
     sampler, options = MOVES[name]
     rng = Rng(5)
@@ -131,17 +127,17 @@ def test_joint_chain_has_the_posterior_of_partitions(covariance, name):
     if name == "birth_death":
         # it alone changes nothing but singletons
         samplers.insert(1, Gibbs(case.model, rng, scan="site"))
-    frequencies, noise = sampled_frequencies(case, samplers, rng, 200_000)
-    distance = total_variation(frequencies, case.partitions[1])
+    frequencies, noise = kernel.sampled_frequencies(case, samplers, rng, 200_000)
+    distance = transitions.total_variation(frequencies, case.partitions[1])
     assert distance < 3 * noise
-    assert total_variation(case.pi, case.partitions[1]) > 6 * noise
+    assert transitions.total_variation(case.pi, case.partitions[1]) > 6 * noise
     np.testing.assert_array_equal(case.model.parameters, before)
 
 
 @pytest.mark.parametrize("covariance", COVARIANCES)
 def test_likelihoods_are_those_of_the_present_scales(covariance):
     """Nothing that was computed before a refresh is left: all is as of a model that was made with these scales."""
-    model = Gaussian(POINTS, covariance=covariance, b0="gamma(1,2)", kappa0="gamma(2,3)")
+    model = gaussian.Gaussian(POINTS, covariance=covariance, b0="gamma(1,2)", kappa0="gamma(2,3)")
     rng = Rng(3)
     Chain(model, rng, [Dyadic(model, rng), Gibbs(model, rng), Refresh(model, rng)]).advance(50)
     model.set_labels(np.array(LABELS))
@@ -150,7 +146,7 @@ def test_likelihoods_are_those_of_the_present_scales(covariance):
         pieces.scan(model, i)
     Refresh(model, rng).step()
     *b0, kappa0 = model.parameters[:, 0].tolist()
-    fixed = Gaussian(POINTS, covariance=covariance, b0=b0 if len(b0) > 1 else b0[0], kappa0=kappa0)
+    fixed = gaussian.Gaussian(POINTS, covariance=covariance, b0=b0 if len(b0) > 1 else b0[0], kappa0=kappa0)
     fixed.set_labels(np.array(LABELS))
     assert model.kappa0 == kappa0
     assert model.log_lik_total() == pytest.approx(fixed.log_lik_total(), abs=1e-11)
@@ -171,9 +167,9 @@ def test_likelihoods_are_those_of_the_present_scales(covariance):
 def test_a_state_with_scales_goes_on_to_the_bit(covariance):
     def chain():
         options = {"b0": "hierarchical", "kappa0": "hierarchical", "concentration": "gamma(1,1)"}
-        model = Gaussian(np.repeat(POINTS, 4, axis=0) * [1e-3, 7.0], covariance=covariance, **options)
-        rng = Rng(6)
-        return Chain(model, rng, [Dyadic(model, rng), Gibbs(model, rng), Refresh(model, rng)])
+        return usual_chain(
+            gaussian.Gaussian(np.repeat(POINTS, 4, axis=0) * [1e-3, 7.0], covariance=covariance, **options), 6
+        )
 
     first, second = check_resumption(chain, recorded={"concentration", "b0", "kappa0"})
     np.testing.assert_array_equal(second.model.parameters, first.model.parameters)
@@ -184,9 +180,8 @@ def test_the_law_does_not_depend_on_scale_or_place():
     for covariance in ("diag", "full"):
         runs = []
         for points in (POINTS, POINTS * [2.0**20, 2.0**-30] + np.array([2.0**23, 0.0])):
-            model = Gaussian(points, covariance=covariance, b0="hierarchical", kappa0="hierarchical")
-            rng = Rng(4)
-            rows = Chain(model, rng, [Dyadic(model, rng), Gibbs(model, rng), Refresh(model, rng)]).advance(60)
+            model = gaussian.Gaussian(points, covariance=covariance, b0="hierarchical", kappa0="hierarchical")
+            rows = usual_chain(model, 4).advance(60)
             runs.append((model.labels, rows["b0"]))
         np.testing.assert_array_equal(runs[0][0], runs[1][0])
         np.testing.assert_allclose(runs[0][1], runs[1][1], rtol=1e-6)
@@ -194,7 +189,7 @@ def test_the_law_does_not_depend_on_scale_or_place():
 
 def test_what_is_fixed_keeps_its_chain():
     """Draw by draw: a number for kappa0 and b0 is what it was, and there is nothing to refresh."""
-    model = Gaussian(POINTS)
+    model = gaussian.Gaussian(POINTS)
     assert model.hyperparameters == ()
     assert model.parameters is None
     assert not model.refreshes
@@ -203,13 +198,13 @@ def test_what_is_fixed_keeps_its_chain():
 
 
 def test_scales_are_set_and_read():
-    model = Gaussian(POINTS, b0="gamma(1,2)", kappa0="gamma(3,2)")
+    model = gaussian.Gaussian(POINTS, b0="gamma(1,2)", kappa0="gamma(3,2)")
     assert model.hyperparameters == ("b0", "kappa0")
     np.testing.assert_allclose(model.parameters[:, 0], [*SPREAD / 2, 1.5], rtol=1e-12)
     model.set_parameters([[0.25], [3.0], [0.5]])
     np.testing.assert_array_equal(model.parameters[:, 0], [0.25, 3.0, 0.5])
-    assert Gaussian(POINTS, covariance="iso", b0="gamma(1,2)").parameters.shape == (1, 1)
-    assert Gaussian(POINTS, kappa0="gamma(1,2)").parameters.shape == (1, 1)
+    assert gaussian.Gaussian(POINTS, covariance="iso", b0="gamma(1,2)").parameters.shape == (1, 1)
+    assert gaussian.Gaussian(POINTS, kappa0="gamma(1,2)").parameters.shape == (1, 1)
     for values, message in (
         ([[0.25], [3.0]], "expected 3 numbers, got 2"),
         ([[0.25], [-3.0], [0.5]], "expected finite positive numbers"),
@@ -237,20 +232,19 @@ def test_scales_are_set_and_read():
 )
 def test_refusals_name_the_key(options, message):
     with pytest.raises(ValueError, match=message):
-        Gaussian(POINTS, **options)
+        gaussian.Gaussian(POINTS, **options)
 
 
 @pytest.mark.parametrize("key", ["b0", "kappa0"])
 def test_sparse_points_take_numbers(key):
     with pytest.raises(ValueError, match=f"model.{key}: expected numbers of sparse points"):
-        SparseGaussian(POINTS, **{key: "hierarchical"})
+        sparse_gaussian.SparseGaussian(POINTS, **{key: "hierarchical"})
 
 
 @pytest.mark.parametrize("covariance", COVARIANCES)
 @pytest.mark.parametrize("points", [np.array([[1.5, -2.0]]), np.full((8, 2), 3.25), POINTS * 1e-12, POINTS * 1e12])
 def test_degenerate_points_give_a_chain(points, covariance):
-    model = Gaussian(points, covariance=covariance, b0="hierarchical", kappa0="hierarchical")
-    rng = Rng(1)
-    out = Chain(model, rng, [Dyadic(model, rng), Gibbs(model, rng), Refresh(model, rng)]).advance(300)
+    model = gaussian.Gaussian(points, covariance=covariance, b0="hierarchical", kappa0="hierarchical")
+    out = usual_chain(model, 1).advance(300)
     for key in ("log_joint", "log_lik", "b0", "kappa0"):
         assert np.isfinite(out[key]).all()

@@ -19,17 +19,14 @@ from small_cases import check_resumption
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.options import Gamma
 from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.kinds.networks import layout, start
 from splitmerge_cli.kinds.networks.data import Relations
 from splitmerge_cli.kinds.networks.irm import IRM
-from splitmerge_cli.kinds.networks.layout import precisions_of
-from splitmerge_cli.kinds.networks.start import integrate_precisions
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.split_merge import Dyadic
-from splitmerge_cli.verify.cases import Case
+from splitmerge_cli.verify import cases, kernel, transitions
 from splitmerge_cli.verify.enumerate import log_prior, mixture_states, normalise
-from splitmerge_cli.verify.kernel import sampled_frequencies
-from splitmerge_cli.verify.transitions import total_variation
 
 SHAPE, RATE = 1.5, 0.5
 OPTIONS = DEFAULTS | {"precision": f"gamma({SHAPE},{RATE})", "concentration": 1.3, "shape": 0.7}
@@ -53,7 +50,7 @@ def log_density_by_precision(relations: Relations, z: NDArray[np.int64], power: 
 
 
 @cache
-def case_of(name: str) -> Case:
+def case_of(name: str) -> cases.Case:
     """The posterior of the partition, the precision integrated out."""
     relations = network(name)
 
@@ -65,7 +62,7 @@ def case_of(name: str) -> Case:
         logsumexp(log_density_by_precision(relations, np.array(labels))) + log_prior(1.3, "crp", np.array(labels))
         for labels, _ in states
     ]
-    return Case(build(), build, states, normalise(log_p), name)
+    return cases.Case(build(), build, states, normalise(log_p), name)
 
 
 @pytest.mark.parametrize("power", [1.0, 0.4])
@@ -97,7 +94,7 @@ def test_every_layer_of_counts_has_a_precision_of_its_own() -> None:
     model.set_parameters(np.array([[0.3], [5.0]]))
     assert model.hyperparameter_values == {"precision1": 0.3, "precision2": 5.0}
     fixed = options_of(relations, precision=[0.3, 1.0, 5.0])
-    assert precisions_of(relations.layers, options_of(relations, precision=Gamma(SHAPE, RATE)), [0.3, 5.0]) == [
+    assert layout.precisions_of(relations.layers, options_of(relations, precision=Gamma(SHAPE, RATE)), [0.3, 5.0]) == [
         0.3,
         None,
         5.0,
@@ -116,8 +113,8 @@ def test_every_layer_of_counts_has_a_precision_of_its_own() -> None:
 def test_the_joint_chain_has_the_posterior_by_quadrature(name: str, samplers: Any) -> None:
     case, rng = case_of(name), Rng(7)
     moves = [*(make(case.model, rng) for make in samplers), Refresh(case.model, rng)]
-    frequencies, noise = sampled_frequencies(case, moves, rng, 40_000)
-    assert total_variation(frequencies, case.pi) < 3.0 * noise
+    frequencies, noise = kernel.sampled_frequencies(case, moves, rng, 40_000)
+    assert transitions.total_variation(frequencies, case.pi) < 3.0 * noise
 
 
 def test_what_is_kept_of_blocks_heeds_a_new_precision() -> None:
@@ -152,7 +149,7 @@ def test_precisions_are_integrated_out() -> None:
     model.set_labels(labels)
     expected = logsumexp(log_density_by_precision(relations, labels)) + np.log(GRID[1] - GRID[0])
     expected += log_prior(1.3, "crp", labels) - gammaln(1.3 + 14) + gammaln(1.3)
-    assert integrate_precisions(model) == pytest.approx(expected, abs=0.1)
+    assert start.integrate_precisions(model) == pytest.approx(expected, abs=0.1)
 
 
 def test_a_chain_goes_on_with_its_precision() -> None:

@@ -18,10 +18,8 @@ from splitmerge_cli.config import ConfigError, choice, compose, locate
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import CLUSTERS, EMPTY, PARTITION
 from splitmerge_cli.runs.initial import build_schedule
-from splitmerge_cli.verify.cases import small_case
+from splitmerge_cli.verify import cases, kernel, transitions
 from splitmerge_cli.verify.enumerate import state_of
-from splitmerge_cli.verify.kernel import iteration_matrix, sample_schedule
-from splitmerge_cli.verify.transitions import is_irreducible, stationarity_defect, total_variation
 
 # with and without empty clusters, and with parameters from a finite set
 REACHED = ("emm", "emm-partition", "emm-room", "bernoulli", "irm", "lines-conjugate-candidates")
@@ -51,7 +49,7 @@ OTHERS = {
 
 
 def case_and_configuration(model: str, options: dict, schedule: str):
-    case = small_case(locate(choice("model", model)["_target_"]), params=options)
+    case = cases.small_case(locate(choice("model", model)["_target_"]), params=options)
     return case, compose([f"model={model}", f"schedule={schedule}"])
 
 
@@ -64,7 +62,7 @@ def test_samplers_reach_every_state_where_they_have_no_invariant_in_common(case_
     for together in [*((name,) for name in named), *combinations(named, 2)]:
         union = np.any([reach[name] for name in together], axis=0)
         common = frozenset.intersection(*(left[name] for name in together))
-        assert is_irreducible(union) == (not common), together
+        assert transitions.is_irreducible(union) == (not common), together
 
 
 @pytest.mark.parametrize("case_name", REACHED)
@@ -90,20 +88,20 @@ def test_a_list_samples_what_is_unknown(unknown, schedule):
     case, cfg = case_and_configuration(model, options, schedule)
     rng = Rng(0)
     built = build_schedule(cfg, case.model, rng)
-    P, why = iteration_matrix(case, built, rng)
+    P, why = kernel.iteration_matrix(case, built, rng)
     if P is None:
         assert why == "continuous"  # auxiliary components of normal clusters
     else:
-        assert stationarity_defect(P, case.pi) < 1e-10
-        assert is_irreducible(P)
-    distance, noise = sample_schedule(case, partial(build_schedule, cfg), 20_000, seed=1)
+        assert transitions.stationarity_defect(P, case.pi) < 1e-10
+        assert transitions.is_irreducible(P)
+    distance, noise = kernel.sample_schedule(case, partial(build_schedule, cfg), 20_000, seed=1)
     assert distance < 3 * noise
 
 
 @pytest.mark.parametrize("schedule", OTHERS)
 def test_a_list_samples_weights_and_parameters(schedule):
     case, cfg = case_and_configuration(*OTHERS[schedule], schedule)
-    distance, noise = sample_schedule(case, partial(build_schedule, cfg), 40_000, seed=1)
+    distance, noise = kernel.sample_schedule(case, partial(build_schedule, cfg), 40_000, seed=1)
     assert distance < 3 * noise
 
 
@@ -118,7 +116,7 @@ def test_a_run_samples_the_enumerated_posterior(schedule):
     states, pi = case.partitions
     drawn = [state_of(labels, max(labels) + 1) for labels in posterior.partitions.reshape(-1, 4).tolist()]
     frequencies = np.array([drawn.count(state) for state in states]) / len(drawn)
-    assert total_variation(frequencies, pi) < 0.02
+    assert transitions.total_variation(frequencies, pi) < 0.02
     assert posterior.traces.posterior["concentration"].std() > 0.5
 
 

@@ -9,23 +9,22 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scores
 from numpy.typing import NDArray
 from scipy.special import gammaln, logsumexp
-from small_cases import check_resumption, check_walk_weights
+from small_cases import check_resumption, check_walk_weights, usual_chain
 
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.kinds.tables.answers import ColumnAnswers
-from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
-from splitmerge_cli.kinds.tables.models.mixed import Mixed
+from splitmerge_cli.kinds.tables.models import gaussian, mixed
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.split_merge import Dyadic
+from splitmerge_cli.verify import paths, transitions
 from splitmerge_cli.verify.continuous import gaussian_log_weight, mixed_log_weight, selected_log_weight
 from splitmerge_cli.verify.enumerate import log_prior, normalise, partitions
-from splitmerge_cli.verify.paths import execution_paths
-from splitmerge_cli.verify.transitions import stationarity_defect, total_variation
 
 POINTS = np.array([[0.1, 1.3, 4.0], [0.4, 0.9, -3.0], [-0.3, 1.1, 2.5], [2.6, -1.0, 3.5], [3.1, -0.2, -2.0]])
 HYPER = {"m0": [0.5, 0.2, 0.0], "kappa0": 0.4, "a0": 1.5, "b0": [0.8, 0.5, 2.0]}
@@ -40,7 +39,7 @@ FEATURES: dict[str, dict[str, Any]] = {
 
 def build(points: NDArray[np.float64] = POINTS, known: int | None = None, **options: Any) -> Any:
     given: dict[str, Any] = {"resolution": "none", "concentration": 1.3, "select": True} | HYPER | options
-    return Gaussian(points, known, **given)
+    return gaussian.Gaussian(points, known, **given)
 
 
 def column_log_lik(
@@ -85,6 +84,10 @@ def place(model: Any, labels: NDArray[np.int32], way: Any) -> None:
     model.set_parameters(np.array(way))
 
 
+def place_state(model: Any, state: tuple[NDArray[np.int32], Any]) -> None:
+    place(model, *state)
+
+
 def check_log_joints(model: Any, expected: Callable[..., float], partitions: list[Any], ways: list[Any]) -> None:
     """In each state the log joint is the dense formula, and the parameters are the indicators."""
     for labels, way in itertools.product(partitions, ways):
@@ -112,7 +115,7 @@ def refresh_matrix(model: Any, labels: NDArray[np.int32], ways: list[tuple[float
     rng = Rng(0)
     refresh, P = Refresh(model, rng), np.zeros((len(ways), len(ways)))
     for t, way in enumerate(ways):
-        found = execution_paths(model, rng, refresh, labels, int(labels.max()) + 1, np.array(way))
+        found = paths.execution_paths(model, rng, refresh, labels, int(labels.max()) + 1, np.array(way))
         for probability, end in zip(found["probability"], found["parameters"], strict=True):
             P[t, ways.index(tuple(end[:, 0]))] += probability
         assert (found["labels"] == labels).all()
@@ -131,13 +134,13 @@ def test_indicators_alone_are_exact(name: str) -> None:
     for labels in states(5):
         P = refresh_matrix(model, labels, WAYS)
         pi = normalise([log_joint(POINTS, labels, way, **options) for way in WAYS])
-        assert stationarity_defect(P, pi) < 1e-11
+        assert transitions.stationarity_defect(P, pi) < 1e-11
         ways = np.array(WAYS)
         gain = ways @ (column_log_lik(POINTS, labels, **options) - column_log_lik(POINTS, 0 * labels, **options))
         s = ways.sum(axis=1)
         mutants = {"prior": gain, "likelihood": gammaln(1 + s) + gammaln(4 - s) - gain, "one row less": 0.8 * gain}
         for mutant, log_p in mutants.items():
-            worst[mutant] = max(worst[mutant], stationarity_defect(P, normalise(log_p)))
+            worst[mutant] = max(worst[mutant], transitions.stationarity_defect(P, normalise(log_p)))
     assert min(worst.values()) > 1e-3
 
 
@@ -149,7 +152,7 @@ def test_chain_has_the_posterior_of_partitions_and_indicators() -> None:
     pi = normalise([log_joint(POINTS, np.array(labels, dtype=np.int32), way) for labels, way in index])
     rows = zip(found["partition_labels"].tolist(), found["partition_parameters"].tolist(), strict=True)
     counts = np.bincount([index[tuple(labels), tuple(way)] for labels, way in rows], minlength=len(pi))
-    assert total_variation(counts / counts.sum(), pi) < 0.05
+    assert transitions.total_variation(counts / counts.sum(), pi) < 0.05
     np.testing.assert_array_equal(found["informative"], found["partition_parameters"].sum(axis=1))
 
 
@@ -181,20 +184,8 @@ def test_a_density_under_a_power_integrates_to_one() -> None:
         np.testing.assert_allclose(np.trapezoid(density, x, axis=0), 1.0, atol=1e-3)
 
 
-def harmonic_means(model: Any, partitions: list[NDArray[np.int32]], ways: list[Any]) -> tuple[Any, float]:
-    """Log harmonic means of the leave-one-out densities over all states, and the log evidence."""
-    inverse, joint = [], []
-    for labels, way in itertools.product(partitions, ways):
-        place(model, labels, way)
-        log_density, log_weight = model.left_out_predictive()
-        inverse.append(-logsumexp(log_density + log_weight, axis=1))
-        joint.append(model.log_joint())
-    evidence = float(logsumexp(joint))
-    return -logsumexp(np.stack(inverse) + (np.array(joint) - evidence)[:, None], axis=0), evidence
-
-
 def test_harmonic_mean_is_the_ratio_of_the_evidences() -> None:
-    found, evidence = harmonic_means(build(), states(5), WAYS)
+    found, evidence = scores.harmonic_means(build(), itertools.product(states(5), WAYS), place_state)
     for i in range(5):
         rest = np.delete(POINTS, i, axis=0)
         without = [log_joint(rest, labels, way) for labels, way in itertools.product(states(4), WAYS)]
@@ -209,7 +200,7 @@ def test_room_for_more_clusters_keeps_all_columns() -> None:
     labels = np.arange(40, dtype=np.int32)
     model.set_labels(labels)
     model.set_parameters(np.ones(6))
-    plain = Gaussian(points, resolution="none", concentration=1.3, m0=0.0, kappa0=0.4, a0=1.5, b0=1.0)
+    plain = gaussian.Gaussian(points, resolution="none", concentration=1.3, m0=0.0, kappa0=0.4, a0=1.5, b0=1.0)
     plain.set_labels(labels)
     assert model.log_lik_total() == pytest.approx(plain.log_lik_total(), abs=1e-9)
     model.set_parameters(np.zeros(6))
@@ -250,7 +241,7 @@ MIXED_FEATURES: dict[str, dict[str, Any]] = {"plain": {}, "power, resolution": {
 
 def mixed_build(rows: NDArray[np.float64] = ROWS, known: int | None = None, **options: Any) -> Any:
     given: dict[str, Any] = {"concentration": 1.3, "select": True, "resolution": "none"} | OPTIONS | options
-    return Mixed.build(rows, COLUMNS, known, given)
+    return mixed.Mixed.build(rows, COLUMNS, known, given)
 
 
 def mixed_column_log_lik(rows: NDArray[np.float64], labels: NDArray[np.int32], **options: Any) -> NDArray[np.float64]:
@@ -292,9 +283,9 @@ def test_indicators_alone_are_exact_mixed(name: str) -> None:
             mixed_column_log_lik(ROWS, labels, **options) - mixed_column_log_lik(ROWS, 0 * labels, **options)
         )
         log_way = gammaln(1 + s) + gammaln(5 - s)
-        assert stationarity_defect(P, normalise(log_way + gain)) < 1e-11
+        assert transitions.stationarity_defect(P, normalise(log_way + gain)) < 1e-11
         for mutant, log_p in {"prior": gain, "likelihood": log_way - gain, "power": log_way + 0.8 * gain}.items():
-            worst[mutant] = max(worst[mutant], stationarity_defect(P, normalise(log_p)))
+            worst[mutant] = max(worst[mutant], transitions.stationarity_defect(P, normalise(log_p)))
     assert min(worst.values()) > 1e-3
 
 
@@ -323,12 +314,11 @@ def test_densities_of_new_rows(name: str) -> None:
 
 def test_harmonic_mean_is_the_ratio_of_the_evidences_mixed() -> None:
     cuts = [-0.4, 0.5]
-    found, evidence = harmonic_means(mixed_build(cuts=cuts), STATES, MIXED_WAYS)
+    model = mixed_build(cuts=cuts)
+    found, evidence = scores.harmonic_means(model, itertools.product(STATES, MIXED_WAYS), place_state)
     for i in (0, 3):
-        rest, without = mixed_build(np.delete(ROWS, i, axis=0), cuts=cuts), []
-        for labels, way in itertools.product(partitions(3), MIXED_WAYS):
-            place(rest, np.array(labels, dtype=np.int32), way)
-            without.append(rest.log_joint())
+        rest = mixed_build(np.delete(ROWS, i, axis=0), cuts=cuts)
+        without = scores.log_joints(rest, itertools.product(states(3), MIXED_WAYS), place_state)
         assert found[i] == pytest.approx(evidence - logsumexp(without), abs=1e-9)
 
 
@@ -336,7 +326,7 @@ def test_real_columns_are_those_of_gaussian() -> None:
     points = np.random.default_rng(1).normal(size=(30, 3)) * 3
     options = {"concentration": 1.3, "m0": 0.2, "kappa0": 0.4, "a0": 1.5, "b0": 1.0, "select": True}
     labels = np.arange(30, dtype=np.int32) % 4
-    one, other = Gaussian(points, **options), Mixed.build(points, ("real",) * 3, None, options)
+    one, other = gaussian.Gaussian(points, **options), mixed.Mixed.build(points, ("real",) * 3, None, options)
     # room for more clusters while few columns are in
     for z, way in ((labels, [1.0, 0.0, 1.0]), (np.arange(30, dtype=np.int32), [0.0, 1.0, 0.0]), (labels, [0.0] * 3)):
         for model in (one, other):
@@ -348,11 +338,7 @@ def test_real_columns_are_those_of_gaussian() -> None:
 
 @pytest.mark.parametrize("made", [build, lambda: mixed_build(np.repeat(ROWS, 5, axis=0))])
 def test_resuming_goes_on_as_if_never_stopped(made: Callable[[], Any]) -> None:
-    def make() -> Chain:
-        model, rng = made(), Rng(8)
-        return Chain(model, rng, [Dyadic(model, rng), Gibbs(model, rng), Refresh(model, rng)])
-
-    check_resumption(make, 60)
+    check_resumption(lambda: usual_chain(made(), 8), 60)
 
 
 def test_refusals_name_the_key() -> None:
@@ -362,8 +348,8 @@ def test_refusals_name_the_key() -> None:
         ({"b0": "gamma(2,3)"}, "model.select=true: expected numbers for model.b0 and model.kappa0"),
     ):
         with pytest.raises(ValueError, match=message):
-            Mixed.from_data(data, select=True, **options)
+            mixed.Mixed.from_data(data, select=True, **options)
     with pytest.raises(ValueError, match=r"model\.select=true: expected Mixed\.build"):
-        Mixed(ROWS, COLUMNS, select=True)
+        mixed.Mixed(ROWS, COLUMNS, select=True)
     with pytest.raises(ValueError, match="expected 4 numbers, each 0 or 1"):
         mixed_build().set_parameters(np.array([1.0, 0.5, 0.0, 0.0]))

@@ -14,7 +14,7 @@ from compiled.pieces import draw_row_weights
 from scipy import stats
 from scipy.special import gammainc, gammaln, logsumexp, roots_genlaguerre
 from scipy.stats import t as student
-from small_cases import check_resumption
+from small_cases import check_resumption, usual_chain
 
 from splitmerge_cli.core.capabilities import DrawnParameters, PlugIn, Shards
 from splitmerge_cli.core.chain import Chain
@@ -29,10 +29,8 @@ from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.split_merge import Dyadic
 from splitmerge_cli.samplers.triadic import Triadic
 from splitmerge_cli.samplers.wang_russell import SDDS
-from splitmerge_cli.verify.cases import small_case
+from splitmerge_cli.verify import cases, kernel, transitions
 from splitmerge_cli.verify.continuous import gaussian_log_weight, tailed_log_weight, weighted_log_lik
-from splitmerge_cli.verify.kernel import sampled_frequencies
-from splitmerge_cli.verify.transitions import total_variation
 
 COVARIANCES = ["diag", "iso", "full"]
 CASES = [*COVARIANCES, "gaps"]
@@ -167,14 +165,14 @@ MOVES = {
 def test_joint_chain_has_the_posterior_of_partitions(covariance, name):
     """Its partitions have the posterior with weights and degrees of freedom integrated out, within noise; which is far
     from that with the weights held."""
-    case = small_case(Gaussian, 4, 2, {"covariance": covariance, "tails": "t"})
+    case = cases.small_case(Gaussian, 4, 2, {"covariance": covariance, "tails": "t"})
     before = case.model.parameters
     sampler, options = MOVES[name]
     rng = Rng(5)
     samplers = [sampler(case.model, rng, **options), Refresh(case.model, rng)]
-    frequencies, noise = sampled_frequencies(case, samplers, rng, 100_000)
-    assert total_variation(frequencies, case.partitions[1]) < 3 * noise
-    assert total_variation(case.pi, case.partitions[1]) > 6 * noise
+    frequencies, noise = kernel.sampled_frequencies(case, samplers, rng, 100_000)
+    assert transitions.total_variation(frequencies, case.partitions[1]) < 3 * noise
+    assert transitions.total_variation(case.pi, case.partitions[1]) > 6 * noise
     np.testing.assert_array_equal(case.model.parameters, before)
 
 
@@ -331,9 +329,7 @@ def test_statistics_leave_no_trace_of_moves(covariance):
 def test_a_state_with_weights_goes_on_to_the_bit(covariance):
     def chain():
         options = {"b0": "hierarchical", "kappa0": "hierarchical", "concentration": "gamma(1,1)"}
-        model = make(covariance, np.repeat(points_of(covariance), 4, axis=0) * [1e-3, 7.0], **options)
-        rng = Rng(6)
-        return Chain(model, rng, [Dyadic(model, rng), Gibbs(model, rng), Refresh(model, rng)])
+        return usual_chain(make(covariance, np.repeat(points_of(covariance), 4, axis=0) * [1e-3, 7.0], **options), 6)
 
     first, second = check_resumption(chain, recorded={"concentration", "b0", "kappa0", "nu"})
     np.testing.assert_array_equal(second.model.parameters, first.model.parameters)
@@ -403,8 +399,7 @@ def test_refusals_name_the_key():
 @pytest.mark.parametrize("points", [np.array([[1.5, -2.0]]), np.full((8, 2), 3.25), POINTS * 1e-12, POINTS * 1e12])
 def test_degenerate_points_give_a_chain(points, covariance):
     model = make(covariance, points_of(covariance, points), b0="hierarchical", kappa0="hierarchical")
-    rng = Rng(1)
-    out = Chain(model, rng, [Dyadic(model, rng), Gibbs(model, rng), Refresh(model, rng)]).advance(300)
+    out = usual_chain(model, 1).advance(300)
     for key in ("log_joint", "log_lik", "b0", "kappa0", "nu"):
         assert np.isfinite(out[key]).all()
     assert logsumexp(sum(model.left_out_predictive()), axis=1).shape == (len(points),)
@@ -463,7 +458,7 @@ def test_weights_out_of_range_are_rejected_with_their_degrees_of_freedom() -> No
     within = gammainc(shape, 64 * rate) - gammainc(shape, 2.0**-23 * rate)
     expected = np.exp((log_p + np.log(within)).sum(axis=1))
     everywhere = np.exp(log_p.sum(axis=1))
-    assert total_variation(expected / expected.sum(), everywhere / everywhere.sum()) > 0.015
+    assert transitions.total_variation(expected / expected.sum(), everywhere / everywhere.sum()) > 0.015
     drawn = draw_row_weights(RowWeights(3, 3, 1), Rng(5), distances, times)
     frequency = np.array([(drawn == nu).mean() for nu in DEGREES])
-    assert total_variation(frequency, expected / expected.sum()) < 0.006
+    assert transitions.total_variation(frequency, expected / expected.sum()) < 0.006

@@ -17,9 +17,8 @@ from splitmerge_cli.core.sampler import PythonSampler
 from splitmerge_cli.core.tempering import Swaps, Tempering, spread_powers
 from splitmerge_cli.diagnostics.partition_losses import by_appearance
 from splitmerge_cli.kinds.networks.irm import IRM
+from splitmerge_cli.kinds.tables.models import gaussian, mixed
 from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
-from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
-from splitmerge_cli.kinds.tables.models.mixed import Mixed
 from splitmerge_cli.runs.advice import _describe_swaps
 from splitmerge_cli.runs.plan import prepare
 from splitmerge_cli.samplers.gibbs import Gibbs
@@ -71,7 +70,7 @@ def cases_of(model_class, powers, **params):
 
 
 @pytest.mark.parametrize("names", [(), ("gibbs-site",), ("sams",)])
-@pytest.mark.parametrize("model_class", [Gaussian, Mixed])
+@pytest.mark.parametrize("model_class", [gaussian.Gaussian, mixed.Mixed])
 def test_a_step_leaves_the_product_of_the_posteriors(model_class, names):
     pi, P = joint_matrix(cases_of(model_class, (0.3,)), names)
     np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=1e-12)
@@ -80,7 +79,7 @@ def test_a_step_leaves_the_product_of_the_posteriors(model_class, names):
 
 
 def test_two_replicas():
-    pi, P = joint_matrix(cases_of(Gaussian, (0.5, 0.2)), ())
+    pi, P = joint_matrix(cases_of(gaussian.Gaussian, (0.5, 0.2)), ())
     assert np.abs(pi @ P - pi).max() < 1e-13
 
 
@@ -103,7 +102,7 @@ def test_a_network_is_tempered_by_its_likelihood(power):
 
 
 def test_a_mutant_is_found():
-    pi, P = joint_matrix(cases_of(Gaussian, (0.3,)), (), omit=("target",))
+    pi, P = joint_matrix(cases_of(gaussian.Gaussian, (0.3,)), (), omit=("target",))
     assert np.abs(pi @ P - pi).max() > 1e-3
 
 
@@ -182,8 +181,8 @@ class From(PythonSampler):
 def test_joint_kernel_of_swaps():
     """Both margins are the swaps of one chain; equal states stay equal."""
     powers, rng = (0.3,), Rng(0)
-    _, P = joint_matrix(cases_of(Gaussian, powers), ())
-    both = [cases_of(Gaussian, powers) for _ in range(2)]
+    _, P = joint_matrix(cases_of(gaussian.Gaussian, powers), ())
+    both = [cases_of(gaussian.Gaussian, powers) for _ in range(2)]
     temperings = [Tempering(cases[1.0].model, rng, lambda p, c=cases: (c[p].model, []), powers) for cases in both]
     steps = [From(Swaps(tempering)) for tempering in temperings]
     replicas = [[model for model, _ in tempering.replicas] for tempering in temperings]

@@ -37,18 +37,9 @@ from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.split_merge import RGSM, Dyadic
 from splitmerge_cli.samplers.triadic import Triadic
 from splitmerge_cli.samplers.wang_russell import SDDS
-from splitmerge_cli.verify.cases import small_case
+from splitmerge_cli.verify import cases, kernel, transitions
 from splitmerge_cli.verify.enumerate import normalise
-from splitmerge_cli.verify.kernel import sampled_frequencies
 from splitmerge_cli.verify.paths import execution_paths
-from splitmerge_cli.verify.transitions import (
-    balance_defect,
-    is_irreducible,
-    stationarity_defect,
-    stationary_distribution,
-    total_variation,
-    transition_matrix,
-)
 
 CANDIDATES = "lines-conjugate-candidates"
 
@@ -94,9 +85,9 @@ def test_exact(case_name, name):
     case, found = case_for(case_name, name), enumerate_kernel(case_name, name)
     P = found.matrix
     np.testing.assert_allclose(P.sum(axis=1), 1.0, rtol=1e-12)
-    assert stationarity_defect(P, case.pi) < 1e-12
+    assert transitions.stationarity_defect(P, case.pi) < 1e-12
     if found.sampler.TERMS or SAMPLERS[name].options.get("scan") == "site" or name == "refresh":
-        assert balance_defect(P, case.pi) < 1e-12
+        assert transitions.balance_defect(P, case.pi) < 1e-12
     # of several proposals in a step, each on what the last one left, the terms are those of a step of one
     if found.sampler.TERMS and SAMPLERS[name].options.get("moves", 1) == 1:
         check_terms(found)
@@ -111,7 +102,7 @@ def test_a_mutant_is_the_sampler_without_the_term(case_name, name, term):
     case, form = case_of(case_name), SAMPLERS[name]
     sampler = form.sampler(case.model, Rng(0), **form.options)
     sampler.omit(term)
-    P = transition_matrix(case.model, sampler.rng, sampler, case.states)
+    P = transitions.transition_matrix(case.model, sampler.rng, sampler, case.states)
     np.testing.assert_allclose(enumerate_kernel(case_name, name).proposals.matrix(omit=[term]), P, atol=1e-13)
 
 
@@ -120,12 +111,12 @@ def test_several_tries_in_a_step_are_exact(case_name):
     case = case_of(case_name)
     P, Q = (matrix(case, RGSM, t=0, r=r) for r in (2, 1))
     np.testing.assert_allclose(P, Q @ Q, atol=1e-13)
-    assert stationarity_defect(P, case.pi) < 1e-12
+    assert transitions.stationarity_defect(P, case.pi) < 1e-12
 
 
 def test_options_that_repeat_a_move_are_heeded():
     """Proposals in a step; updates that had a choice, of which one scan makes one for each item at most."""
-    model = small_case(Bernoulli, 6, 1).model
+    model = cases.small_case(Bernoulli, 6, 1).model
     for sampler, given, most in (
         (RGSM, {"r": 3}, 3),
         (LocallyInformed, {"moves": 3}, 3),
@@ -142,7 +133,7 @@ def test_options_that_repeat_a_move_are_heeded():
 @pytest.mark.parametrize("t", [0, 1, 2])
 def test_launch_scans_are_those_that_were_asked_for(t):
     """A split of four items: two coins, then two choices in each scan, of which the last is scored."""
-    model, rng = small_case(Bernoulli, 4, 1).model, Rng(0)
+    model, rng = cases.small_case(Bernoulli, 4, 1).model, Rng(0)
     paths = execution_paths(model, rng, RGSM(model, rng, t=t), (0, 0, 0, 0), 1, None, True, 100_000)
     # of 12 pairs
     assert len(paths["K"]) == 12 * 4 * 4 ** (t + 1)
@@ -167,9 +158,9 @@ def test_printed_distribution(case_name, name):
         factor = factor - np.array([np.log(np.arange(1, k + 1)).sum() for k in K])
     printed = normalise(np.log(case.pi) + factor)
     P = enumerate_kernel(case_name, name).proposals.matrix(printed=True)
-    assert stationarity_defect(P, printed) < 1e-12
-    assert total_variation(printed, case.pi) > 0.05
-    assert stationarity_defect(P, case.pi) > 1e-5
+    assert transitions.stationarity_defect(P, printed) < 1e-12
+    assert transitions.total_variation(printed, case.pi) > 0.05
+    assert transitions.stationarity_defect(P, case.pi) > 1e-5
     if case_name in ("emm", "bernoulli"):
         np.testing.assert_allclose(enumerate_kernel(case_name, name, mode="as_printed").matrix, P, atol=1e-13)
 
@@ -185,9 +176,9 @@ def test_as_printed_triadic_is_biased(case_name, allocation, q_ratio, redraw):
     without a factor, or the ratio of q."""
     case = case_of(case_name)
     P = matrix(case, Triadic, beta=0.1, allocation=allocation, mode="as_printed", q_ratio=q_ratio, redraw=redraw)
-    assert stationarity_defect(P, case.pi) > 1e-3
-    if is_irreducible(P):
-        assert 0.02 < total_variation(stationary_distribution(P), case.pi) < 0.55
+    assert transitions.stationarity_defect(P, case.pi) > 1e-3
+    if transitions.is_irreducible(P):
+        assert 0.02 < transitions.total_variation(transitions.stationary_distribution(P), case.pi) < 0.55
 
 
 @pytest.mark.parametrize("case_name", ["bernoulli", "irm", "lines", CANDIDATES])
@@ -196,15 +187,15 @@ def test_as_printed_dyadic_is_exact_for_coins_alone(case_name):
     case = case_of(case_name)
     for allocation, exact in [("random", True), ("sams", False)]:
         P = matrix(case, Dyadic, allocation=allocation, mode="as_printed")
-        assert (stationarity_defect(P, case.pi) < 1e-12) == exact
+        assert (transitions.stationarity_defect(P, case.pi) < 1e-12) == exact
 
 
 @pytest.mark.parametrize("update", ["draw", "metropolis"])
 @pytest.mark.parametrize("noise", [0.3, 1.5])
 def test_refresh_of_parameters_is_exact(update, noise):
-    case = small_case(Lines, 3, 2, KEPT | {"refresh": update, "steps": 2, "sigma1": noise})
+    case = cases.small_case(Lines, 3, 2, KEPT | {"refresh": update, "steps": 2, "sigma1": noise})
     P = matrix(case, Refresh)
-    assert balance_defect(P, case.pi) < 1e-12
+    assert transitions.balance_defect(P, case.pi) < 1e-12
     # nothing but parameters changes
     for t, state in enumerate(case.states):
         assert all(case.states[to][0] == state[0] for to in np.flatnonzero(P[t]))
@@ -214,9 +205,9 @@ def test_refresh_of_parameters_is_exact(update, noise):
 def test_algorithm_8_with_parameters(m):
     case = case_of(CANDIDATES)
     P = matrix(case, Neal8, m=m, scan="site")
-    assert balance_defect(P, case.pi) < 1e-12
-    assert is_irreducible(P)
-    assert stationarity_defect(matrix(case, Neal8, m=1), case.pi) < 1e-12
+    assert transitions.balance_defect(P, case.pi) < 1e-12
+    assert transitions.is_irreducible(P)
+    assert transitions.stationarity_defect(matrix(case, Neal8, m=1), case.pi) < 1e-12
 
 
 # ---- Chains from the random stream, where choices cannot be listed
@@ -238,21 +229,21 @@ CONTINUA = [
 def test_continuous_draws_at_noise_level(model_class, params, name):
     """Parameters from a continuum and a random concentration: frequencies of partitions against the posterior in which
     both are integrated out."""
-    case = small_case(model_class, 4, 3, params)
+    case = cases.small_case(model_class, 4, 3, params)
     rng = Rng(17)
     sampler_class, given = SAMPLED[name]
     samplers = [sampler_class(case.model, rng, **given), Refresh(case.model, rng)]
-    frequencies, noise = sampled_frequencies(case, samplers, rng, 100_000)
+    frequencies, noise = kernel.sampled_frequencies(case, samplers, rng, 100_000)
     assert noise < 0.02
-    assert total_variation(frequencies, case.partitions[1]) < 3 * noise
+    assert transitions.total_variation(frequencies, case.partitions[1]) < 3 * noise
 
 
 def test_a_frozen_concentration_is_found():
     """The check above sees a concentration that is never resampled."""
-    case = small_case(Bernoulli, 4, 3, {"concentration": "gamma(0.3,0.1)"})
+    case = cases.small_case(Bernoulli, 4, 3, {"concentration": "gamma(0.3,0.1)"})
     rng = Rng(17)
-    frequencies, noise = sampled_frequencies(case, [Gibbs(case.model, rng)], rng, 100_000)
-    assert total_variation(frequencies, case.partitions[1]) > 10 * noise
+    frequencies, noise = kernel.sampled_frequencies(case, [Gibbs(case.model, rng)], rng, 100_000)
+    assert transitions.total_variation(frequencies, case.partitions[1]) > 10 * noise
 
 
 # ---- Kernels together, and cases that nobody chose
@@ -262,8 +253,8 @@ def test_gibbs_hides_a_wrong_kernel():
     """Why kernels are tested alone: the same mutant, alone and beside a Gibbs scan."""
     case = case_of("bernoulli")
     P = matrix(case, SDDS, kernel="ssdm", mode="as_printed")
-    alone = total_variation(stationary_distribution(P), case.pi)
-    beside = total_variation(stationary_distribution(P @ matrix(case, Gibbs)), case.pi)
+    alone = transitions.total_variation(transitions.stationary_distribution(P), case.pi)
+    beside = transitions.total_variation(transitions.stationary_distribution(P @ matrix(case, Gibbs)), case.pi)
     assert alone > 0.1
     assert beside < alone / 10
 
@@ -271,7 +262,7 @@ def test_gibbs_hides_a_wrong_kernel():
 @pytest.mark.parametrize("name", ["sdds", "sdds-kernel=ssdm", "sdds-kernel=smds", "ss"])
 @pytest.mark.parametrize("case_name", ["emm", "bernoulli"])
 def test_irreducible_alone(case_name, name):
-    assert is_irreducible(enumerate_kernel(case_name, name).matrix)
+    assert transitions.is_irreducible(enumerate_kernel(case_name, name).matrix)
 
 
 def random_case(seed):
@@ -287,7 +278,7 @@ def random_case(seed):
             "n_tokens": int(rng.integers(3, 6)),
             "label_prior": str(rng.choice(["labelled", "partition", "as_printed"])),
         }
-        return small_case(EMM, size, seed, params)
+        return cases.small_case(EMM, size, seed, params)
     params = {"concentration": float(np.exp(rng.normal(0, 1))), "prior": str(rng.choice(["crp", "uniform"]))}
 
     def positive(spread=1.0):
@@ -295,12 +286,12 @@ def random_case(seed):
 
     if seed % 4 == 0:
         model_class = Bernoulli if seed % 8 else IRM
-        return small_case(model_class, size, seed, params | {"beta1": positive(1.5), "beta0": positive(1.5)})
+        return cases.small_case(model_class, size, seed, params | {"beta1": positive(1.5), "beta0": positive(1.5)})
     if seed % 8 == 2:
         noise = {"noise": str(rng.choice(["known", "nig"])), "a0": 1.0 + positive()}
-        return small_case(Lines, size, seed, params | {"sigma0": positive(2.0), "sigma1": positive(2.0)} | noise)
+        return cases.small_case(Lines, size, seed, params | {"sigma0": positive(2.0), "sigma1": positive(2.0)} | noise)
     form = {"covariance": str(rng.choice(["diag", "iso", "full"])), "kappa0": positive(2.0), "a0": positive()}
-    return small_case(Gaussian, size, seed, params | form | {"b0": positive(2.0), "m0": float(rng.normal())})
+    return cases.small_case(Gaussian, size, seed, params | form | {"b0": positive(2.0), "m0": float(rng.normal())})
 
 
 @pytest.mark.parametrize("seed", range(24))
@@ -313,17 +304,17 @@ def test_exact_on_random_cases(seed):
         if not chooses(form, case.model):
             continue
         if sampler_class.supports(case.model)[0]:
-            assert stationarity_defect(matrix(case, sampler_class, **options), case.pi) < 1e-11, name
+            assert transitions.stationarity_defect(matrix(case, sampler_class, **options), case.pi) < 1e-11, name
 
 
 @pytest.mark.parametrize(("model_class", "size"), [(EMM, 5), (Bernoulli, 6), (IRM, 5), (Lines, 5), (Gaussian, 5)])
 @pytest.mark.parametrize("name", ["sdds", "ss", "rgsm", "rm-redistribution=coin", "birth_death", "gibbs-scan=site"])
 def test_exact_on_more_items(model_class, size, name):
     sampler_class, options = SAMPLERS[name]
-    case = small_case(model_class, size, 9)
+    case = cases.small_case(model_class, size, 9)
     sampler = sampler_class(case.model, Rng(0), **options)
-    P = transition_matrix(case.model, sampler.rng, sampler, case.states, limit=20_000_000)
-    assert stationarity_defect(P, case.pi) < 1e-12
+    P = transitions.transition_matrix(case.model, sampler.rng, sampler, case.states, limit=20_000_000)
+    assert transitions.stationarity_defect(P, case.pi) < 1e-12
 
 
 LONG = ["emm", "emm-as_printed", "bernoulli", "bernoulli-uniform", "irm", "lines", "lines-nig", "gaussian-full"]

@@ -14,16 +14,15 @@ from splitmerge_cli.diagnostics.intervals import TIMES, distance_terms, wasserst
 from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.split_merge import Dyadic
-from splitmerge_cli.verify.cases import Case, small_case
-from splitmerge_cli.verify.transitions import total_variation
+from splitmerge_cli.verify import cases, transitions
 
 LAGS, LONGEST = (1, 5, 60), 600
 SAMPLERS = {"gibbs": Gibbs, "sams": partial(Dyadic, allocation="sams")}
 
 
 @cache
-def case() -> Case:
-    return small_case(Bernoulli, 4, 1, {"concentration": 1.3})
+def case() -> cases.Case:
+    return cases.small_case(Bernoulli, 4, 1, {"concentration": 1.3})
 
 
 @cache
@@ -71,8 +70,8 @@ def test_the_programme_is_the_distance() -> None:
     one, other = np.eye(15)[[2, 7]]
     assert transport(one, other, metric()) == pytest.approx(metric()[2, 7])
     p, q = np.random.default_rng(0).dirichlet(np.ones(15), 2)
-    assert transport(p, q, 1.0 - np.eye(15)) == pytest.approx(total_variation(p, q))
-    assert transport(p, q, metric()) < total_variation(p, q)
+    assert transport(p, q, 1.0 - np.eye(15)) == pytest.approx(transitions.total_variation(p, q))
+    assert transport(p, q, metric()) < transitions.total_variation(p, q)
 
 
 @pytest.mark.parametrize("lag", LAGS)

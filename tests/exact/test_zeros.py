@@ -12,8 +12,7 @@ from scipy.special import gammaln
 
 from splitmerge_cli.analysis.predictive import by_state
 from splitmerge_cli.config import choice, read_component
-from splitmerge_cli.core.bundles import build
-from splitmerge_cli.core.simulation import Given
+from splitmerge_cli.core import bundles, simulation
 from splitmerge_cli.data.bundles import Bundles
 from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.data.tables.scaled import put_on_scales
@@ -117,9 +116,9 @@ def test_rows_that_count_twice_are_two_rows() -> None:
     """Weights that are numbers of rows, and rows of one unit."""
     twice = np.concatenate([COUNTS, COUNTS[1:3]])
     weights = np.array([1, 2, 2, 1, 1, 1])
-    of_weights = build(Mixed, table(bundles=Bundles(np.arange(6, dtype=np.int32), weights)), OPTIONS)
+    of_weights = bundles.build(Mixed, table(bundles=Bundles(np.arange(6, dtype=np.int32), weights)), OPTIONS)
     items = np.array([0, 1, 2, 3, 4, 5, 1, 2], dtype=np.int32)
-    of_units = build(Mixed, table(twice, bundles=Bundles(items)), OPTIONS)
+    of_units = bundles.build(Mixed, table(twice, bundles=Bundles(items)), OPTIONS)
     rows = Mixed.from_data(table(twice), **OPTIONS)
     of_weights.set_labels(LABELS)
     of_units.set_labels(LABELS[items])
@@ -263,7 +262,7 @@ def test_rows_that_are_drawn_have_the_spike_as_often() -> None:
     data = Dataset("t", "mixed", np.column_stack([x, rng.normal(0.0, 1.0, 600)]), types=REALS)
     options = {option.name: option.default for option in Mixed.OPTIONS} | {"zeros": "apart", "beta1": 0.5, "beta0": 0.5}
     options |= Mixed.with_defaults_of(data, **options)
-    made = Mixed.simulate(rng, Given(data, labels, options))
+    made = Mixed.simulate(rng, simulation.Given(data, labels, options))
     for k, (share, mean) in enumerate([(0.7, 5.0), (0.2, 9.0)]):
         cells = made[labels == k, 0]
         assert (cells == 0.0).mean() == pytest.approx(share, abs=0.1)

@@ -10,11 +10,8 @@ import numpy as np
 import written
 from scipy.sparse import csr_array
 
-from splitmerge_cli import config
-from splitmerge_cli.config import ConfigError
-from splitmerge_cli.data import downloads
-from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.received import DataError
+from splitmerge_cli import config, received
+from splitmerge_cli.data import dataset, downloads
 from splitmerge_cli.runs import initial
 
 FOLDER = Path("read")
@@ -49,7 +46,7 @@ def read(reader: str, options: dict[str, Any], files: dict[str, bytes], expected
             for kind in (DeprecationWarning, PendingDeprecationWarning, ResourceWarning):
                 warnings.simplefilter("ignore", kind)
             made = _read(reader, options, files)
-    except (DataError, ConfigError) as error:
+    except (received.DataError, config.ConfigError) as error:
         if expected is not None:
             return "wrong", f"rejected: {error}; expected {expected}"
         text = str(error)
@@ -103,7 +100,7 @@ def _find_fault(made: Any) -> str | None:
     """Describe an error of what was read; None if it has none."""
     if isinstance(made, np.ndarray):
         return None if (made.dtype == np.int32 and not len(made)) or made.min() == 0 else "labels"
-    if not isinstance(made, Dataset):
+    if not isinstance(made, dataset.Dataset):
         return f"{type(made)}"
     made.__post_init__()
     x = made.values

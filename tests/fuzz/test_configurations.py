@@ -8,10 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
-from splitmerge_cli import runs
-from splitmerge_cli.config import ConfigError, choice, choices, compose
+from splitmerge_cli import config, received, runs
 from splitmerge_cli.config.schema import all_keys
-from splitmerge_cli.received import DataError
 
 DATA = {
     "bernoulli": ["data=jain_neal", "N=20"],
@@ -49,14 +47,14 @@ KEYS += ["reproduce"]
 
 def options_of(group: str, name: str) -> list[str]:
     """Keys of a choice."""
-    return [f"{group}.{key}" for key in choice(group, name) if key not in ("name", "_target_")]
+    return [f"{group}.{key}" for key in config.choice(group, name) if key not in ("name", "_target_")]
 
 
 @st.composite
 def configurations(draw: Any) -> list[str]:
     """Overrides of ``smcmc run``: what is there, of which some keys take other values, or are none."""
     model = draw(st.sampled_from(sorted(DATA)))
-    sampler = draw(st.sampled_from(choices("sampler")))
+    sampler = draw(st.sampled_from(config.choices("sampler")))
     chosen = dict(word.split("=", 1) for word in [*DATA[model], f"model={model}", f"sampler={sampler}"])
     own = [*options_of("model", model), *options_of("sampler", sampler)]
     keys = [key for key, _ in all_keys() if key not in ("out", "experiment", "N")]
@@ -74,12 +72,12 @@ def check(args: list[str]) -> tuple[str, str]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error", RuntimeWarning)
-            plan = runs.prepare(compose(args))
+            plan = runs.prepare(config.compose(args))
             if max(plan.spec.chains, plan.dataset.N) < 100 and not plan.spec.is_adaptive:
                 chain = plan.chain(0)
                 chain.advance(3)
                 assert chain.log_joint == pytest.approx(chain.model.log_lik_total() + chain.model.log_prior_total())
-    except (ConfigError, DataError) as error:
+    except (config.ConfigError, received.DataError) as error:
         said = str(error)
         # a key of points alone has no part
         words = {*args} | {part for arg in args for part in re.split(r"[=.,]", " ".join(arg.split())) if part}
@@ -89,7 +87,7 @@ def check(args: list[str]) -> tuple[str, str]:
 
 
 def test_every_model_is_drawn() -> None:
-    assert DATA.keys() == set(choices("model"))
+    assert DATA.keys() == set(config.choices("model"))
 
 
 def test_configurations(fuzz, cases: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -15,24 +15,18 @@ from broken_runs import break_off
 from rich.console import Console
 from scipy.sparse import csr_array
 
-from splitmerge_cli import runs
+from splitmerge_cli import config, runs
 from splitmerge_cli.analysis.plots.style import save, use_style
-from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.data import downloads
-from splitmerge_cli.diagnostics import mixing
-from splitmerge_cli.diagnostics.restarts import table
-from splitmerge_cli.diagnostics.summary import diagnose
+from splitmerge_cli.diagnostics import mixing, restarts, summary
 from splitmerge_cli.kinds.networks import pictures as network
 from splitmerge_cli.kinds.networks.generated import usair97
 from splitmerge_cli.kinds.tables.plots import points
 from splitmerge_cli.received import DataError
-from splitmerge_cli.runs import open_run
 from splitmerge_cli.runs.progress import ChainProgress, reporter
-from splitmerge_cli.runs.store import manifest
+from splitmerge_cli.runs.store import manifest, schema
 from splitmerge_cli.runs.store.files import LISTED_RUNS, DamagedRun
-from splitmerge_cli.runs.store.manifest import write_manifest
 from splitmerge_cli.runs.store.read import Run, find_runs
-from splitmerge_cli.runs.store.schema import SealedFolder
 
 POINTS = ["data=gaussian", "N=12", "data.components=2", "chains=2", "iterations=12", "timing=false", "progress=none"]
 
@@ -44,12 +38,12 @@ def _elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    return Run(runs.run(compose([*POINTS, f"out={tmp_path}"])))
+    return Run(runs.run(config.compose([*POINTS, f"out={tmp_path}"])))
 
 
 def seal(run: Run) -> Run:
     """The run with digests that fit what is there."""
-    write_manifest(run.path / "manifest.json", run.manifest.names)
+    manifest.write_manifest(run.path / "manifest.json", run.manifest.names)
     return Run(run.path)
 
 
@@ -73,7 +67,7 @@ def test_names_of_the_users_own_are_drawn_as_they_are() -> None:
 def test_what_a_file_says_is_no_markup(text: str) -> None:
     console = Console(width=100, record=True)
     rows = [(text, None, 1.0, text)]
-    console.print(table(pd.DataFrame(rows, columns=["quantity", "chain", "value", "note"]), title=text))
+    console.print(restarts.table(pd.DataFrame(rows, columns=["quantity", "chain", "value", "note"]), title=text))
     assert console.export_text().count(text) == 3
 
 
@@ -138,7 +132,7 @@ TABLES: dict[str, Callable[[pa.Table], pa.Table]] = {
 def test_a_table_that_no_run_has_is_damaged(run: Run, what: str) -> None:
     file = run.path / "trace.parquet"
     pq.write_table(TABLES[what](pq.read_table(file, partitioning=None)), file)
-    received = open_run(seal(run).path)
+    received = runs.open_run(seal(run).path)
     with pytest.raises(DamagedRun, match=r"trace\.parquet"):
         received.trace()
 
@@ -157,7 +151,7 @@ CLUSTERS: dict[str, Callable[[pd.DataFrame], pd.DataFrame]] = {
 def test_clusters_that_no_run_has_are_damaged(run: Run, what: str) -> None:
     file = run.path / "clusters.csv"
     CLUSTERS[what](pd.read_csv(file)).to_csv(file, index=False)
-    received = open_run(seal(run).path)
+    received = runs.open_run(seal(run).path)
     with pytest.raises(DamagedRun, match=r"clusters\.csv"):
         received.clusters()
 
@@ -172,7 +166,7 @@ def test_a_configuration_that_was_changed_is_no_runs(run: Run) -> None:
 
 
 def test_a_list_of_runs_that_was_changed_is_damaged(run: Run) -> None:
-    with SealedFolder(Path("listed/sweeps/one")) as files:
+    with schema.SealedFolder(Path("listed/sweeps/one")) as files:
         files.add_text(LISTED_RUNS, f"{run.path}\n")
     assert [found.path for found in find_runs("listed")] == [run.path]
     Path("listed/sweeps/one", LISTED_RUNS).write_text(f"{run.path}\n\n")
@@ -209,8 +203,8 @@ def test_a_summary_that_no_run_has_is_damaged(run: Run, what: str) -> None:
 @pytest.mark.parametrize(("key", "value"), [("moves", [1]), ("moves", [{"move": 1}]), ("moves", None)])
 def test_a_checkpoint_that_no_run_has_is_damaged(key: str, value: Any) -> None:
     break_off(*POINTS, "chains=1", "iterations=5000")
-    run = open_run(next(Path("results").glob("*/*")))
-    assert len(diagnose(run.trace(), run.moves().to_dict("records")))
+    run = runs.open_run(next(Path("results").glob("*/*")))
+    assert len(summary.diagnose(run.trace(), run.moves().to_dict("records")))
     file = run.path / "work/chain-0.npz"
     saved = manifest.load(file)
     saved["outcome"][key] = value
@@ -222,7 +216,7 @@ def test_a_checkpoint_that_no_run_has_is_damaged(key: str, value: Any) -> None:
 def test_a_model_that_cannot_be_built_is_not_drawn(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     changed = run.config | {"model": run.config["model"] | {"kappa0": 0.0}}
     monkeypatch.setitem(run.__dict__, "config", changed)
-    with pytest.raises(ConfigError, match=r"config\.yaml: model\.kappa0"):
+    with pytest.raises(config.ConfigError, match=r"config\.yaml: model\.kappa0"):
         runs.dataset_of(run)
 
 

@@ -18,9 +18,8 @@ from plain import Clusters, swap_delete
 from reference_lshsm import LSHSM, SampledLikelihood, Tables
 from test_reference_smag import FEW, MANY, as_printed, on_nodes, posterior, topics_in
 
-from splitmerge_cli.verify.continuous import gaussian_log_weight
+from splitmerge_cli.verify import continuous, transitions
 from splitmerge_cli.verify.enumerate import bernoulli_log_weight, irm_log_weight, state_of
-from splitmerge_cli.verify.transitions import stationary_distribution, total_variation
 
 
 class Target:
@@ -42,7 +41,7 @@ class Gaussian(Target):
 
     def __init__(self, x, concentration: float, m0, kappa0: float, a0: float, b0: float) -> None:
         prior = np.array(m0), kappa0, a0, np.full(len(m0), b0)
-        super().__init__(len(x), gaussian_log_weight(x, concentration, "crp", "diag", *prior))
+        super().__init__(len(x), continuous.gaussian_log_weight(x, concentration, "crp", "diag", *prior))
         self.x, self.prior = x, prior
 
     def plug_in(self, items: list[int]):
@@ -118,7 +117,7 @@ def test_equations_3_to_6_with_one_error(ref, sizes):
     for vectors, model in MODELS.values():
         tables, all_states = Tables.draw(vectors, 1, 2, 1), list(states(model))
         P = transition_matrix(lambda *given, t=tables: ref(*given, tables=t, reading="union"), model, all_states)
-        found.append(total_variation(stationary_distribution(P), target(model, all_states)))
+        found.append(transitions.total_variation(transitions.stationary_distribution(P), target(model, all_states)))
     name = NAMES[list(SIZES).index(ref)]
     print(f"\n{name}: " + ", ".join(f"{model} {distance:.3f}" for model, distance in zip(MODELS, found, strict=True)))
     assert found == pytest.approx(sizes, abs=6e-4)

@@ -23,7 +23,6 @@ from editions import added, kept, overview, rules
 
 from splitmerge_cli.diagnostics import intervals
 from splitmerge_cli.papers import claims, declaration, experiments, reproduce, verdict_tables, verdicts
-from splitmerge_cli.papers.claims import Claim
 from splitmerge_cli.papers.verdicts import REPRODUCED, UNDECIDED, VERDICTS
 from splitmerge_cli.runs.store.manifest import sha256_of, write_sealed
 
@@ -222,8 +221,8 @@ def test_editions_side_by_side_and_what_was_not_made_again(original: Path) -> No
 def draw_verdicts(draw: np.random.Generator) -> list[verdicts.Verdict]:
     """A verdict by every rule on random numbers."""
 
-    def claim(rule: str, value: float = np.nan, tolerance: float = np.nan) -> Claim:
-        return Claim("a-fig1", "d", "s", f"{rule}", value, "", "", rule=rule, tolerance=tolerance)
+    def claim(rule: str, value: float = np.nan, tolerance: float = np.nan) -> claims.Claim:
+        return claims.Claim("a-fig1", "d", "s", f"{rule}", value, "", "", rule=rule, tolerance=tolerance)
 
     value, tolerance, size = float(draw.uniform(1.05, 2)), float(draw.uniform(1.1, 2)), int(draw.integers(1, 9))
     x = value * draw.gamma(40, 1 / 40, size) * draw.choice([0.4, 0.6, 1, 1.6, 3])
@@ -292,7 +291,7 @@ def test_every_rule_gives_the_same_verdict_from_the_units_alone(tmp_path: Path) 
 def test_a_claim_without_a_run_is_undecided_and_a_changed_unit_is_seen(tmp_path: Path) -> None:
     keep_verdicts([draw_verdicts(np.random.default_rng(1))[-1]], tmp_path / "none")
     assert recompute_verdicts.recompute(tmp_path / "none", tmp_path / "none")[0]["again"].tolist() == [UNDECIDED]
-    claim = Claim("a-fig1", "d", "s", "factor", 1.0, "", "", rule="factor", tolerance=2.0)
+    claim = claims.Claim("a-fig1", "d", "s", "factor", 1.0, "", "", rule="factor", tolerance=2.0)
     verdict = verdicts.by_factor(claim, [1.0, 1.1, 0.9])
     assert verdict.verdict == REPRODUCED
     keep_verdicts([verdict], tmp_path / "run")
@@ -319,7 +318,7 @@ def test_the_units_of_computed_figures_give_their_verdicts(original: Path) -> No
 
 
 def test_a_printed_rhat_is_reproduced_if_one_set_of_four_in_twenty_gives_it() -> None:
-    claim = Claim("arm-table3", "d", "arm", "rhat_T1000", 1.01, "", "", tolerance=2.0)
+    claim = claims.Claim("arm-table3", "d", "arm", "rhat_T1000", 1.01, "", "", tolerance=2.0)
     kept_before = verdicts.Verdict(claim, "", 1.5, 1.3, 1.7, 12, verdicts.NOT_REPRODUCED, "before")
     rule = {"restarts": 4, "share": 0.05}
     names = [str(k) for k in range(100)]
@@ -345,7 +344,7 @@ def test_a_printed_rhat_is_reproduced_if_one_set_of_four_in_twenty_gives_it() ->
     ],
 )
 def test_what_remains_undecided_has_a_class(before: str, needed: float | None, expected: str) -> None:
-    claim = Claim("arm-table3", "d", "arm", "m", 1.0, "", "", rule="positive")
+    claim = claims.Claim("arm-table3", "d", "arm", "m", 1.0, "", "", rule="positive")
     verdict = verdicts.Verdict(claim, "", 0.1, -1, 1, 9, before, "so", needed=needed)
     now = judge_edition_5.classify(verdict)
     assert now.verdict == expected and (now is verdict) == (expected == before)
@@ -355,7 +354,7 @@ def test_what_remains_undecided_has_a_class(before: str, needed: float | None, e
 def test_a_second_code_finds_the_classes_and_the_level_of_an_interval() -> None:
     """More units of the same centre and spread decide, or do not; 99 % is wider than 95 %."""
     x = np.r_[np.full(10, -1.0), np.full(12, 1.0)]
-    claim = Claim("arm-table3", "d", "arm", "m", 1.0, "", "", rule="positive")
+    claim = claims.Claim("arm-table3", "d", "arm", "m", 1.0, "", "", rule="positive")
     for shift, expected in ((0.0, UNDECIDED), (-0.09, "at the edge")):
         units = verdict_tables.units_frame([verdicts.by_sign(claim, {"gain": x + shift})])
         assert recompute_verdicts.judge("positive", 1.0, np.nan, units) == UNDECIDED

@@ -15,8 +15,7 @@ from editions import again, counted, kept, pictures
 
 from splitmerge_cli.papers import claims, declaration, reproduce
 from splitmerge_cli.papers.verdicts import AT_EDGE, NOT_REPRODUCED, REPRODUCED, VERDICTS
-from splitmerge_cli.runs.store.files import DamagedRun
-from splitmerge_cli.runs.store.manifest import write_sealed
+from splitmerge_cli.runs.store import files, manifest
 
 ROOT = Path(__file__).parents[2]
 OURS = ROOT / "docs" / "reproduction"
@@ -88,7 +87,7 @@ def test_a_figure_made_again_is_equal_and_a_changed_digit_is_told(run_script: Ca
     said = index["figures"]["sdds-fig1"]["files"]["sdds-fig1-claims.csv"]
     file = folder / "sdds-fig1-claims.csv"
     said |= {"bytes": file.stat().st_size, "sha256": kept.sha256_of(file)}
-    write_sealed(folder / kept.INDEX, index)
+    manifest.write_sealed(folder / kept.INDEX, index)
     result = run_script("check", "sdds-fig1", "--kept", "kept")
     assert result.exit_code == 1, result.output
     last = result.stdout.splitlines()[-1]
@@ -100,7 +99,7 @@ def test_a_kept_figure_is_drawn_from_its_numbers(folder: Path) -> None:
         drawn = pictures.draw_kept(folder, name, Path("drawn"))
         assert drawn is not None and drawn.read_bytes() == (folder / f"{name}.png").read_bytes()
     flip(folder / "sdds-table1.csv")
-    with pytest.raises(DamagedRun, match=r"sdds-table1\.csv"):
+    with pytest.raises(files.DamagedRun, match=r"sdds-table1\.csv"):
         pictures.draw_kept(folder, "sdds-table1", Path("drawn"))
 
 
@@ -186,7 +185,7 @@ NONE: dict[str, Any] = {
 @pytest.mark.parametrize("what", NONE)
 def test_an_index_that_is_none_is_damaged_whatever_its_seal(run_script: Callable[..., Any], what: str) -> None:
     Path("kept").mkdir()
-    write_sealed(Path("kept", kept.INDEX), {"format": kept.FORMAT, "figures": NONE[what]})
+    manifest.write_sealed(Path("kept", kept.INDEX), {"format": kept.FORMAT, "figures": NONE[what]})
     result = run_script("check", "sdds-table1", "--kept", "kept")
     assert result.exit_code == 1 and "index.json: damaged" in result.stderr
 

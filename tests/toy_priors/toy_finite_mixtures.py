@@ -5,15 +5,14 @@ import math
 import numpy as np
 from scipy.special import gammaln, logsumexp
 
-from splitmerge_cli.core.options import Count
-from splitmerge_cli.core.prior import TablePrior
+from splitmerge_cli.core import options, prior
 
 
-class FiniteMixtures(TablePrior):
+class FiniteMixtures(prior.TablePrior):
     """Components uniform over 1..most, weights Dirichlet(concentration). Source: Miller and Harrison (2018)."""
 
     NAME = "toy_finite_mixtures"
-    OPTIONS = (Count("most", 3, "components", least=1, most=100),)
+    OPTIONS = (options.Count("most", 3, "components", least=1, most=100),)
 
     def tables(self, concentration, most):
         n, m = np.arange(1, self.N + 1), np.arange(1, most + 1)

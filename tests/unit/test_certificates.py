@@ -22,27 +22,19 @@ from splitmerge_cli.analysis.certificate import (
     write_estimates,
 )
 from splitmerge_cli.diagnostics import intervals
-from splitmerge_cli.diagnostics.intervals import (
-    TIMES,
-    bound,
-    distance_terms,
-    lag_terms,
-    unbiased_estimate,
-    wasserstein_bound,
-)
 from splitmerge_cli.runs.store.files import DamagedRun
 
 
 def test_terms_of_the_bound() -> None:
     """By hand: a pair of lag 10 that meets at 35 is 25 iterations longer than its lag: 3 lags after 0, 1 after 15."""
-    terms = lag_terms([10, 11, 35], 10, [0, 5, 15, 25])
+    terms = intervals.lag_terms([10, 11, 35], 10, [0, 5, 15, 25])
     assert terms.tolist() == [[0, 1, 3], [0, 0, 2], [0, 0, 1], [0, 0, 0]]
 
 
 def test_bound_is_a_mean_with_a_limit_above_it() -> None:
     rng = np.random.default_rng(0)
     tau = 5 + rng.geometric(0.1, size=200)
-    found = bound(tau, 5, np.arange(100))
+    found = intervals.bound(tau, 5, np.arange(100))
     assert np.all(found.estimate <= found.upper) and np.all(found.upper <= 1) and np.all(found.upper > 0)
     assert np.all(np.diff(found.estimate) <= 0)
     # where no pair took as long, no limit below 3 / pairs follows
@@ -57,8 +49,10 @@ def test_limit_covers_the_expectation(lag: int, p: float, pairs: int) -> None:
     """The limit is above the true expectation in 95 % of 400 sets of pairs, or nearly so."""
     rng = np.random.default_rng(1)
     t = np.array([0, 4, 8, 16, 30, 60])
-    true = lag_terms(lag + rng.geometric(p, size=200_000), lag, t).mean(axis=1)
-    above = [bound(lag + rng.geometric(p, size=pairs), lag, t).upper >= np.minimum(true, 1) for _ in range(400)]
+    true = intervals.lag_terms(lag + rng.geometric(p, size=200_000), lag, t).mean(axis=1)
+    above = [
+        intervals.bound(lag + rng.geometric(p, size=pairs), lag, t).upper >= np.minimum(true, 1) for _ in range(400)
+    ]
     assert np.all(np.mean(above, axis=0) > 0.9)
 
 
@@ -69,7 +63,7 @@ def test_limit_covers_the_expectation(lag: int, p: float, pairs: int) -> None:
 )
 def test_limit_is_the_larger_of_two(terms: list[int], level: float, students: bool) -> None:
     """Clopper and Pearson's for the share of positive terms, times their mean and error; Student's for the mean."""
-    found = bound(10 + 10 * np.array(terms), 10, [0], level)
+    found = intervals.bound(10 + 10 * np.array(terms), 10, [0], level)
     positive = np.array([term for term in terms if term])
     share = stats.binomtest(len(positive), len(terms)).proportion_ci(2 * level - 1, "exact").high
     one = share * (positive.mean() + stats.sem(positive))
@@ -89,18 +83,18 @@ def test_sums_of_distances() -> None:
     for lag, n in ((1, 1), (3, 7), (10, 9), (7, 300), (40, 3000)):
         apart = np.random.default_rng(lag).random(n)
         sums = np.array([apart[t::lag].sum() for t in range(n)])
-        times = [t for t in TIMES[:1000] if t < n]
+        times = [t for t in intervals.TIMES[:1000] if t < n]
         ends = [*times[1:], n]
         expected = [sums[t:end].max() for t, end in zip(times, ends, strict=True)]
-        np.testing.assert_allclose(distance_terms(apart, lag), expected, rtol=1e-12)
+        np.testing.assert_allclose(intervals.distance_terms(apart, lag), expected, rtol=1e-12)
         assert n > 256 or len(times) == n
-    assert TIMES[254:260].tolist() == [254, 255, 256, 258, 260, 262]
-    assert (np.diff(TIMES[256:]) / TIMES[256:-1] < 0.008).all()
-    assert distance_terms(np.zeros(0), 4).size == 0
+    assert intervals.TIMES[254:260].tolist() == [254, 255, 256, 258, 260, 262]
+    assert (np.diff(intervals.TIMES[256:]) / intervals.TIMES[256:-1] < 0.008).all()
+    assert intervals.distance_terms(np.zeros(0), 4).size == 0
 
 
 def test_chains_that_meet_at_once_are_at_no_distance() -> None:
-    found = wasserstein_bound([np.zeros(0)] * 100)
+    found = intervals.wasserstein_bound([np.zeros(0)] * 100)
     assert found.t.tolist() == [0] and found.estimate.tolist() == [0]
     assert found.upper[0] == pytest.approx(1 - 0.05 ** (1 / 100))
 
@@ -112,7 +106,9 @@ def test_limit_covers_the_expected_distance(lag: int, p: float, pairs: int) -> N
 
     def draw(n: int) -> list[np.ndarray]:
         lengths = rng.geometric(p, size=n)
-        return [distance_terms(rng.beta(1, 3) * rng.random(k) * np.exp(-np.arange(k) / 20), lag) for k in lengths]
+        return [
+            intervals.distance_terms(rng.beta(1, 3) * rng.random(k) * np.exp(-np.arange(k) / 20), lag) for k in lengths
+        ]
 
     times = np.array([0, 4, 8, 16, 30])
 
@@ -122,7 +118,7 @@ def test_limit_covers_the_expected_distance(lag: int, p: float, pairs: int) -> N
     true = np.mean([at(each) for each in draw(8_000)], axis=0)
     above = []
     for _ in range(100):
-        upper = wasserstein_bound(draw(pairs)).upper
+        upper = intervals.wasserstein_bound(draw(pairs)).upper
         above.append(np.pad(upper, (0, 31), mode="edge")[times] >= true)
     assert np.all(np.mean(above, axis=0) > 0.84)
 
@@ -176,12 +172,12 @@ def test_unbiased_is_the_mean_of_its_definition(lag: int, k: int, m: int) -> Non
             h += x[t + j * lag] - y[t + (j - 1) * lag]
             j += 1
         means.append(h)
-    np.testing.assert_allclose(unbiased_estimate(x, y, tau, lag, k, m), np.mean(means, axis=0), rtol=1e-12)
+    np.testing.assert_allclose(intervals.unbiased_estimate(x, y, tau, lag, k, m), np.mean(means, axis=0), rtol=1e-12)
 
 
 def test_unbiased_rejects_an_empty_range() -> None:
     with pytest.raises(ValueError, match="k=3, m=2"):
-        unbiased_estimate(np.zeros(9), np.zeros(9), 5, 1, 3, 2)
+        intervals.unbiased_estimate(np.zeros(9), np.zeros(9), 5, 1, 3, 2)
 
 
 TOGETHER = np.array([[0.5, 0.25, 1.0], [1.5, 0.0, 1.0], [0.25, 0.5, 1.0]])
@@ -196,7 +192,7 @@ def certificate(path: Path, unchanged: tuple[list[str], ...] = ([], [], [])) -> 
         digests = (
             write_estimates(path, CO_CLUSTERING, t, TOGETHER[t]),
             write_estimates(path, LOG_PREDICTIVE, t, np.array([LOG[t], FACTOR[t]])),
-            write_estimates(path, APART, t, distance_terms(np.full(meeting - 10, 0.3), 10)),
+            write_estimates(path, APART, t, intervals.distance_terms(np.full(meeting - 10, 0.3), 10)),
         )
         estimates = {"n_clusters": K, "concentration": 10 * K}
         starts = (f"x{t}", f"y{t}"), (t + 1, t + 2)

@@ -24,15 +24,10 @@ from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
 from splitmerge_cli.kinds.tables.quantities import TIE, Table
 from splitmerge_cli.kinds.tokens.emm import EMM
-from splitmerge_cli.runs import initial, starts
-from splitmerge_cli.runs.advice import choose_model
-from splitmerge_cli.runs.draws import states_of
-from splitmerge_cli.runs.drive import ShortRun
-from splitmerge_cli.runs.initial import build_model, initial_labels
+from splitmerge_cli.runs import advice, draws, drive, initial, starts
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.wang_russell import SDDS
-from splitmerge_cli.verify.cases import small_case
-from splitmerge_cli.verify.transitions import balance_defect, stationarity_defect, transition_matrix
+from splitmerge_cli.verify import cases, transitions
 
 DATA = np.random.default_rng(5)
 X = DATA.integers(2, size=(80, 6)).astype(np.uint8)
@@ -286,11 +281,11 @@ WORDS = ["data=gaussian", "N=30", "model=gaussian", "chains=3", "progress=none"]
 @pytest.mark.parametrize("words", [["model.b0=hierarchical"], ["sampler=arm", "model.concentration=gamma(1,2)"]])
 def test_states_in_memory_are_those_of_a_stored_run(tmp_path: Path, words: list[str]) -> None:
     spec = specify([*WORDS, "iterations=21", "trace.partitions=2", *words, f"out={tmp_path}"])
-    short = ShortRun(runs.prepare(spec, records=False))
+    short = drive.ShortRun(runs.prepare(spec, records=False))
     assert len(short.sample_states(8)) == 6
     here = short.sample_states(21)  # the chains go on
     assert not list(tmp_path.iterdir())
-    stored = states_of(runs.make(spec), 1000)
+    stored = draws.states_of(runs.make(spec), 1000)
     assert len(here) == len(stored) == 15
     for one, other in zip(here, stored, strict=True):
         assert (one.labels.tolist(), one.K) == (other.labels.tolist(), other.K)
@@ -303,7 +298,7 @@ def test_a_signal_ends_a_run_in_memory() -> None:
     timer = threading.Timer(0.2, signal.raise_signal, [signal.SIGINT])
     timer.start()
     with pytest.raises(KeyboardInterrupt):
-        ShortRun(plan).sample_states(10**9)
+        drive.ShortRun(plan).sample_states(10**9)
 
 
 # ---- A sampler in Python, as docs/extending/sampler-in-python.md shows it: verified, run and counted like any other.
@@ -326,11 +321,11 @@ def swap():
 
 @pytest.mark.parametrize("model_class", [EMM, Bernoulli])
 def test_the_example_is_exact(swap, model_class):
-    case = small_case(model_class, 4)
+    case = cases.small_case(model_class, 4)
     rng = Rng(0)
-    P = transition_matrix(case.model, rng, swap(case.model, rng), case.states)
-    assert stationarity_defect(P, case.pi) < 1e-12
-    assert balance_defect(P, case.pi) < 1e-12
+    P = transitions.transition_matrix(case.model, rng, swap(case.model, rng), case.states)
+    assert transitions.stationarity_defect(P, case.pi) < 1e-12
+    assert transitions.balance_defect(P, case.pi) < 1e-12
 
 
 def test_it_runs_in_a_chain(swap):
@@ -381,7 +376,7 @@ def test_every_start_is_possible(prior: str) -> None:
     most = PRIORS[prior]
     model = Bernoulli(ROWS, prior=prior)
     assert model.largest_K == most
-    start = partial(initial_labels, model, DATASET)
+    start = partial(initial.initial_labels, model, DATASET)
     counts = {init: start(init, None, np.random.default_rng(1))[1] for init in ("one_cluster", "random", "singletons")}
     assert counts == {"one_cluster": 1, "random": min(5, most), "singletons": most}
     seen = set()
@@ -400,7 +395,7 @@ def test_a_start_with_more_clusters_than_the_prior_allows_is_rejected(init: str,
     for name in ("mfm", "dynamic_mfm"):
         model = Bernoulli(ROWS, prior=f"{name}(components=uniform(3))")
         with pytest.raises(ConfigError, match=f"{told} clusters; expected at most 3, since model.prior allows no more"):
-            initial_labels(model, DATASET, init, K0, np.random.default_rng(0))
+            initial.initial_labels(model, DATASET, init, K0, np.random.default_rng(0))
 
 
 def test_entities_start_with_as_many_as_there_may_be() -> None:
@@ -408,7 +403,7 @@ def test_entities_start_with_as_many_as_there_may_be() -> None:
     model, dataset = EMM(tokens, n_tokens=7, kmax=4), Dataset("tokens", "tokens", tokens)
     assert model.largest_K == 4
     for init in ("singletons", "random"):
-        labels, K = initial_labels(model, dataset, init, None, np.random.default_rng(0))
+        labels, K = initial.initial_labels(model, dataset, init, None, np.random.default_rng(0))
         assert K == 4 and set(labels) == set(range(4))
 
 
@@ -450,7 +445,7 @@ def test_many_ordinal_columns_start_as_categories() -> None:
     for changed in ({"data.types": few}, {"data.types": ANSWERS, "K0": 3}, {"data.types": ANSWERS, "init": "random"}):
         kept = specify_keys(keys | changed)
         assert starts.start_of(kept).choose(said.append) is kept
-    model = build_model(spec.model, answers())
+    model = initial.build_model(spec.model, answers())
     assert starts.start_of(spec).put(model, answers(), Rng(1))
     assert 2 <= model.K <= 4 and len(set(zip(model.labels.tolist(), [0, 1] * 30, strict=True))) <= model.K + 1
     assert np.isfinite(model.log_joint())
@@ -467,14 +462,14 @@ def test_an_ordinal_cell_counts_as_ten() -> None:
 def test_questions_that_go_together_are_read_as_real_numbers_next() -> None:
     keys = {"model": "mixed", "data": "csv", "data.path": "survey.csv", "data.types": {**ANSWERS, "sex": "binary"}}
     tie = {"subject": "q0 and q1", "quantity": TIE, "observed": 0.7, "low": 0.1, "high": 0.2}
-    step = choose_model({"fit": {"unlike": [tie]}}, specify_keys(keys))
+    step = advice.choose_model({"fit": {"unlike": [tie]}}, specify_keys(keys))
     assert step is not None and step[0].startswith("questions that go together within clusters, read as real numbers")
     assert step[1]["data.types"] == dict.fromkeys(ANSWERS, "real") | {"sex": "binary"}
     assert step[1]["model.covariance"] == "full" and step[1]["init"] is None
     # readings that were compared were left for a reason
-    assert choose_model({"fit": {"unlike": [tie]}, "chosen": {"ratings": []}}, specify_keys(keys)) is None
+    assert advice.choose_model({"fit": {"unlike": [tie]}, "chosen": {"ratings": []}}, specify_keys(keys)) is None
     of_sex = tie | {"subject": "q0 and sex"}
-    assert choose_model({"fit": {"unlike": [of_sex]}}, specify_keys(keys)) is None
+    assert advice.choose_model({"fit": {"unlike": [of_sex]}}, specify_keys(keys)) is None
 
 
 def test_the_page_says_what_is_not_checked_of_ordinal_columns() -> None:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from typer.testing import CliRunner
@@ -19,6 +20,7 @@ from splitmerge_cli.data.downloads import SETS, SUMS, File, Published
 from splitmerge_cli.kinds.tables import generated
 from splitmerge_cli.received import DataError
 
+Offer = Callable[..., str]
 CONTENT = b"1 2 3\n" * 200_000
 DIGEST = hashlib.sha256(CONTENT).hexdigest()
 
@@ -85,22 +87,24 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / "data"
 
 
-def offer(
-    monkeypatch: pytest.MonkeyPatch, server: Server | str, sha256: str | None = None, size: int | None = None
-) -> str:
-    """Put a set `far` of one file in the table; its address."""
-    address = server if isinstance(server, str) else server.address
-    file = File("a.txt", address=address, sha256=sha256, size=size)
-    monkeypatch.setitem(SETS, "far", Published("far", "points", "2", "what", "000", "source", "terms", (file,)))
-    return address
+@pytest.fixture
+def offer(server: Server, monkeypatch: pytest.MonkeyPatch) -> Offer:
+    """Puts a set `far` of one file in the table, and returns its address: that of the server, if none is given."""
+
+    def put(sha256: str | None = None, size: int | None = None, address: str = server.address) -> str:
+        file = File("a.txt", address=address, sha256=sha256, size=size)
+        monkeypatch.setitem(SETS, "far", Published("far", "points", "2", "what", "000", "source", "terms", (file,)))
+        return address
+
+    return put
 
 
 @pytest.mark.parametrize("announced", [len(CONTENT), None])
 @pytest.mark.parametrize("sha256", [DIGEST, None])
 def test_a_file_arrives_whole(
-    folder: Path, server: Server, monkeypatch: pytest.MonkeyPatch, sha256: str | None, announced: int | None
+    folder: Path, offer: Offer, server: Server, sha256: str | None, announced: int | None
 ) -> None:
-    offer(monkeypatch, server, sha256)
+    offer(sha256)
     server.announced = announced
     told: list[tuple[str, int, int | None]] = []
     assert downloads.fetch("far", lambda *at: told.append(at)) == folder / "far"
@@ -114,10 +118,8 @@ def test_a_file_arrives_whole(
     assert server.requests == 1
 
 
-def test_an_unknown_digest_is_recorded_and_held_to(
-    folder: Path, server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    address = offer(monkeypatch, server)
+def test_an_unknown_digest_is_recorded_and_held_to(folder: Path, offer: Offer, server: Server) -> None:
+    address = offer()
     assert "SHA-256 not known" in downloads.describe("far") and address in downloads.describe("far")
     downloads.fetch("far")
     sums, path = folder / "far" / SUMS, folder / "far" / "a.txt"
@@ -142,18 +144,16 @@ def test_an_unknown_digest_is_recorded_and_held_to(
     assert path.read_bytes() == server.content
 
 
-def test_a_file_that_was_put_there_is_taken_as_it_is(
-    folder: Path, server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    offer(monkeypatch, server)
+def test_a_file_that_was_put_there_is_taken_as_it_is(folder: Path, offer: Offer, server: Server) -> None:
+    offer()
     (folder / "far").mkdir(parents=True)
     (folder / "far" / "a.txt").write_text("mine")
     assert downloads.fetch("far") == folder / "far" and server.requests == 0
     assert downloads.locate("far", "a.txt").read_text() == "mine"
 
 
-def test_a_damaged_record_is_named(folder: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    offer(monkeypatch, server)
+def test_a_damaged_record_is_named(folder: Path, offer: Offer) -> None:
+    offer()
     downloads.fetch("far")
     sums = folder / "far" / SUMS
     sums.write_text(f"{DIGEST}  a.txt\nabc  b.txt\n")
@@ -176,9 +176,9 @@ def test_a_damaged_record_is_named(folder: Path, server: Server, monkeypatch: py
     ],
 )
 def test_nothing_is_left_of_a_failure(
-    folder: Path, server: Server, monkeypatch: pytest.MonkeyPatch, answer: dict[str, object], message: str
+    folder: Path, offer: Offer, server: Server, answer: dict[str, object], message: str
 ) -> None:
-    address = offer(monkeypatch, server, DIGEST)
+    address = offer(DIGEST)
     for key, value in answer.items():
         setattr(server, key, value)
     with pytest.raises(DataError, match=rf"^{address}: {message}"):
@@ -187,8 +187,8 @@ def test_nothing_is_left_of_a_failure(
     assert not downloads.present("far")
 
 
-def test_nothing_is_left_of_an_interruption(folder: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    offer(monkeypatch, server)
+def test_nothing_is_left_of_an_interruption(folder: Path, offer: Offer) -> None:
+    offer()
 
     def interrupt(name: str, here: int, size: int | None) -> None:
         raise KeyboardInterrupt
@@ -198,27 +198,11 @@ def test_nothing_is_left_of_an_interruption(folder: Path, server: Server, monkey
     assert not folder.exists()
 
 
-def test_a_machine_without_a_network(folder: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    address = offer(monkeypatch, server)
-
-    class Unreachable:
-        def open(self, *args: object, **kwargs: object) -> None:
-            raise downloads.URLError(OSError(-2, "Name or service not known"))
-
-    monkeypatch.setattr(downloads, "_opener", Unreachable)
-    with pytest.raises(DataError, match=rf"^{address}: cannot be fetched: Name or service not known \(a machine"):
-        downloads.fetch("far")
-    assert not folder.exists()
-
-
 class Silent(io.BytesIO):
     """An answer that never comes to its end."""
 
     headers = Message()
     length = None
-
-    def open(self, *args: object, **kwargs: object) -> "Silent":
-        return self
 
     def read(self, size: int | None = -1) -> bytes:
         chunk = super().read(2)
@@ -227,25 +211,34 @@ class Silent(io.BytesIO):
         return chunk
 
 
-def test_a_server_that_falls_silent(folder: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    address = offer(monkeypatch, server)
-    monkeypatch.setattr(downloads, "_opener", lambda: Silent(b"1 2 3"))
-    with pytest.raises(DataError, match=rf"^{address}: cannot be fetched: timed out"):
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (downloads.URLError(OSError(-2, "Name or service not known")), r"Name or service not known \(a machine"),
+        (Silent(b"1 2 3"), "timed out"),
+    ],
+)
+def test_a_server_that_is_not_reached_or_falls_silent(
+    folder: Path, offer: Offer, monkeypatch: pytest.MonkeyPatch, answer: object, message: str
+) -> None:
+    address = offer()
+    monkeypatch.setattr(downloads, "_opener", lambda: Mock(open=Mock(side_effect=[answer])))
+    with pytest.raises(DataError, match=rf"^{address}: cannot be fetched: {message}"):
         downloads.fetch("far")
     assert not folder.exists()
 
 
-def test_a_place_that_cannot_be_written(folder: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    offer(monkeypatch, server)
+def test_a_place_that_cannot_be_written(folder: Path, offer: Offer, server: Server) -> None:
+    offer()
     folder.write_text("a file, no folder")
     with pytest.raises(DataError, match=r"far/a.txt: cannot be written: (Not a directory|File exists)"):
         downloads.fetch("far")
     assert folder.read_text() == "a file, no folder" and server.requests == 0
 
 
-def test_the_command(folder: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_command(folder: Path, offer: Offer, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
     """Exit status, progress on stderr, the folder on stdout."""
-    address = offer(monkeypatch, server)
+    address = offer()
     monkeypatch.setattr("splitmerge_cli.config.choice", lambda group, name: {})
     monkeypatch.setattr(downloads, "LINE_EVERY", 500_000)
     server.status = 404
@@ -262,12 +255,12 @@ def test_the_command(folder: Path, server: Server, monkeypatch: pytest.MonkeyPat
     assert lines[-1] == f"smcmc: note: {note}"
     # what is verified is not said to be anything else
     path.unlink()
-    offer(monkeypatch, server, DIGEST)
+    offer(DIGEST)
     assert "unverified" not in CliRunner().invoke(cli.app, ["data", "fetch", "far"]).stderr
 
 
-def test_unverified_files_are_listed_as_such(folder: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    offer(monkeypatch, server)
+def test_unverified_files_are_listed_as_such(folder: Path, offer: Offer) -> None:
+    offer()
     assert downloads.describe_place("far") == "absent" and downloads.verification_notes("far") == []
     assert "; unverified" not in downloads.describe("far")
     path = folder / "far" / "a.txt"
@@ -282,7 +275,7 @@ def test_unverified_files_are_listed_as_such(folder: Path, server: Server, monke
     downloads.fetch("far")
     assert downloads.describe_place("far") == f"{path.parent} (unverified)"
     assert f"{DIGEST} (recorded when it was fetched); unverified: no source states it" in downloads.describe("far")
-    offer(monkeypatch, server, DIGEST)
+    offer(DIGEST)
     assert downloads.describe_place("far") == str(path.parent) and downloads.verification_notes("far") == []
     assert "; unverified" not in downloads.describe("far")
 
@@ -306,8 +299,8 @@ def test_the_commands_say_what_is_unverified(tmp_path: Path, monkeypatch: pytest
     "address",
     ["{plain}", "file:///etc/hostname", "ftp://127.0.0.1:9/a.txt", "data:,x", "//127.0.0.1/a.txt", "https:[", "x"],
 )
-def test_another_scheme_is_refused(folder: Path, plain: Server, monkeypatch: pytest.MonkeyPatch, address: str) -> None:
-    address = offer(monkeypatch, address.format(plain=plain.address))
+def test_another_scheme_is_refused(folder: Path, offer: Offer, plain: Server, address: str) -> None:
+    address = offer(address=address.format(plain=plain.address))
     with pytest.raises(DataError, match=rf"^{re.escape(address)}: (expected an https address|cannot be fetched)"):
         downloads.fetch("far")
     assert plain.requests == 0 and not folder.exists()
@@ -331,10 +324,10 @@ def test_another_scheme_is_refused(folder: Path, plain: Server, monkeypatch: pyt
 )
 def test_a_redirect_to_another_scheme_is_refused(
     folder: Path,
+    offer: Offer,
     server: Server,
     plain: Server,
     start: Callable[..., str],
-    monkeypatch: pytest.MonkeyPatch,
     status: int,
     target: str,
     message: str,
@@ -342,7 +335,7 @@ def test_a_redirect_to_another_scheme_is_refused(
     second = Server(start)
     second.status, second.location = 302, plain.address
     named = {"plain": plain.address, "server": server.address, "second": second.address}
-    address = offer(monkeypatch, server)
+    address = offer()
     server.status, server.location = status, target.format(**named)
     asked = second.address if target == "{second}" else address
     with pytest.raises(DataError, match=f"^{asked}: {message.format(target=target, **named)}"):
@@ -351,10 +344,8 @@ def test_a_redirect_to_another_scheme_is_refused(
 
 
 @pytest.mark.parametrize("relative", [True, False])
-def test_a_redirect_to_https_is_followed(
-    folder: Path, server: Server, monkeypatch: pytest.MonkeyPatch, relative: bool
-) -> None:
-    offer(monkeypatch, server)
+def test_a_redirect_to_https_is_followed(folder: Path, offer: Offer, server: Server, relative: bool) -> None:
+    offer()
     server.status, server.location = 302, "/b.txt" if relative else server.address.replace("a.txt", "b.txt")
     downloads.fetch("far")
     assert (folder / "far" / "a.txt").read_bytes() == CONTENT and server.requests == 2
@@ -362,34 +353,34 @@ def test_a_redirect_to_https_is_followed(
 
 @pytest.mark.parametrize("trusted", ["another", "none"])
 def test_a_certificate_that_does_not_hold_is_refused(
-    folder: Path, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trusted: str
+    folder: Path, offer: Offer, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trusted: str
 ) -> None:
     if trusted == "none":
         (tmp_path / "none.pem").write_text("")
         monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "none.pem"))
-        address = offer(monkeypatch, server)
+        address = offer()
     else:
         # the certificate is not that of this name
-        address = offer(monkeypatch, server.address.replace("127.0.0.1", "localhost"))
+        address = offer(address=server.address.replace("127.0.0.1", "localhost"))
     with pytest.raises(DataError, match=rf"^{address}: cannot be fetched: .*certificate verify failed"):
         downloads.fetch("far")
     assert server.requests == 0 and not folder.exists()
 
 
 def test_no_variable_of_the_environment_switches_that_off(
-    folder: Path, server: Server, plain: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, offer: Offer, plain: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "none.pem").write_text("")
     monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "none.pem"))
     monkeypatch.setenv("PYTHONHTTPSVERIFY", "0")
     monkeypatch.setattr(ssl, "_create_default_https_context", ssl._create_unverified_context)
-    offer(monkeypatch, server)
+    offer()
     with pytest.raises(DataError, match="certificate verify failed"):
         downloads.fetch("far")
     # a proxy does not take a request of http either
     monkeypatch.delenv("no_proxy")
     monkeypatch.setenv("http_proxy", plain.address)
-    offer(monkeypatch, "http://example.org/a.txt")
+    offer(address="http://example.org/a.txt")
     with pytest.raises(DataError, match="expected an https address"):
         downloads.fetch("far")
     assert plain.requests == 0
@@ -403,9 +394,11 @@ def test_every_address_of_the_table_is_https() -> None:
 # no more than is expected
 
 
-def test_a_server_that_sends_for_ever(folder: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_sends_for_ever(
+    folder: Path, offer: Offer, server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(downloads, "MOST_BYTES", 3_000_000)
-    address = offer(monkeypatch, server)
+    address = offer()
     server.announced, server.endless = None, True
     with pytest.raises(DataError, match=rf"^{address}: sends more bytes; expected 3,000,000 at most"):
         downloads.fetch("far")
@@ -416,23 +409,21 @@ def test_a_server_that_sends_for_ever(folder: Path, server: Server, monkeypatch:
         downloads.fetch("far")
 
 
-def test_a_size_that_is_known_is_held_to(folder: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    address = offer(monkeypatch, server, size=len(CONTENT) - 1)
+def test_a_size_that_is_known_is_held_to(folder: Path, offer: Offer, server: Server) -> None:
+    address = offer(size=len(CONTENT) - 1)
     with pytest.raises(DataError, match=rf"^{address}: announces 1,200,000 bytes; expected 1,199,999$"):
         downloads.fetch("far")
     server.announced = None
     with pytest.raises(DataError, match=rf"^{address}: sends more bytes; expected 1,199,999$"):
         downloads.fetch("far")
     assert not folder.exists()
-    offer(monkeypatch, server, size=len(CONTENT))
+    offer(size=len(CONTENT))
     downloads.fetch("far")
     assert (folder / "far" / "a.txt").read_bytes() == CONTENT
 
 
-def test_a_file_whose_digest_cannot_be_recorded_does_not_stay(
-    folder: Path, server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    offer(monkeypatch, server)
+def test_a_file_whose_digest_cannot_be_recorded_does_not_stay(folder: Path, offer: Offer) -> None:
+    offer()
     (folder / "far").mkdir(parents=True)
     (folder / "far" / f".{SUMS}.{os.getpid()}").mkdir()
     with pytest.raises(DataError, match=rf"{SUMS}: cannot be written: "):

@@ -10,9 +10,8 @@ import pyarrow as pa
 import pytest
 import scipy.sparse
 
+from splitmerge_cli.data import reading, values
 from splitmerge_cli.data.objects import from_object
-from splitmerge_cli.data.reading import find_dataset, hold
-from splitmerge_cli.data.values import digest_of
 from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.received import DataError
 
@@ -89,17 +88,17 @@ def test_what_is_wrong_is_said(data: Any, kind: str, said: str) -> None:
 def test_a_digest_is_of_values_and_names() -> None:
     one, same = from_object(FRAME, "points"), from_object(FRAME.copy(), "points")
     others = [FRAME.rename(columns={"a": "c"}), FRAME * 2, FRAME.reset_index(drop=True), FRAME.iloc[::-1]]
-    assert digest_of(one) == digest_of(same)
-    assert len({digest_of(one), *(digest_of(from_object(other, "points")) for other in others)}) == 5
+    assert values.digest_of(one) == values.digest_of(same)
+    assert len({values.digest_of(one), *(values.digest_of(from_object(other, "points")) for other in others)}) == 5
 
 
 def test_data_are_held_as_long_as_somebody_has_them() -> None:
     one = from_object(FRAME + 0.125, "points")
-    digest = hold(one)
-    assert find_dataset(digest) is one
+    digest = reading.hold(one)
+    assert reading.find_dataset(digest) is one
     del one
     with pytest.raises(DataError, match="not here"):
-        find_dataset(digest)
+        reading.find_dataset(digest)
 
 
 def test_new_items_have_the_columns_of_the_data_in_any_order() -> None:

@@ -8,14 +8,11 @@ import pandas as pd
 import pytest
 from small_cases import partitions_of
 
-from splitmerge_cli.diagnostics import mixing, point_estimate, similarity
-from splitmerge_cli.diagnostics.around_estimate import credible_ball
+from splitmerge_cli.diagnostics import around_estimate, mixing, point_estimate, similarity, summary
 from splitmerge_cli.diagnostics.convergence import ONE_CHAIN, convergence
 from splitmerge_cli.diagnostics.partition_losses import LOSSES, by_appearance, check_partitions, distances
 from splitmerge_cli.diagnostics.point_estimate import minimise_expected_loss, most_partitions
-from splitmerge_cli.diagnostics.summary import diagnose
-from splitmerge_cli.runs.answers import late_rows, of_one_spacing
-from splitmerge_cli.runs.recorders import Spacing
+from splitmerge_cli.runs import answers, recorders
 
 
 def f_of(loss):
@@ -224,21 +221,21 @@ def test_no_matrix_of_all_pairs_where_rows_are_asked_for():
 def test_a_ball_by_hand():
     centre = [0, 0, 1, 1]
     rows = [centre] * 15 + [[0, 0, 1, 2]] * 3 + [[0, 0, 0, 0], [0, 1, 2, 3]]
-    ball = credible_ball(centre, rows, 0.9, "binder")
+    ball = around_estimate.credible_ball(centre, rows, 0.9, "binder")
     # distances: 0 (15 times), 1/6 (3), 4/6, 2/6: the 18th of 20 is 1/6
     assert ball.radius == pytest.approx(1 / 6) and ball.share == 0.9 and ball.partitions == 20
     assert ball.horizontal.partitions.tolist() == [[0, 0, 1, 2]] and ball.horizontal.first == 15
     assert ball.lower.n_clusters == 3 and ball.lower.distance == pytest.approx(1 / 6)
     assert ball.upper.partitions.tolist() == [centre] and ball.upper.distance == 0
-    wider = credible_ball(centre, rows, 0.95, "binder")
+    wider = around_estimate.credible_ball(centre, rows, 0.95, "binder")
     assert wider.radius == pytest.approx(2 / 6) and wider.lower.partitions.tolist() == [[0, 1, 2, 3]]
-    whole = credible_ball(centre, rows, 1.0, "binder")
+    whole = around_estimate.credible_ball(centre, rows, 1.0, "binder")
     assert whole.share == 1 and whole.upper.n_clusters == 1 and whole.horizontal.distance == pytest.approx(4 / 6)
 
 
 def test_ties_are_in_the_ball_and_all_given():
     rows = [[0, 0, 1]] * 2 + [[0, 1, 1]] * 1 + [[0, 1, 0]] * 1
-    ball = credible_ball([0, 0, 0], rows, 0.5, "vi")
+    ball = around_estimate.credible_ball([0, 0, 0], rows, 0.5, "vi")
     # all are as far: whatever the level, all are in the ball
     assert ball.share == 1 and len(ball.horizontal.partitions) == 3
     assert ball.horizontal.partitions.tolist() == [[0, 0, 1], [0, 1, 1], [0, 1, 0]]
@@ -249,7 +246,7 @@ def test_ties_are_in_the_ball_and_all_given():
 def test_a_ball_is_the_smallest_that_holds_its_level(loss, level):
     # 97 rows: no level but 1 is a share of them
     rows, truth = noisy(12, 4, 97, seed=7, noise=0.3)
-    ball, d = credible_ball(truth, rows, level, loss), distances(truth, rows, loss)
+    ball, d = around_estimate.credible_ball(truth, rows, level, loss), distances(truth, rows, loss)
     assert (d <= ball.radius + 1e-9).mean() == ball.share >= level
     assert (d < ball.radius - 1e-9).mean() < level
     K = np.array([len(set(row)) for row in rows])
@@ -268,7 +265,7 @@ def test_a_ball_is_the_smallest_that_holds_its_level(loss, level):
 def test_a_level_is_a_whole_number_of_partitions():
     """0.55 of 100 is 55, though the product of doubles is above."""
     assert 0.55 * 100 > 55
-    ball = credible_ball([0, 0, 1], [[0, 0, 1]] * 55 + [[0, 0, 0]] * 45, 0.55)
+    ball = around_estimate.credible_ball([0, 0, 1], [[0, 0, 1]] * 55 + [[0, 0, 0]] * 45, 0.55)
     assert ball.radius == 0 and ball.share == 0.55
 
 
@@ -278,14 +275,14 @@ def test_distances_that_differ_by_rounding_are_the_same():
     rows = [np.repeat(np.arange(6), order) for order in sizes]
     found = distances(np.zeros(29, dtype=int), rows)
     assert 0 < np.ptp(found) < 1e-12
-    ball = credible_ball(np.zeros(29, dtype=int), rows, 0.2)
+    ball = around_estimate.credible_ball(np.zeros(29, dtype=int), rows, 0.2)
     assert ball.share == 1 and len(ball.horizontal.partitions) == 5
 
 
 def test_levels_that_are_none():
     for level in (0, -1, 1.01, float("nan")):
         with pytest.raises(ValueError, match="level="):
-            credible_ball([0], [[0]], level)
+            around_estimate.credible_ball([0], [[0]], level)
 
 
 # ---- convergence
@@ -340,16 +337,16 @@ def test_a_hyper_parameter_that_no_move_changes_is_not_sampled(chains, values):
     trace = pd.DataFrame({"chain": np.repeat(range(chains), n), "iteration": np.tile(range(n), chains), "seconds": 0.0})
     trace["log_joint"], trace["n_clusters"] = rng.normal(size=n * chains), rng.integers(2, 5, n * chains)
     trace["b0"], trace["concentration"] = rng.gamma(2, size=n * chains), 2.0 + (values == "other") * trace["chain"]
-    found = convergence(diagnose(trace, []))
+    found = convergence(summary.diagnose(trace, []))
     assert (found.converged, found.not_sampled) == (False, ("concentration",))
     assert found.description == "not sampled: concentration"
     # a number of components, or degrees of freedom on a grid, may have all probability at one value
     of_few = trace.drop(columns="concentration")
     for name in ("components", "nu"):
-        found = convergence(diagnose(of_few.assign(**{name: 3.0}), []))
+        found = convergence(summary.diagnose(of_few.assign(**{name: 3.0}), []))
         assert found.not_sampled == () and found.converged == (None if chains == 1 else True)
         # each chain at a value of its own is no agreement
-        found = convergence(diagnose(of_few.assign(**{name: 3.0 + trace["chain"]}), []))
+        found = convergence(summary.diagnose(of_few.assign(**{name: 3.0 + trace["chain"]}), []))
         assert found.not_sampled == () and found.converged == (None if chains == 1 else False)
 
 
@@ -362,12 +359,12 @@ def test_late_draws_weigh_the_same_and_half_of_the_most_remain(every: int, N: in
     for length in (2, 399, 400, 1_023, 4_097, 60_000, 99_999, 300_000):
         recorded = np.arange(every, length + 1, every)
         late = np.flatnonzero(recorded > length / 2)
-        chosen = late_rows(recorded, length, N)
+        chosen = answers.late_rows(recorded, length, N)
         assert np.isin(chosen, late).all()
         assert len(np.unique(np.diff(recorded[chosen]))) <= 1
         assert 2 * len(chosen) >= min(len(late), most_partitions(N)) and len(chosen) <= most_partitions(N)
         # what an estimate averages is not thinned again
-        np.testing.assert_array_equal(of_one_spacing(chosen, recorded), chosen)
+        np.testing.assert_array_equal(answers.of_one_spacing(chosen, recorded), chosen)
 
 
 @pytest.mark.parametrize(
@@ -375,12 +372,12 @@ def test_late_draws_weigh_the_same_and_half_of_the_most_remain(every: int, N: in
     [([4, 8, 12, 16, 24, 32], [8, 16, 24, 32]), ([7, 14, 21, 30, 40, 50], [7, 14, 30, 40, 50]), ([5], [5]), ([], [])],
 )
 def test_rows_of_one_spacing(recorded: list[int], chosen: list[int]):
-    rows = of_one_spacing(np.arange(len(recorded)), np.array(recorded, dtype=np.int64))
+    rows = answers.of_one_spacing(np.arange(len(recorded)), np.array(recorded, dtype=np.int64))
     assert np.array(recorded)[rows].tolist() == chosen
 
 
 def test_a_doubled_spacing_keeps_its_share_of_any_second_half():
-    spacing = Spacing(4, 50)
+    spacing = recorders.Spacing(4, 50)
     for last in (3, 40, 200, 399, 1000, 12345, 10**6):
         handed_out = np.arange(0, last + 1, 4)
         kept = handed_out[spacing.is_recorded(handed_out)]
@@ -396,6 +393,6 @@ def test_a_doubled_spacing_keeps_its_share_of_any_second_half():
     rows = {"iteration": whole, "partition_iteration": whole, "partition_K": whole}
     thinned = spacing.thin(rows)
     assert len(thinned["iteration"]) == len(whole) > len(thinned["partition_K"]) == parts.sum()
-    assert Spacing(4).thin(rows) is rows
+    assert recorders.Spacing(4).thin(rows) is rows
     assert spacing.on_average(None) == 4 and spacing.on_average(10**6) > 1000
-    assert Spacing(7).on_average(10**6) == 7
+    assert recorders.Spacing(7).on_average(10**6) == 7

@@ -18,11 +18,9 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from splitmerge_cli.cli import app
+from splitmerge_cli import cli, config
 from splitmerge_cli.cli.base import COMMANDS as NAMED
-from splitmerge_cli.config import ConfigError, choices, class_of, compose
 from splitmerge_cli.papers import claims, declaration, report
-from splitmerge_cli.papers.declaration import Paper
 from splitmerge_cli.verify.cases import read_request
 
 ROOT = Path(__file__).parents[2]
@@ -45,7 +43,7 @@ NUMBER = re.compile(r"\d|^none\b")
 
 
 @pytest.mark.parametrize("paper", PAPERS.values(), ids=PAPERS)
-def test_tables_are_whole(paper: Paper) -> None:
+def test_tables_are_whole(paper: declaration.Paper) -> None:
     errata, settings = claims.errata(paper), claims.settings(paper)
     assert list(errata.columns) == claims.ERRATA and list(settings.columns) == claims.SETTINGS
     assert len(errata) >= 9 and len(settings) >= 6
@@ -89,14 +87,14 @@ def test_commands_are_known(command: str) -> None:
     elif name == "verify":
         assert read_request(dict(word.split("=", 1) for word in rest if word != "--all"), []).samplers
     elif name == "run":
-        compose(rest)
+        config.compose(rest)
     else:
-        assert name == "data" and rest[0] == "info" and rest[1] in choices("data")
+        assert name == "data" and rest[0] == "info" and rest[1] in config.choices("data")
 
 
 def output_of(command: str) -> str:
     """Output of a command, on one line."""
-    result = CliRunner().invoke(app, words_of(command), env={"COLUMNS": "160"})
+    result = CliRunner().invoke(cli.app, words_of(command), env={"COLUMNS": "160"})
     assert result.exit_code == 0, result.output
     return " ".join(result.output.split())
 
@@ -158,7 +156,7 @@ def test_keys_of_settings_compose(name: str) -> None:
     for column in claims.SETTINGS:
         for words in groups_in(row[column]):
             chosen = {word.partition("=")[0] for word in words}
-            compose([word for word in of_paper[key] if word.partition("=")[0] not in chosen] + words)
+            config.compose([word for word in of_paper[key] if word.partition("=")[0] not in chosen] + words)
 
 
 def flat(tree: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
@@ -201,7 +199,7 @@ def values_by_key(key: str) -> dict[str, set[str]]:
     for group in ("data", "model", "sampler"):
         for chosen in sorted(found[group]):
             defaults = tree_of(CONF / group / f"{chosen}.yaml")
-            for option in class_of(group, chosen).OPTIONS if group != "data" else ():
+            for option in config.class_of(group, chosen).OPTIONS if group != "data" else ():
                 if option.name not in defaults:
                     add(f"{group}.{option.name}", option.default)
             for name, value in flat(defaults):
@@ -232,7 +230,7 @@ def test_settings_are_those_of_the_experiments(name: str) -> None:
 # ---- What reads them
 
 
-def in_a_folder(folder: Path) -> Paper:
+def in_a_folder(folder: Path) -> declaration.Paper:
     """A paper whose files are in another folder."""
     return replace(next(iter(PAPERS.values())), folder=folder)
 
@@ -253,12 +251,12 @@ def test_a_paper_without_such_files_has_no_rows(tmp_path: Path) -> None:
 )
 def test_a_bad_file_is_named(name: str, text: str, message: str, tmp_path: Path) -> None:
     (tmp_path / f"{name}.csv").write_text(text, encoding="utf-8")
-    with pytest.raises(ConfigError, match=message):
+    with pytest.raises(config.ConfigError, match=message):
         getattr(claims, name)(in_a_folder(tmp_path))
 
 
 @pytest.mark.parametrize("paper", PAPERS.values(), ids=PAPERS)
-def test_the_report_shows_them(paper: Paper) -> None:
+def test_the_report_shows_them(paper: declaration.Paper) -> None:
     errata, settings = (unescape("".join(of(paper))) for of in (report._errata, report._settings))
     assert f'id="{paper.key}-errata"' in errata and f'id="{paper.key}-settings"' in settings
     for row in claims.errata(paper).to_dict("records"):

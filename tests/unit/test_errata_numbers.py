@@ -22,11 +22,10 @@ from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.sdds.exact import mean_K, mean_K_by_cap
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.triadic import Triadic
-from splitmerge_cli.verify.cases import small_case
+from splitmerge_cli.verify import cases, transitions
 from splitmerge_cli.verify.enumerate import normalise, partitions, state_of
 from splitmerge_cli.verify.kernel import sampled_frequencies
 from splitmerge_cli.verify.pieces import allocation_steps
-from splitmerge_cli.verify.transitions import stationary_distribution, total_variation
 
 Matrix = NDArray[np.float64]
 
@@ -63,7 +62,7 @@ def gibbs_distance(tokens: list[int], vocabulary: int, alpha: float, with_itself
         [marginal([t for t, c in zip(tokens, z, strict=True) if c == k], vocabulary, alpha) for k in (0, 1)]
         for z in states
     ]
-    return total_variation(stationary_distribution(scan), normalise(np.log(g).sum(axis=1)))
+    return transitions.total_variation(transitions.stationary_distribution(scan), normalise(np.log(g).sum(axis=1)))
 
 
 def test_gibbs_counts_with_the_mention_itself() -> None:
@@ -86,7 +85,7 @@ def test_sequential_split_is_no_exact_sample(tokens: list[int], alpha: float, di
     allocated = np.array([np.prod(allocation_steps(model, list(range(len(tokens))), sides)) for sides in splits])
     parts = [[[t for t, s in zip(tokens, sides, strict=True) if s == k] for k in (0, 1)] for sides in splits]
     exact = normalise([sum(log(marginal(part, 3, alpha)) for part in pair) for pair in parts])
-    found = total_variation(allocated, exact)
+    found = transitions.total_variation(allocated, exact)
     print_result(f"{len(tokens)} mentions, alpha {alpha}: total variation {found:.3f}")
     assert allocated.sum() == pytest.approx(1.0) and found == pytest.approx(distance, abs=6e-4)
 
@@ -147,15 +146,15 @@ def relational(inside: bool) -> Matrix:
 def test_likelihood_without_the_pairs_inside_blocks() -> None:
     """Section 3.2 of Herlau et al. 2014: the sum over k < k'."""
     exact = relational(inside=True)
-    np.testing.assert_allclose(exact, small_case(IRM, 4, 0).pi, atol=1e-12)
-    found = total_variation(relational(inside=False), exact)
+    np.testing.assert_allclose(exact, cases.small_case(IRM, 4, 0).pi, atol=1e-12)
+    found = transitions.total_variation(relational(inside=False), exact)
     print_result(f"{len(FOUR)} partitions; total variation {found:.3f}")
     assert found == pytest.approx(0.633, abs=5e-4)
 
 
 def updates(offers: int) -> list[Matrix]:
     """Gibbs updates of each node, the block of a node that is alone offered so often."""
-    exact, found = small_case(IRM, 4, 0).pi, []
+    exact, found = cases.small_case(IRM, 4, 0).pi, []
     for i in range(4):
         P = np.zeros((15, 15))
         for s, z in enumerate(FOUR):
@@ -169,12 +168,12 @@ def updates(offers: int) -> list[Matrix]:
 
 def test_a_block_of_its_own_offered_twice() -> None:
     """Equation 7 of Herlau et al. 2014: I = z and the empty set, where z holds the block of the node itself."""
-    exact = small_case(IRM, 4, 0).pi
+    exact = cases.small_case(IRM, 4, 0).pi
     far = []
     for offers in (1, 2):
         each = updates(offers)
         kernels = np.linalg.multi_dot(each), np.mean(each, axis=0)
-        far.append([total_variation(stationary_distribution(P), exact) for P in kernels])
+        far.append([transitions.total_variation(transitions.stationary_distribution(P), exact) for P in kernels])
     print_result(f"total variation {far[1][0]:.3f} (scan), {far[1][1]:.3f} (random node)")
     assert max(far[0]) < 1e-12 and far[1] == pytest.approx([0.081, 0.086], abs=5e-4)
 
@@ -246,12 +245,12 @@ def test_second_word_of_a_document_given_the_first() -> None:
 @pytest.mark.parametrize(("term", "distance"), [("branch", 0.053), ("dropped", 0.104)])
 def test_triadic_without_a_factor(term: str, distance: float) -> None:
     """beta of equation 12, which lines 11 and 13 do not reach; the factor 3/2 or 2/3 of the item that is dropped."""
-    case = small_case(Bernoulli, 4, 0)
+    case = cases.small_case(Bernoulli, 4, 0)
     kernel = Enumeration(case, Triadic(case.model, Rng(0), beta=0.1, allocation="sams"))
-    exact, without = (stationary_distribution(kernel.proposals.matrix(omit=omit)) for omit in ([], [term]))
-    found = total_variation(without, case.pi)
+    exact, without = (transitions.stationary_distribution(kernel.proposals.matrix(omit=omit)) for omit in ([], [term]))
+    found = transitions.total_variation(without, case.pi)
     print_result(f"without {term}: total variation {found:.3f}")
-    assert total_variation(exact, case.pi) < 1e-12 and found == pytest.approx(distance, abs=6e-4)
+    assert transitions.total_variation(exact, case.pi) < 1e-12 and found == pytest.approx(distance, abs=6e-4)
 
 
 def test_purity_of_table_1() -> None:
@@ -264,14 +263,14 @@ def test_purity_of_table_1() -> None:
 @pytest.mark.parametrize("hyper", [(1.6, 0.9), (0.3, 6.0)], ids=["gamma-large", "alpha0-large"])
 def test_split_of_a_topic_without_its_choices(hyper: tuple[float, float]) -> None:
     """Section 3.3, Rana et al. 2013: q = 1, not the probability that selects topics and words; five tokens."""
-    case = small_case(HDP, 5, 0, {"gamma": hyper[0], "alpha0": hyper[1]})
+    case = cases.small_case(HDP, 5, 0, {"gamma": hyper[0], "alpha0": hyper[1]})
     far = []
     for omitted in ([], ["anchors"]):
         rng = Rng(0)
         move = SMAG(case.model, rng, choice="coin")
         move.omit(*omitted)
         frequencies, noise = sampled_frequencies(case, [move, Refresh(case.model, rng)], rng, 40_000)
-        far.append(total_variation(frequencies, case.pi))
+        far.append(transitions.total_variation(frequencies, case.pi))
     print_result(
         f"gamma {hyper[0]}, alpha0 {hyper[1]}: total variation {far[1]:.2f}, exact {far[0]:.2f}, noise {noise:.2f}"
     )

@@ -8,18 +8,9 @@ import pandas as pd
 import pytest
 from small_cases import pairs_or_entropies, partitions_of
 
-from splitmerge_cli.diagnostics import point_estimate
-from splitmerge_cli.diagnostics.around_estimate import find_item_core, merge_clusters, representatives
+from splitmerge_cli.diagnostics import around_estimate, point_estimate
 from splitmerge_cli.diagnostics.partition_losses import LOSSES, all_distances, by_appearance, distances
-from splitmerge_cli.diagnostics.point_estimate import (
-    COST,
-    estimate_partition,
-    interval_of_counts,
-    minimise_expected_loss,
-    thin_partitions,
-)
-from splitmerge_cli.runs.grouping import count_listed, describe_rows, nouns
-from splitmerge_cli.runs.summaries import describe_interval
+from splitmerge_cli.runs import grouping, summaries
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -50,7 +41,7 @@ def test_unequal_costs_and_given_numbers_of_clusters(loss, a, monkeypatch) -> No
             allowed = joins if clusters is None else joins & (clusters[0] <= K) & (clusters[1] >= K)
             for few in (0, point_estimate.FEW):
                 monkeypatch.setattr(point_estimate, "FEW", few)
-                best = minimise_expected_loss(draws, loss, a, clusters)
+                best = point_estimate.minimise_expected_loss(draws, loss, a, clusters)
                 at_best = (rows == best.labels).all(axis=1)
                 assert allowed[at_best].item()
                 assert best.expected_loss == pytest.approx(expected[at_best].item(), abs=1e-10)
@@ -58,9 +49,9 @@ def test_unequal_costs_and_given_numbers_of_clusters(loss, a, monkeypatch) -> No
                 slack = 1e-10 if few or clusters is None else 0.2
                 assert best.expected_loss <= expected[allowed].min() + slack
     with pytest.raises(ValueError, match=r"a=2\.5: expected from 0 to 2"):
-        minimise_expected_loss(draws, loss, 2.5)
+        point_estimate.minimise_expected_loss(draws, loss, 2.5)
     with pytest.raises(ValueError, match="expected some between"):
-        minimise_expected_loss(draws, loss, a, (n + 1, n + 2))
+        point_estimate.minimise_expected_loss(draws, loss, a, (n + 1, n + 2))
 
 
 def test_the_estimate_of_a_run_has_as_many_clusters_as_the_posterior() -> None:
@@ -68,16 +59,16 @@ def test_the_estimate_of_a_run_has_as_many_clusters_as_the_posterior() -> None:
     rng = np.random.default_rng(3)
     true = rng.integers(6, size=200)
     draws = np.where(rng.random((100, 200)) < 0.6, rng.integers(8, size=(100, 200)), true)
-    low, high = interval_of_counts([len(set(row)) for row in draws.tolist()])
-    assert minimise_expected_loss(draws).n_clusters < low
-    found = estimate_partition(draws)
+    low, high = point_estimate.interval_of_counts([len(set(row)) for row in draws.tolist()])
+    assert point_estimate.minimise_expected_loss(draws).n_clusters < low
+    found = point_estimate.estimate_partition(draws)
     assert low <= found.n_clusters <= high
     # most draws have eight clusters of more than three items, and so has the estimate
     assert np.bincount(found.labels).min() > 3 and found.n_clusters == 8
     # an estimate that lies within is the least of all
     clear = np.where(rng.random((100, 200)) < 0.02, rng.integers(6, size=(100, 200)), true)
-    least = minimise_expected_loss(clear, a=COST).labels
-    found = estimate_partition(clear).labels
+    least = point_estimate.minimise_expected_loss(clear, a=point_estimate.COST).labels
+    found = point_estimate.estimate_partition(clear).labels
     assert by_appearance(found).tolist() == least.tolist()
     # numbered by size
     assert (np.diff(np.bincount(found)) <= 0).all()
@@ -87,25 +78,25 @@ def test_the_estimate_of_a_run_has_as_many_clusters_as_the_posterior() -> None:
 def test_a_number_outside_the_interval_is_said_with_why(K, said) -> None:
     estimate = {"n_clusters": 4, "expected_vi": 0.5, "partitions": 9}
     summary = {"chains": 4, "point_estimate": estimate, "least_expected_vi": {"n_clusters": K}}
-    first, *lines = describe_interval((3, 5), summary)
+    first, *lines = summaries.describe_interval((3, 5), summary)
     assert first == "95 % interval of the number of clusters: 3 to 5 (second halves of 4 chains)"
     # one number: of clusters and outliers, or of clusters
     sizes = summary | {"point_estimate": estimate | {"labels": [0] * 60 + [1] * 60 + [2, 2, 3]}}
     sizes["as_the_estimate"] = 0.5
     named = first.replace("clusters:", "clusters and outliers:")
-    assert next(describe_interval((3, 5), sizes)) == f"{named}; 50% of the draws have 4, as the estimate"
+    assert next(summaries.describe_interval((3, 5), sizes)) == f"{named}; 50% of the draws have 4, as the estimate"
     apart, named = sizes | {"outliers_apart": True}, first.replace("clusters:", "clusters without outliers:")
     assert (
-        next(describe_interval((2, 5), apart))
+        next(summaries.describe_interval((2, 5), apart))
         == f"{named.replace('3 to', '2 to')}; 50% of the draws have 2, as the estimate"
     )
-    line = next(describe_interval((3, 5), summary | {"as_the_estimate": 0.62}))
+    line = next(summaries.describe_interval((3, 5), summary | {"as_the_estimate": 0.62}))
     assert line == f"{first}; 62% of the draws have 4, as the estimate"
-    line = next(describe_interval((4, 4), summary | {"as_the_estimate": 0.996}))
+    line = next(summaries.describe_interval((4, 4), summary | {"as_the_estimate": 0.996}))
     assert line == "number of clusters: 4 in more than 99% of the draws (second halves of 4 chains)"
     assert len(lines) == bool(said)
     # an estimate of entities is not bound to the interval
-    outside = [*describe_interval((5, 6), summary)][1:]
+    outside = [*summaries.describe_interval((5, 6), summary)][1:]
     assert "the estimate has 4 clusters, outside" in outside[0] and "best within" not in "".join(outside)
     assert not said or "the estimate is the best within the interval" in lines[0]
     assert not said or (f"has {K} cluster" in lines[0] and said in lines[0])
@@ -116,7 +107,7 @@ def test_a_number_outside_the_interval_is_said_with_why(K, said) -> None:
 def test_an_estimate_outside_the_interval_is_said_with_why(K, averages) -> None:
     chosen = {"n_clusters": K} | ({"expected_vi": 0.5, "partitions": 9} if averages else {})
     summary = {"chains": 1, "point_estimate": chosen, "least_expected_vi": None}
-    first, *lines = describe_interval((3, 5), summary, "topic")
+    first, *lines = summaries.describe_interval((3, 5), summary, "topic")
     assert first.endswith("(second halves of 1 chain)")
     assert len(lines) == (K not in (3, 5))
     why = "too few of them have as many topics" if averages else "the state of highest log joint density"
@@ -129,9 +120,9 @@ def test_the_estimate_keeps_to_the_interval_of_all_draws_where_some_partition_do
     draws = np.where(rng.random((100, 200)) < 0.6, rng.integers(8, size=(100, 200)), true)
     K = draws.max(axis=1) + 1
     for k in np.unique(K).tolist():
-        assert estimate_partition(draws, interval=(k, k)).n_clusters == k
-    elsewhere = estimate_partition(draws, interval=(20, 30))
-    assert elsewhere.labels.tolist() == estimate_partition(draws).labels.tolist()
+        assert point_estimate.estimate_partition(draws, interval=(k, k)).n_clusters == k
+    elsewhere = point_estimate.estimate_partition(draws, interval=(20, 30))
+    assert elsewhere.labels.tolist() == point_estimate.estimate_partition(draws).labels.tolist()
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -139,7 +130,7 @@ def test_levels_merge_the_pair_of_least_expected_loss(loss) -> None:
     rng = np.random.default_rng(5)
     true = rng.integers(6, size=30)
     draws = np.where(rng.random((50, 30)) < 0.3, rng.integers(8, size=(50, 30)), true)
-    levels = merge_clusters(true, draws, loss)
+    levels = around_estimate.merge_clusters(true, draws, loss)
     assert levels.n_clusters == 6
     for j, k in enumerate(range(6, 0, -1)):
         labels = levels.cut(k)
@@ -162,19 +153,19 @@ def test_representatives_beside_all_pairs_of_partitions() -> None:
         weights = np.exp(-4 * centres)
         draws = rows[rng.choice(52, size=80, p=weights / weights.sum())]
         best = min(np.minimum(*pair).mean() for pair in itertools.combinations(all_distances(rows, draws), 2))
-        found = representatives(draws, 2)
+        found = around_estimate.representatives(draws, 2)
         of = all_distances([one.labels for one in found], draws).min(axis=0)
         assert sum(one.weight * one.expected_loss for one in found) == pytest.approx(of.mean())
         assert sum(one.weight for one in found) == pytest.approx(1)
         assert found[0].weight >= found[-1].weight
         ratios.append(of.mean() / best)
     assert min(ratios) > 1 - 1e-9 and np.median(ratios) < 1 + 1e-9 and max(ratios) < 1.05
-    one = representatives(draws, 1)
-    assert one[0].labels.tolist() == minimise_expected_loss(draws).labels.tolist() and one[0].weight == 1
+    one = around_estimate.representatives(draws, 1)
+    assert one[0].labels.tolist() == point_estimate.minimise_expected_loss(draws).labels.tolist() and one[0].weight == 1
     # no more than there are
-    assert len(representatives([[0, 0, 1]] * 5, 3)) == 1
+    assert len(around_estimate.representatives([[0, 0, 1]] * 5, 3)) == 1
     with pytest.raises(ValueError, match="answers=0"):
-        representatives(draws, 0)
+        around_estimate.representatives(draws, 0)
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -183,7 +174,7 @@ def test_representatives_are_better_than_any_draw(loss) -> None:
     centres = np.array([[0, 0, 0, 0, 1, 1, 1, 1], [0, 1, 0, 1, 0, 1, 0, 1]])
     draws = np.repeat(centres, 8, axis=0)
     draws[np.arange(16), np.tile(np.arange(8), 2)] = 2
-    found = representatives(draws, 2, loss)
+    found = around_estimate.representatives(draws, 2, loss)
     assert sorted(one.labels.tolist() for one in found) == centres.tolist()
     pairs = itertools.combinations(all_distances(draws, draws, loss), 2)
     reached = sum(one.weight * one.expected_loss for one in found)
@@ -202,7 +193,7 @@ def test_no_core_of_that_level_has_more_items(level) -> None:
     for n in (5, 6, 7):
         for _ in range(4):
             draws = draw_near(n, rng)
-            core = find_item_core(draws, level)
+            core = around_estimate.find_item_core(draws, level)
             inside = np.flatnonzero(core.labels >= 0)
             labels, share = share_that_agrees(draws, inside)
             assert core.labels[inside].tolist() == labels.tolist()
@@ -210,7 +201,7 @@ def test_no_core_of_that_level_has_more_items(level) -> None:
             larger = itertools.combinations(range(n), core.n_items + 1)
             assert all(share_that_agrees(draws, list(items))[1] < level for items in larger)
     with pytest.raises(ValueError, match=r"core=1\.5: expected above 0"):
-        find_item_core(draws, 1.5)
+        around_estimate.find_item_core(draws, 1.5)
 
 
 @pytest.mark.parametrize("seed", [7, 15, 29, 33])
@@ -219,13 +210,16 @@ def test_a_core_is_looked_for_from_many_starts(seed) -> None:
     draws = np.random.default_rng(seed).integers(3, size=(20, 8))
     sizes = [n for n in range(1, 9) for items in itertools.combinations(range(8), n)
              if share_that_agrees(draws, list(items))[1] >= 0.3]  # fmt: skip
-    assert find_item_core(draws, 0.3).n_items == max(sizes)
+    assert around_estimate.find_item_core(draws, 0.3).n_items == max(sizes)
 
 
 def test_what_is_averaged_is_what_counts() -> None:
     rows = np.zeros((400, 3), dtype=int)
     rows[:, 2] = np.arange(400) % 2
-    assert len(thin_partitions(rows)) == 256 and interval_of_counts([1, 2] * 200) == (1, 2)
+    assert len(point_estimate.thin_partitions(rows)) == 256 and point_estimate.interval_of_counts([1, 2] * 200) == (
+        1,
+        2,
+    )
 
 
 def test_the_page_has_the_measured_table_and_the_rule_that_it_chooses() -> None:
@@ -235,7 +229,7 @@ def test_the_page_has_the_measured_table_and_the_rule_that_it_chooses() -> None:
         assert f"| {row.loss} | {row.a:g} | " in page and f" | {row.true_K:.3f} | {row.off:.2f} | " in page
     kept = whole[whole["ari_change"] >= -whole["ari_error"]]
     best = kept.loc[kept["true_K"].idxmax()]
-    assert (best["loss"], best["a"], best["clusters"]) == ("vi", COST, "interval")
+    assert (best["loss"], best["a"], best["clusters"]) == ("vi", point_estimate.COST, "interval")
     sets = measured.groupby("data")["sets"].first()
     assert sets.pop("all") == sets.sum() and f"{sets.sum()} of these 300 runs converged" in page
 
@@ -253,10 +247,10 @@ def test_the_page_has_the_measured_table_and_the_rule_that_it_chooses() -> None:
     ],
 )
 def test_items_and_clusters_have_the_data_s_own_words(model: str, words: tuple[str, str]) -> None:
-    assert nouns({"model": model, "N": 3}) == words
-    assert describe_rows({"model": model, "N": 3}) == f"3 {words[0]}s"
+    assert grouping.nouns({"model": model, "N": 3}) == words
+    assert grouping.describe_rows({"model": model, "N": 3}) == f"3 {words[0]}s"
     units = {"model": model, "N": 3, "bundles": {"units": True, "items": 2}}
-    assert nouns(units) == ("unit", words[1]) and describe_rows(units) == "2 units (3 rows)"
+    assert grouping.nouns(units) == ("unit", words[1]) and grouping.describe_rows(units) == "2 units (3 rows)"
 
 
 @pytest.mark.parametrize(
@@ -264,4 +258,4 @@ def test_items_and_clusters_have_the_data_s_own_words(model: str, words: tuple[s
     [((60, 40, 1), "2 clusters and 1 outlier"), ((60, 3, 2), "1 cluster and 5 outliers"), ((2, 1), "2 clusters")],
 )
 def test_outliers_are_counted_apart(sizes: tuple[int, ...], words: str) -> None:
-    assert count_listed(np.repeat(np.arange(len(sizes)), sizes)) == words
+    assert grouping.count_listed(np.repeat(np.arange(len(sizes)), sizes)) == words

@@ -11,16 +11,14 @@ import pytest
 from figure_runs import options
 
 from splitmerge_cli import __version__
-from splitmerge_cli.analysis.plots.races import option, pick
-from splitmerge_cli.analysis.plots.style import dashes_of, save, use_style
+from splitmerge_cli.analysis.plots import races, style
 from splitmerge_cli.config import ConfigError, compose
 from splitmerge_cli.diagnostics.summary import second_half
 from splitmerge_cli.overrides import shell_word
-from splitmerge_cli.papers import claims, declaration, experiments, report, reproduce
+from splitmerge_cli.papers import claims, declaration, experiments, report, reproduce, verdict_tables
 from splitmerge_cli.papers.drawing import Climb
 from splitmerge_cli.papers.lshsm.runs import STOOD_IN
 from splitmerge_cli.papers.sdds import exact, running_means, speed
-from splitmerge_cli.papers.verdict_tables import frame
 from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED, UNDECIDED, by_majority
 from splitmerge_cli.runs import prepare
 from splitmerge_cli.runs import run as make_run
@@ -43,6 +41,23 @@ def make(results):
         return Run(make_run(compose([*overrides, experiments.out_override(results), "progress=none"])))
 
     return _make
+
+
+@pytest.fixture(scope="module")
+def make_all(make):
+    """Make the runs of a figure with some settings, one for each of these choices."""
+
+    def _make_all(name, settings, choices):
+        return [make(f"experiment={name}", *settings, *choice) for choice in choices]
+
+    return _make_all
+
+
+READINGS = [
+    ("schedule=full_scan", "model.label_prior=as_printed"),
+    ("schedule=single_site", "model.label_prior=as_printed"),
+    ("schedule=full_scan", "model.label_prior=labelled"),
+]
 
 
 @pytest.fixture(scope="module")
@@ -165,25 +180,13 @@ def test_words_leave_out_empty_entities():
 
 
 @pytest.mark.usefixtures("coarse_pictures")
-def test_fig3_draws_running_means(make, results):
-    runs = [
-        make(
-            "experiment=sdds-fig3",
-            "N=100",
-            "thin=1",
-            "iterations=30",
-            "chains=6",
-            f"sampler={sampler}",
-            f"model.label_prior={labels}",
-            f"schedule={schedule}",
-        )
-        for sampler in ("rm", "rgsm", "ss", "sdds")
-        for labels, schedule in (("as_printed", "full_scan"), ("as_printed", "single_site"), ("labelled", "full_scan"))
-    ]
-    with use_style():
+def test_fig3_draws_running_means(make_all, results):
+    choices = [(f"sampler={name}", *reading) for name in ("rm", "rgsm", "ss", "sdds") for reading in READINGS]
+    runs = make_all("sdds-fig3", ["N=100", "thin=1", "iterations=30", "chains=6"], choices)
+    with style.use_style():
         drawing = running_means.fig3(runs)
     at = drawing.plotted[(drawing.plotted["sampler"] == "sdds") & (drawing.plotted["target"] == "labelled")]
-    trace = pick(runs, sampler="sdds", model__label_prior="labelled")[0].trace()
+    trace = races.pick(runs, sampler="sdds", model__label_prior="labelled")[0].trace()
     means = trace[trace["iteration"] > 0].groupby("chain")["K"].mean()
     last = at[at["iteration"] == 30].iloc[0]
     assert (last["low"], last["median"], last["high"]) == pytest.approx((means.min(), means.median(), means.max()))
@@ -202,14 +205,14 @@ def test_fig3_draws_running_means(make, results):
 def test_coinciding_lines_uncover_those_before_them():
     """In the order drawn, every sampler's dashes end before those of the one below it."""
     assert running_means.DRAWN[:4] == ("sdds", "ss", "rgsm", "rm")
-    dashed = [dashes_of(name) for name in running_means.DRAWN[1:4]]
+    dashed = [style.dashes_of(name) for name in running_means.DRAWN[1:4]]
     assert len({on + off for _, (on, off) in dashed}) == 1
     on = [on for _, (on, _) in dashed]
     assert on == sorted(on, reverse=True) and len(set(on)) == 3
 
 
 def test_fig2_says_why_its_ratios_are_equal(results, figures_folder):
-    with use_style():
+    with style.use_style():
         drawing = exact.fig2(pd.read_csv(results / "sdds-fig2" / reproduce.TABLE))
     assert drawing.notes == f"{exact.NOTES_OF_PROPOSALS} {exact.EQUAL}"
     # under the picture, too
@@ -217,27 +220,14 @@ def test_fig2_says_why_its_ratios_are_equal(results, figures_folder):
     assert said == f"{declaration.figures()['sdds-fig2'].caption}\n\n{drawing.notes}\n"
 
 
-def test_fig4_counts_settled_chains(make):
-    runs = [
-        make(
-            "experiment=sdds-fig4",
-            "thin=1",
-            "iterations=20",
-            "chains=2",
-            f"sampler={sampler}",
-            f"K0={K0}",
-            f"schedule={schedule}",
-            f"model.label_prior={labels}",
-        )
-        for sampler in ("rm", "sdds")
-        for K0 in (1, 10)
-        for schedule, labels in [("full_scan", "as_printed"), ("single_site", "as_printed"), ("full_scan", "labelled")]
-    ]
-    with use_style():
+def test_fig4_counts_settled_chains(make_all):
+    choices = [(f"sampler={s}", f"K0={K0}", *reading) for s in ("rm", "sdds") for K0 in (1, 10) for reading in READINGS]
+    runs = make_all("sdds-fig4", ["thin=1", "iterations=20", "chains=2"], choices)
+    with style.use_style():
         drawing = running_means.fig4(runs)
     settled = drawing.plotted[drawing.plotted["panel"] == "settled"].set_index(["sampler", "K0", "schedule"])
-    for run in pick(runs, model__label_prior="as_printed"):
-        key = (option(run, "sampler"), run.config["K0"], option(run, "schedule"))
+    for run in races.pick(runs, model__label_prior="as_printed"):
+        key = (races.option(run, "sampler"), run.config["K0"], races.option(run, "schedule"))
         K = second_half(run.trace())["K"].mean(axis=1)
         assert settled.loc[key, "share"] == (np.mean(np.abs(K - 10) <= 1) > 0.5)
     readings = {v.reading for v in drawing.verdicts}
@@ -245,26 +235,19 @@ def test_fig4_counts_settled_chains(make):
 
 
 @pytest.mark.slow
-def test_fig5_takes_rates_and_times_from_the_runs(make):
-    runs = [
-        make(
-            "experiment=sdds-fig5",
-            f"N={N}",
-            "iterations=60",
-            "chains=2",
-            f"sampler={sampler}",
-            f"schedule={schedule}",
-            f"model.label_prior={labels}",
-        )
+def test_fig5_takes_rates_and_times_from_the_runs(make_all):
+    choices = [
+        (f"N={N}", f"sampler={name}", *reading)
         for N in (100, 200, 500)
-        for sampler in ("rgsm", "ss", "sdds")
-        for schedule, labels in [("full_scan", "as_printed"), ("full_scan", "labelled"), ("single_site", "as_printed")]
+        for name in ("rgsm", "ss", "sdds")
+        for reading in READINGS
     ]
-    with use_style():
+    runs = make_all("sdds-fig5", ["iterations=60", "chains=2"], choices)
+    with style.use_style():
         drawing = speed.fig5(runs)
     assert drawing.notes.startswith("Each sampler under the reading that counts")
     plotted = drawing.plotted.set_index(["panel", "N", "sampler", "series"])
-    run = pick(runs, N=100, sampler="sdds", schedule="full_scan", model__label_prior="as_printed")[0]
+    run = races.pick(runs, N=100, sampler="sdds", schedule="full_scan", model__label_prior="as_printed")[0]
     moves = run.moves()
     splits = moves[moves["move"] == "smart_split"]
     rate = plotted.loc["split acceptance", 100, "sdds", "smart_split, ratios as printed"]["centre"]
@@ -279,23 +262,13 @@ def test_fig5_takes_rates_and_times_from_the_runs(make):
     assert set(ratios["series"]) == {*speed.TIMED, speed.OWN_STEPS}
 
 
-def test_fig6_and_traces(make):
-    settings = ["iterations=80", "chains=2"]
-    runs = [
-        make("experiment=sdds-fig6", f"N={N}", f"sampler={sampler}", *settings)
-        for N in (100, 1000)
-        for sampler in ("sdds", "rgsm", "gibbs")
-    ]
-    with use_style():
-        drawing = speed.fig6(
-            [
-                *runs,
-                *[
-                    make("experiment=sdds-fig6", "N=10000", f"sampler={s}", "iterations=3", "chains=2")
-                    for s in ("sdds", "rgsm", "gibbs")
-                ],
-            ]
-        )
+def test_fig6_and_traces(make_all):
+    samplers = ("sdds", "rgsm", "gibbs")
+    choices = [(f"N={N}", f"sampler={name}") for N in (100, 1000) for name in samplers]
+    runs = make_all("sdds-fig6", ["iterations=80", "chains=2"], choices)
+    large = make_all("sdds-fig6", ["N=10000", "iterations=3", "chains=2"], [(f"sampler={name}",) for name in samplers])
+    with style.use_style():
+        drawing = speed.fig6([*runs, *large])
         traced = running_means.traces(runs)
     assert len(drawing.verdicts) == len(claims.published_claims("sdds-fig6"))
     assert all("lead: " in ax.get_title(loc="left") and not ax.texts for ax in drawing.figure.axes)
@@ -327,8 +300,8 @@ def test_files_are_equal_byte_for_byte(figures_folder, results, tmp_path):
     assert reproduce.plot(["sdds-fig1"], "quick", results) == 0
     assert {p.name: p.read_bytes() for p in figures_folder.glob("sdds-fig1*")} == before
     table = pd.read_csv(results / "sdds-fig1" / reproduce.TABLE)
-    with use_style():
-        paths = save(exact.fig1(table).figure, tmp_path / "again")
+    with style.use_style():
+        paths = style.save(exact.fig1(table).figure, tmp_path / "again")
     assert [p.read_bytes() for p in paths] == [before["sdds-fig1.png"], before["sdds-fig1.pdf"]]
 
 
@@ -405,7 +378,7 @@ def test_report_begins_with_its_contents(figures_folder, results):
 def test_report_has_no_empty_columns_and_says_what_is_undecided():
     claim = replace(claims.published_claims("sdds-fig5")[0], reading="")
     few = by_majority(claim, [1, 0], [True, False], "rule")
-    html = report._table(frame([few], [claim], "quick"))
+    html = report._table(verdict_tables.frame([few], [claim], "quick"))
     assert ">reading</th>" not in html and ">why</th>" in html
     assert f'<span class="v open">{UNDECIDED}</span>' in html
 

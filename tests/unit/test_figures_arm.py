@@ -9,13 +9,11 @@ from figure_runs import make_runs, options
 from scipy.sparse import csr_array
 
 from splitmerge_cli.analysis.plots import style
-from splitmerge_cli.analysis.plots.style import use_style
 from splitmerge_cli.config import compose
 from splitmerge_cli.diagnostics.restarts import standardised_iterations
 from splitmerge_cli.kinds import kinds
+from splitmerge_cli.kinds.networks import generated, relation_matrix
 from splitmerge_cli.kinds.networks import pictures as network
-from splitmerge_cli.kinds.networks import relation_matrix
-from splitmerge_cli.kinds.networks.generated import generate
 from splitmerge_cli.papers import claims, experiments, reproduce
 from splitmerge_cli.papers.arm import mixtures as arm_mixtures
 from splitmerge_cli.papers.arm import moves as arm_moves
@@ -96,7 +94,7 @@ def test_paper_scale_is_the_papers(tmp_path):
 def test_the_network_of_four_is_the_papers(tmp_path):
     job = experiments.jobs("arm-fig3", "quick", tmp_path)[0]
     data = compose(job).data.options
-    graph = generate(4, **{key: data[key] for key in ("structure", "p", "seed")})
+    graph = generated.generate(4, **{key: data[key] for key in ("structure", "p", "seed")})
     i, j = graph.values.nonzero()
     assert {(a + 1, b + 1) for a, b in zip(i, j, strict=True) if a < b} == {(1, 2), (1, 3), (1, 4), (3, 4)}
 
@@ -244,14 +242,14 @@ def test_numbers_of_the_tables_are_the_papers():
 
 
 def test_tables_3_and_4_have_all_samplers_and_starts(networks, fixed_costs):
-    with use_style():
+    with style.use_style():
         drawing = arm_tables.table4(networks)
     assert len(drawing.plotted) == 2 * 2 * 5 and (drawing.plotted["restarts"] == 2).all()
     said = {v.reading for v in drawing.verdicts}
     assert all(v.on == "generated networks" for v in drawing.verdicts) and any("one block" in r for r in said)
     words = [t.get_text() for t in drawing.figure.axes[0].texts]
     assert "start: one block" in words and "NIPS n = 24" in words
-    with use_style():
+    with style.use_style():
         drawing = arm_tables.table3([r for r in networks if r.config["sampler"]["name"] in arm_tables.TABLE3])
     assert set(drawing.plotted["arm_iterations"]) == {24, 12}
     assert {v.claim.metric for v in drawing.verdicts} == {
@@ -275,7 +273,7 @@ def test_table3_judges_published_networks_by_their_numbers(networks, monkeypatch
 
 
 def test_table5_compares_acceptance_over_restarts(networks):
-    with use_style():
+    with style.use_style():
         drawing = arm_tables.table5(networks)
     level = arm_runs.levels(networks)[0]
     cell = arm_runs.Cells(networks).find(level, "random", "bsm")
@@ -292,7 +290,7 @@ def test_fig6a_draws_numbers_of_chains(networks, fixed_costs, tmp_path):
     jobs = [small(job, K0=6, N=24) for job in experiments.jobs("arm-fig6a", "quick", tmp_path, stand_in=True)]
     own = [j for j in jobs if j["experiment"] == "arm-fig6a" and j["data.seed"] in "13" and j["chains"] == "2"]
     runs = [*(r for r in networks if r.config["init"] == "random"), *make_runs(own)]
-    with use_style():
+    with style.use_style():
         drawing = arm_runs.fig6a(runs)
     assert set(drawing.plotted["chains"]) == {2, 4} and set(drawing.plotted["sampler"]) == {"arm", "sm"}
     assert [v.claim.data.split()[0] for v in drawing.verdicts] == ["nips", "usair", "networks"]
@@ -302,7 +300,7 @@ def test_fig6a_draws_numbers_of_chains(networks, fixed_costs, tmp_path):
 def test_fig5_counts_cost_in_sweeps(tmp_path):
     jobs = [small(job, K0=6, N=24) for job in experiments.jobs("arm-fig5", "quick", tmp_path, stand_in=True)]
     runs = make_runs([job for job in jobs if job["data.seed"] == "3"])
-    with use_style():
+    with style.use_style():
         drawing = arm_runs.fig5(runs)
     traces = {run.config["sampler"]["name"]: arm_runs.trace_of(run) for run in runs}
     assert traces["gibbs"].sweeps == pytest.approx(traces["gibbs"].iteration)
@@ -321,7 +319,7 @@ def test_fig5_counts_cost_in_sweeps(tmp_path):
 def test_fig3_counts_all_partitions(tmp_path):
     jobs = [job for job in experiments.jobs("arm-fig3", "quick", tmp_path) if "seed=0" in job or "seed=1" in job]
     runs = make_runs([dict(o.split("=", 1) for o in job) | {"iterations": "1500", "progress": "none"} for job in jobs])
-    with use_style():
+    with style.use_style():
         drawing = arm_moves.fig3(runs)
     totals = drawing.plotted.groupby("series")["probability"].sum()
     assert totals.to_numpy() == pytest.approx(1) and len(totals) == 5
@@ -335,7 +333,7 @@ def test_fig3_counts_all_partitions(tmp_path):
 
 
 def test_table2_and_fig6b_and_fig4(mixtures):
-    with use_style():
+    with style.use_style():
         table, scatter = arm_mixtures.table2(mixtures), arm_mixtures.fig6b(mixtures)
         example = [r for r in mixtures if r.config["data"]["name"] == "jain_neal_example1"]
         traces = arm_mixtures.fig4(example)
@@ -386,7 +384,7 @@ def test_fig1_and_fig2_are_computed_and_drawn(tmp_path):
     # by hand, for edges 1-2 and 1-3: 2 alone, with 1, or with 3 weigh 1/8, 1/12, 1/6; then 3 likewise
     assert p["a", "upper"] == pytest.approx(1 / 3 * 4 / 9) and p["a", "lower"] == pytest.approx(4 / 9 * 4 / 9)
     assert p["b", "compiled"] == pytest.approx(p["b", "upper"])
-    with use_style():
+    with style.use_style():
         drawing = arm_moves.fig1(pd.read_csv(tmp_path / "arm-fig1" / "table.csv"))
     assert len(drawing.figure.axes) == 10
 
@@ -406,7 +404,7 @@ def test_items_are_sorted_by_cluster_then_degree():
 
 
 def test_density_counts_shares():
-    graph = generate(60, blocks=2, p_in=1.0, p_out=0.0, seed=1)
+    graph = generated.generate(60, blocks=2, p_in=1.0, p_out=0.0, seed=1)
     order, _ = style.order_items(graph.truth, np.zeros(60))
     share = relation_matrix.density(graph.values, order, order, cells=2)
     # nobody is tied to oneself
@@ -432,12 +430,12 @@ def test_a_run_on_a_network_has_its_picture(tmp_path, monkeypatch):
     run = Run(make_run(compose(words)))
     assert reproduce.plot([str(run.path)]) == 0
     assert (run.path / "network.png").is_file() and (run.path / "traces.png").is_file()
-    with use_style():
+    with style.use_style():
         figure = network.clusters(run)
     assert "6 nodes, 7 edges" in figure.axes[0].get_title(loc="left")
     assert {t.get_text() for t in figure.axes[1].texts} == set("abcdef")
     monkeypatch.setattr(relation_matrix, "MOST_NODES", 3)
-    with use_style():
+    with style.use_style():
         assert len(network.clusters(run).axes) == 1
 
 

@@ -13,8 +13,7 @@ from scipy import stats
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.diagnostics import intervals
 from splitmerge_cli.diagnostics.intervals import mean_interval, median_interval, share_interval
-from splitmerge_cli.papers import claims, declaration
-from splitmerge_cli.papers.experiments import list_figures
+from splitmerge_cli.papers import claims, declaration, experiments
 from splitmerge_cli.papers.sdds.exact import mean_K
 from splitmerge_cli.papers.verdict_tables import (
     ROOMY,
@@ -115,23 +114,34 @@ def test_a_short_run_gives_no_verdict_that_it_favours():
     assert by_majority(CLAIM, agrees, ~agrees, "rule", short=short).verdict == NOT_REPRODUCED
 
 
+SCORE = claims.Claim("triadic-table1", "lines", "triadic", "purity", 0.8, "", "", tolerance=0.05)
+BOUND = replace(CLAIM, tolerance=1e-3)
+
+
 @pytest.mark.parametrize(
-    ("samples", "verdict"),
+    ("judge", "claim", "samples", "verdict"),
     [
-        ([0.09, 0.11, 0.1, 0.1], REPRODUCED),
-        ([0.061, 0.062, 0.063, 0.061], REPRODUCED),
+        (by_factor, CLAIM, [0.09, 0.11, 0.1, 0.1], REPRODUCED),
+        (by_factor, CLAIM, [0.061, 0.062, 0.063, 0.061], REPRODUCED),
         # the mean is within, the interval is not
-        ([0.051, 0.052, 0.049, 0.055], UNDECIDED),
-        ([0.01, 0.011, 0.012, 0.01], NOT_REPRODUCED),
-        ([0.5, 0.51, 0.52, 0.5], NOT_REPRODUCED),
-        ([0.0, 0.9, 0.0, 0.5], UNDECIDED),
-        ([0.1], UNDECIDED),
-        ([np.nan, np.nan], UNDECIDED),
+        (by_factor, CLAIM, [0.051, 0.052, 0.049, 0.055], UNDECIDED),
+        (by_factor, CLAIM, [0.01, 0.011, 0.012, 0.01], NOT_REPRODUCED),
+        (by_factor, CLAIM, [0.5, 0.51, 0.52, 0.5], NOT_REPRODUCED),
+        (by_factor, CLAIM, [0.0, 0.9, 0.0, 0.5], UNDECIDED),
+        (by_factor, CLAIM, [0.1], UNDECIDED),
+        (by_factor, CLAIM, [np.nan, np.nan], UNDECIDED),
+        (by_distance, SCORE, [0.81, 0.82, 0.8], REPRODUCED),
+        (by_distance, SCORE, [0.9, 0.91, 0.9], NOT_REPRODUCED),
+        (by_distance, SCORE, [0.95, 0.8, 0.95], UNDECIDED),
+        (by_distance, SCORE, [], UNDECIDED),
+        (by_bound, BOUND, [0, 0, 1e-4, 0], REPRODUCED),
+        (by_bound, BOUND, [0.1, 0.1, 0.11], NOT_REPRODUCED),
+        (by_bound, BOUND, [0, 0.1, 0.1], UNDECIDED),
     ],
 )
-def test_factor(samples, verdict):
-    result = by_factor(CLAIM, samples)
-    assert result.verdict == verdict
+def test_verdicts_follow_from_samples(judge, claim, samples, verdict):
+    result = judge(claim, samples, "reading")
+    assert result.verdict == verdict and result.reading == "reading" and result.n == np.isfinite(samples).sum()
     # none is negative, and nor is the interval's end
     assert not (result.low < 0 or result.low > result.ours)
 
@@ -178,7 +188,7 @@ def test_one_verdict_is_counted_and_other_readings_stand_below():
 
 def test_every_claim_of_the_papers_has_a_reading():
     """Rule, statistic and reason are in the files; a rule that needs a tolerance has one."""
-    for name, _ in list_figures():
+    for name, _ in experiments.list_figures():
         for claim in claims.published_claims(name):
             assert claim.rule in claims.RULES and claim.statistic and claim.because, claim
             needs = claim.rule in ("exact", "factor", "distance", "at_most", "at_least", "mixing", "noise")
@@ -297,23 +307,6 @@ def test_a_summary_counts_all_claims_and_lists_the_doubtful_ones() -> None:
     ]
 
 
-SCORE = claims.Claim("triadic-table1", "lines", "triadic", "purity", 0.8, "", "", tolerance=0.05)
-
-
-@pytest.mark.parametrize(
-    ("samples", "verdict"),
-    [
-        ([0.81, 0.82, 0.8], REPRODUCED),
-        ([0.9, 0.91, 0.9], NOT_REPRODUCED),
-        ([0.95, 0.8, 0.95], UNDECIDED),
-        ([], UNDECIDED),
-    ],
-)
-def test_scores_within_a_distance(samples, verdict):
-    result = by_distance(SCORE, samples, "reading")
-    assert result.verdict == verdict and result.reading == "reading" and result.n == len(samples)
-
-
 @pytest.mark.parametrize(
     ("first", "second", "verdict"),
     [
@@ -330,11 +323,7 @@ def test_signs_of_paired_differences(first, second, verdict):
     assert "a - b" in result.reason and f"paired over {len(first)} data sets" in result.reason
 
 
-def test_bound_and_exact_values():
-    bound = replace(CLAIM, tolerance=1e-3)
-    assert by_bound(bound, [0, 0, 1e-4, 0]).verdict == REPRODUCED
-    assert by_bound(bound, [0.1, 0.1, 0.11]).verdict == NOT_REPRODUCED
-    assert by_bound(bound, [0, 0.1, 0.1]).verdict == UNDECIDED
+def test_exact_values():
     printed = replace(CLAIM, tolerance=0.0005)
     assert exactly(printed, 0.1004).verdict == REPRODUCED
     assert exactly(printed, 0.101).verdict == NOT_REPRODUCED

@@ -13,7 +13,6 @@ from splitmerge_cli.analysis.plots.style import use_style
 from splitmerge_cli.config import ConfigError, choice, choices, compose, resolution
 from splitmerge_cli.papers import declaration, experiments, report, reproduce
 from splitmerge_cli.papers.comparisons import figures as comparison_figures
-from splitmerge_cli.papers.declaration import Comparison, Paper
 from splitmerge_cli.runs.store.read import Run
 
 pytestmark = pytest.mark.usefixtures("coarse_pictures")
@@ -120,10 +119,10 @@ def test_exactness_is_computed_and_drawn(tmp_path: Path, monkeypatch: pytest.Mon
 def test_comparisons_are_no_papers() -> None:
     names = {figure.id for each in declaration.comparisons() for figure in each.figures}
     assert {"matrix", "exactness", "scaling", "auto"} <= names <= set(declaration.figures())
-    assert all(isinstance(each, Paper) for each in declaration.papers())
+    assert all(isinstance(each, declaration.Paper) for each in declaration.papers())
     assert not names & {figure.id for paper in declaration.papers() for figure in paper.figures}
     assert overview.total({}).figures == len(declaration.figures()) - len(names)
-    assert declaration.paper_of("matrix") is None and isinstance(declaration.set_of("matrix"), Comparison)
+    assert declaration.paper_of("matrix") is None and isinstance(declaration.set_of("matrix"), declaration.Comparison)
     assert declaration.select(["comparisons"]) == sorted(names)
 
 

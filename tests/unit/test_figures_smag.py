@@ -8,11 +8,10 @@ from figure_runs import make_runs, options
 from splitmerge_cli.analysis.plots.style import use_style
 from splitmerge_cli.config import compose
 from splitmerge_cli.kinds.documents.generated import nested_topics
-from splitmerge_cli.papers import claims
+from splitmerge_cli.papers import claims, verdicts
 from splitmerge_cli.papers.smag import counts as smag_counts
 from splitmerge_cli.papers.smag import runs as smag_runs
 from splitmerge_cli.papers.smag.runs import Curve, Curves, Where
-from splitmerge_cli.papers.verdicts import REPRODUCED, UNDECIDED
 from splitmerge_cli.runs.store.read import Run
 
 FIGURES = ("smag-fig3", "smag-fig5a", "smag-fig5b")
@@ -205,7 +204,7 @@ def test_perplexity_is_judged_as_split_merge_less_gibbs(heldout_runs):
         chain.frame["value"] = 60.0 + 0.01 * seed
     verdict = smag_runs.judge(claim, curves, where, "coin")
     assert verdict.ours == pytest.approx(-10.005) and verdict.low < verdict.ours < verdict.high < 0
-    assert verdict.verdict == REPRODUCED and verdict.on == "generated documents"
+    assert verdict.verdict == verdicts.REPRODUCED and verdict.on == "generated documents"
 
 
 # figures
@@ -215,7 +214,7 @@ def test_fig2_is_the_papers():
     table = smag_runs.groups(compose(["experiment=smag-fig2"]))
     with use_style():
         drawing = smag_runs.fig2(table)
-    assert {v.verdict for v in drawing.verdicts} == {REPRODUCED}
+    assert {v.verdict for v in drawing.verdicts} == {verdicts.REPRODUCED}
     assert {v.claim.metric for v in drawing.verdicts} == {c.metric for c in claims.published_claims("smag-fig2")}
     bags = table[table["panel"] == "groups"]
     assert bags["value"].sum() == 4000 and len(bags) == 40
@@ -236,7 +235,7 @@ def test_fig3_and_fig4_judge_every_claim_under_every_setting(synthetic):
     assert set(fig3.plotted["method"]) == set(smag_runs.METHODS)
     # chains of 12 iterations say nothing about 1,000
     never = [v for v in fig3.verdicts if v.claim.sampler == "gibbs"]
-    assert never and all(v.verdict == UNDECIDED for v in never)
+    assert never and all(v.verdict == verdicts.UNDECIDED for v in never)
     assert fig4.plotted.groupby(["setting", "method", "panel", "row"])["value"].sum().between(-1e-9, 1 + 1e-9).all()
 
 

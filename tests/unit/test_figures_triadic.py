@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 from figure_runs import make_runs, options
 
-from splitmerge_cli.analysis.plots import style
-from splitmerge_cli.analysis.plots.races import traces
+from splitmerge_cli.analysis.plots import races, style
 from splitmerge_cli.analysis.plots.style import use_style
 from splitmerge_cli.config import compose, figure_styles
 from splitmerge_cli.kinds.tables.plots import points
@@ -290,7 +289,7 @@ def test_the_climb_does_not_stretch_the_strips_of_the_log_joint(table):
     late = trace.loc[trace["iteration"] > 20, "log_joint"].min()
     assert trace["log_joint"].min() < late - 100
     with use_style():
-        figure = traces(run)
+        figure = races.traces(run)
     low, _ = figure.axes[0].get_title(loc="left").replace("−", "-").removeprefix("log joint: ").split(" to ")
     assert float(low) == pytest.approx(late, abs=1)
     assert "what lies beyond is cut off" in figure.get_supxlabel().replace("\n", " ")

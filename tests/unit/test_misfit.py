@@ -12,16 +12,14 @@ from splitmerge_cli.diagnostics.convergence import Convergence
 from splitmerge_cli.kinds.networks.quantities import SPREAD
 from splitmerge_cli.kinds.tables.quantities import TIE, ZEROS, Table
 from splitmerge_cli.runs import advice, checks
-from splitmerge_cli.runs.advice import choose_model
-from splitmerge_cli.runs.checks import DISPERSION, KURTOSIS, SKEWNESS
 from splitmerge_cli.runs.draws import State
 from splitmerge_cli.runs.grouping import describe_groups
 
 pytestmark = pytest.mark.usefixtures("all_replications")
 
 FAR = {"mean": 0.0, "deviation": 0.1, "is_beyond_all": True}
-CHECK = checks.Check("x", SKEWNESS, 0.6, 0.0, -0.2, 0.2, 0.02, **FAR, effects=Table.effects)
-FOUND = {"subject": "x", "quantity": SKEWNESS, "observed": 2.1, "low": -0.2, "high": 0.2}
+CHECK = checks.Check("x", checks.SKEWNESS, 0.6, 0.0, -0.2, 0.2, 0.02, **FAR, effects=Table.effects)
+FOUND = {"subject": "x", "quantity": checks.SKEWNESS, "observed": 2.1, "low": -0.2, "high": 0.2}
 
 
 def test_only_what_is_far_and_matters_is_named() -> None:
@@ -31,10 +29,10 @@ def test_only_what_is_far_and_matters_is_named() -> None:
     assert not replace(CHECK, observed=0.29, deviation=0.01).is_far
     assert replace(CHECK, observed=-0.6).is_far
     # averages over columns are few
-    average = replace(CHECK, quantity=f"mean {KURTOSIS}", observed=0.9, deviation=0.2)
-    assert average.is_far and not replace(average, quantity=KURTOSIS).is_far
+    average = replace(CHECK, quantity=f"mean {checks.KURTOSIS}", observed=0.9, deviation=0.2)
+    assert average.is_far and not replace(average, quantity=checks.KURTOSIS).is_far
     assert not replace(CHECK, quantity=TIE, observed=-0.6).is_far
-    few = replace(CHECK, quantity=DISPERSION, mean=0.05, observed=0.06, deviation=0.001)
+    few = replace(CHECK, quantity=checks.DISPERSION, mean=0.05, observed=0.06, deviation=0.001)
     assert not few.is_far and replace(few, observed=0.1).is_far
     assert not replace(CHECK, quantity=ZEROS, observed=0.02, deviation=0.001).is_far
     assert replace(CHECK, deviation=0.0).distance == np.inf
@@ -52,7 +50,7 @@ def test_other_data_than_the_models_are_named(seed) -> None:
     rng, labels = np.random.default_rng(seed), np.repeat([0, 1], 200).astype(np.int32)
     x = rng.normal(size=(400, 2)) + 5.0 * labels[:, None]
     assert not check(x, labels, covariance="diag")
-    assert ("column 1", SKEWNESS) in check(np.exp(0.5 * x), labels, covariance="diag")
+    assert ("column 1", checks.SKEWNESS) in check(np.exp(0.5 * x), labels, covariance="diag")
     both = np.column_stack([x[:, 0], x[:, 0] / 2.54 + 0.1 * rng.normal(size=400)])
     assert ("column 1 and column 2", TIE) in check(both, labels, covariance="diag")
     assert not check(both, labels, covariance="full")
@@ -155,20 +153,20 @@ def test_levels_are_advised_for_tables_whose_clusters_overlap(monkeypatch) -> No
 def test_a_covariance_is_advised_where_columns_go_together() -> None:
     tie = {"point_estimate": {"n_clusters": 3}, "fit": {"unlike": [FOUND | {"quantity": TIE, "of_reals": True}]}}
     for covariance in ("diag", "iso"):
-        found = choose_model(tie, specify(["model=gaussian", f"model.covariance={covariance}"]))
+        found = advice.choose_model(tie, specify(["model=gaussian", f"model.covariance={covariance}"]))
         assert found is not None and found[1] == {"model.covariance": "full"}
-    assert choose_model(tie, specify(["model=gaussian", "model.covariance=full"])) is None
-    assert choose_model(tie, specify(["model=bernoulli"])) is None
+    assert advice.choose_model(tie, specify(["model=gaussian", "model.covariance=full"])) is None
+    assert advice.choose_model(tie, specify(["model=bernoulli"])) is None
     # a tie with an outcome is an effect
     pair = FOUND | {"subject": "y and dose", "quantity": TIE, "of_reals": True}
-    _, keys = choose_model(tie | {"fit": {"unlike": [pair]}}, specify(["model=mixed", "model.outcome=y"]))
+    _, keys = advice.choose_model(tie | {"fit": {"unlike": [pair]}}, specify(["model=mixed", "model.outcome=y"]))
     assert keys == {"model.effects": ["dose"]}
     # columns that are no real numbers have no covariance, and one that was compared was left for a reason
     diag, counts = specify(["model=gaussian"]), FOUND | {"quantity": TIE, "of_reals": False}
-    assert choose_model(tie | {"fit": {"unlike": [counts]}}, diag) is None
-    assert choose_model(tie | {"chosen": {"model.covariance": []}}, diag) is None
+    assert advice.choose_model(tie | {"fit": {"unlike": [counts]}}, diag) is None
+    assert advice.choose_model(tie | {"chosen": {"model.covariance": []}}, diag) is None
     skewed = {"point_estimate": {"n_clusters": 3}, "fit": {"unlike": [FOUND]}}
-    assert choose_model(skewed, specify(["model=gaussian"])) is None
+    assert advice.choose_model(skewed, specify(["model=gaussian"])) is None
 
 
 @pytest.mark.parametrize(("N", "D", "draws"), [(1000, 10, 100), (50_000, 10, 19), (1000, 50, 50)])
@@ -180,9 +178,9 @@ def test_larger_tables_have_fewer_replications(N, D, draws) -> None:
 def test_degrees_that_differ_within_clusters_have_an_answer() -> None:
     spread = {"subject": "a: degrees out", "quantity": SPREAD, "observed": 3.4, "low": 2.4, "high": 2.8}
     summary = {"fit": {"unlike": [spread]}}
-    assert choose_model(summary, specify(["model=irm"]))[1] == {"model.degrees": "auto"}
-    assert choose_model(summary, specify(["model=irm", "model.degrees=corrected"])) is None
-    assert choose_model(summary, specify(["model=irm", "model.degrees=plain"])) is None
-    assert choose_model(summary, specify(["model=irm"]).with_({"model.degrees": "plain"})) is None
+    assert advice.choose_model(summary, specify(["model=irm"]))[1] == {"model.degrees": "auto"}
+    assert advice.choose_model(summary, specify(["model=irm", "model.degrees=corrected"])) is None
+    assert advice.choose_model(summary, specify(["model=irm", "model.degrees=plain"])) is None
+    assert advice.choose_model(summary, specify(["model=irm"]).with_({"model.degrees": "plain"})) is None
     less = spread | {"observed": 2.0}
-    assert choose_model({"fit": {"unlike": [less]}}, specify(["model=irm"])) is None
+    assert advice.choose_model({"fit": {"unlike": [less]}}, specify(["model=irm"])) is None

@@ -10,8 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from splitmerge_cli import overrides
-from splitmerge_cli.config import ConfigError, hydra_adapter, hydra_session, plain, specify
-from splitmerge_cli.config.composition import for_hydra
+from splitmerge_cli.config import ConfigError, composition, hydra_adapter, hydra_session, plain, specify
 from splitmerge_cli.config.specification import command_of, override
 from splitmerge_cli.overrides import Accepts, quote, read, shell_word, split_values, write
 from splitmerge_cli.runs.sweeps.sweep import expand
@@ -88,7 +87,7 @@ def test_a_command_names_the_same_files_and_columns(name: str) -> None:
         _, verb, *words = shlex.split(str(command_of(spec)))
         assert verb == "run" and specify(words).values == spec.values
     with hydra_session():
-        composed = plain(hydra_adapter.compose(for_hydra(given)))
+        composed = plain(hydra_adapter.compose(composition.for_hydra(given)))
     assert composed["data"]["types"] == data["types"] and composed["init"] == name
     assert composed["data"]["drop"] == data["drop"]
     (job,) = expand(given)

@@ -20,7 +20,6 @@ import pytest
 
 from splitmerge_cli.api.recognition import recognise
 from splitmerge_cli.data import opening
-from splitmerge_cli.data.opening import limit_bytes
 from splitmerge_cli.data.tables.files import csv
 from splitmerge_cli.kinds.documents.readers.files import corpus
 from splitmerge_cli.kinds.networks.readers.edges import edges
@@ -84,7 +83,7 @@ def test_packed_standard_input_is_known_by_its_first_bytes(monkeypatch: pytest.M
 def test_what_unpacks_to_more_than_the_limit_is_refused(tmp_path: Path, ending: str) -> None:
     path = tmp_path / f"t.csv{ending}"
     path.write_bytes(PACK[ending](b"0,0\n" * 1_000_000))
-    with limit_bytes(100_000), pytest.raises(DataError, match="more than 100000 bytes unpacked"):
+    with opening.limit_bytes(100_000), pytest.raises(DataError, match="more than 100000 bytes unpacked"):
         csv(path, "points")
 
 
@@ -207,7 +206,7 @@ def test_json_lines_are_documents_and_edges(tmp_path: Path) -> None:
 def test_faulty_json_lines_are_refused(tmp_path: Path, text: str, said: str) -> None:
     path = tmp_path / "t.jsonl"
     path.write_text(text)
-    with limit_bytes(1_000_000), pytest.raises(DataError, match=said):
+    with opening.limit_bytes(1_000_000), pytest.raises(DataError, match=said):
         csv(path, "points")
 
 

@@ -10,7 +10,6 @@ from findings import FILE, ClaimReference, claims_of, findings
 
 from splitmerge_cli.config import ConfigError, choices
 from splitmerge_cli.papers import claims, declaration, experiments
-from splitmerge_cli.papers.declaration import Paper
 
 ROOT = Path(__file__).parents[2]
 PAPERS = {paper.key: paper for paper in declaration.papers()}
@@ -26,7 +25,7 @@ NAMES = {
 
 def test_papers_are_named_by_first_author_and_year() -> None:
     assert {key: PAPERS[key].name for key in NAMES} == NAMES
-    alone = Paper(key="one", authors=("Doe, Jane",), year=2026, title="Alone", venue="Journal", figures=())
+    alone = declaration.Paper(key="one", authors=("Doe, Jane",), year=2026, title="Alone", venue="Journal", figures=())
     assert (alone.name, alone.citation) == ("Doe 2026", "Doe 2026: Alone (Journal)")
     assert PAPERS["arm"].citation.startswith("Herlau, Mørup, Teh & Schmidt 2014: ")
 
@@ -48,7 +47,7 @@ def test_functions_of_a_figure_are_its_papers_own(name: str) -> None:
 
 
 @pytest.mark.parametrize("paper", PAPERS.values(), ids=PAPERS)
-def test_files_of_a_paper(paper: Paper) -> None:
+def test_files_of_a_paper(paper: declaration.Paper) -> None:
     ids = {figure.id for figure in paper.figures}
     rows = (paper.folder / "claims.csv").read_text(encoding="utf-8").splitlines()[1:]
     assert {row.partition(",")[0] for row in rows} == ids
@@ -56,7 +55,7 @@ def test_files_of_a_paper(paper: Paper) -> None:
 
 
 @pytest.mark.parametrize("paper", PAPERS.values(), ids=PAPERS)
-def test_documents_repeat_what_a_paper_declares(paper: Paper) -> None:
+def test_documents_repeat_what_a_paper_declares(paper: declaration.Paper) -> None:
     counts = (
         len(paper.figures),
         sum(len(claims.published_claims(f.id)) + len(added_claims(f.id)) for f in paper.figures),
@@ -123,7 +122,7 @@ def test_a_claim_that_two_references_fit_is_shown_once() -> None:
     assert found[4:] == [("emm N=500 K0=1", name) for name in ("rgsm", "rm", "ss")]
 
 
-def paper_with(tmp_path: Path, text: str) -> Paper:
+def paper_with(tmp_path: Path, text: str) -> declaration.Paper:
     """Wang & Russell 2015 with findings of its own."""
     (tmp_path / FILE).write_text(text, encoding="utf-8")
     return replace(PAPERS["sdds"], folder=tmp_path)

@@ -9,7 +9,6 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import fontManager
 
 from splitmerge_cli.analysis.plots import style
-from splitmerge_cli.analysis.plots.style import use_style
 
 
 def test_letters_that_the_style_has_not_come_from_an_installed_font(tmp_path: Path) -> None:
@@ -39,7 +38,7 @@ def test_letters_that_the_style_has_not_come_from_an_installed_font(tmp_path: Pa
     installed = list(fontManager.ttflist)
     try:
         fontManager.addfont(tmp_path / "year.ttf")
-        with use_style(), warnings.catch_warnings():
+        with style.use_style(), warnings.catch_warnings():
             style.absent_letters()
             warnings.simplefilter("error")
             warnings.filterwarnings("ignore", r"Glyph 40856 .*missing from font")  # as within `use_style`

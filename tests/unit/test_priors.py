@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 import pytest
+import scores
 from compiled import pieces
 from scipy.sparse import csr_array
 from scipy.stats import beta, gamma
@@ -18,13 +19,11 @@ from splitmerge_cli.core.prior import TablePrior
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.kinds.lines.model import Lines
 from splitmerge_cli.kinds.networks.irm import IRM
+from splitmerge_cli.kinds.tables.models import gaussian, mixed
 from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
-from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
-from splitmerge_cli.kinds.tables.models.mixed import Mixed
 from splitmerge_cli.kinds.tables.models.sparse_gaussian import SparseGaussian
 from splitmerge_cli.priors import OPTIONS, PriorOption, esc, priors, specification
 from splitmerge_cli.priors.crp import ChineseRestaurant
-from splitmerge_cli.priors.esc import ExchangeableSequencesOfClusters, log_renewal
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.verify.cases import small_case
@@ -43,10 +42,10 @@ MODELS = {
     "lines": lambda **p: Lines(POINTS, sigma0=3.0, sigma1=0.7, **p),
     "lines-nig": lambda **p: Lines(POINTS, sigma0=3.0, sigma1=0.7, noise="nig", a0=1.5, **p),
     "lines-kept": lambda **p: Lines(POINTS, sigma0=3.0, sigma1=0.7, conjugate=False, candidates=CANDIDATES, **p),
-    "gaussian": lambda **p: Gaussian(CLOUD, kappa0=0.3, a0=1.5, b0=[0.5, 1.0, 2.0], **p),
-    "gaussian-iso": lambda **p: Gaussian(CLOUD, covariance="iso", kappa0=0.3, a0=1.5, b0=0.5, **p),
-    "gaussian-full": lambda **p: Gaussian(CLOUD, covariance="full", kappa0=0.3, a0=1.5, b0=0.5, **p),
-    "mixed": lambda **p: Mixed(TABLE, TYPES, **MIXED, **p),
+    "gaussian": lambda **p: gaussian.Gaussian(CLOUD, kappa0=0.3, a0=1.5, b0=[0.5, 1.0, 2.0], **p),
+    "gaussian-iso": lambda **p: gaussian.Gaussian(CLOUD, covariance="iso", kappa0=0.3, a0=1.5, b0=0.5, **p),
+    "gaussian-full": lambda **p: gaussian.Gaussian(CLOUD, covariance="full", kappa0=0.3, a0=1.5, b0=0.5, **p),
+    "mixed": lambda **p: mixed.Mixed(TABLE, TYPES, **MIXED, **p),
     "sparse-diag": lambda **p: SparseGaussian(THINNED, kappa0=0.3, a0=1.5, b0=[0.5, 1.0, 2.0], **p),
     "sparse-iso": lambda **p: SparseGaussian(THINNED, covariance="iso", kappa0=0.3, a0=1.5, b0=0.5, **p),
 }
@@ -266,10 +265,6 @@ def sets_of_labels(prior, N):
         yield np.random.default_rng(clusters).permutation(np.arange(N) % clusters)
 
 
-def agree(fast, slow):
-    np.testing.assert_allclose(fast / fast.sum(), slow / slow.sum(), rtol=1e-9, atol=1e-300)
-
-
 @pytest.mark.parametrize("prior", ALL)
 @pytest.mark.parametrize("name", MODELS)
 def test_scans_are_the_definition(name, prior):
@@ -277,10 +272,10 @@ def test_scans_are_the_definition(name, prior):
     for labels in sets_of_labels(prior, model.N):
         model.set_labels(labels)
         for i in range(0, model.N, 3):
-            agree(pieces.scan(model, i), pieces.scan_by_definition(model, i))
+            scores.check_scan(model, i)
         for i in np.flatnonzero(np.bincount(labels)[labels] == 1):
             assert pieces.scan(model, i)[-1] == 0.0
-            agree(pieces.scan(model, i), pieces.scan_by_definition(model, i))
+            scores.check_scan(model, i)
         if len(np.unique(labels)) >= 3:
             check_walk_weights(model)
 
@@ -292,16 +287,9 @@ def test_the_definition_is_the_conditional(name, prior):
     model = MODELS[name](prior=prior, concentration=1.3)
     for labels in sets_of_labels(prior, model.N):
         for i in (0, 5, model.N - 1):
-            model.set_labels(labels)
-            found, joint = pieces.scan(model, i), []
-            alone = int(np.sum(labels == labels[i]) == 1)
-            for k in range(labels.max() + 2 - alone):
-                moved = labels.copy()
-                moved[i] = k
-                model.set_labels(moved)
-                joint.append(model.log_joint())
-            expected = normalise(joint)
-            np.testing.assert_allclose(found[: len(joint)] / found.sum(), expected, rtol=1e-7, atol=1e-12)
+            expected = scores.conditional(model, labels, i)
+            found = pieces.scan(model, i)
+            np.testing.assert_allclose(found / found.sum(), expected, rtol=1e-7, atol=1e-12)
 
 
 @pytest.mark.parametrize("prior", BY_COUNT)
@@ -341,12 +329,12 @@ def test_weights_keep_step_with_the_number_of_clusters(name, prior):
             other.set_labels(model.labels)
             if not model.conjugate:
                 other.set_parameters(model.parameters)
-            agree(pieces.scan(model, i), pieces.scan(other, i))
+            scores.agree(pieces.scan(model, i), pieces.scan(other, i))
             assert model.log_joint() == pytest.approx(other.log_joint(), rel=1e-12)
 
 
 @pytest.mark.parametrize("prior", ALL)
-@pytest.mark.parametrize("model_class", [Bernoulli, Lines, Gaussian, IRM])
+@pytest.mark.parametrize("model_class", [Bernoulli, Lines, gaussian.Gaussian, IRM])
 def test_log_joint_is_the_enumerated_posterior(model_class, prior):
     case = small_case(model_class, 5, 1, {"prior": prior})
     log_joint = []
@@ -383,10 +371,10 @@ def test_a_prior_without_a_formula_is_not_enumerated(tmp_path):
 )
 def test_the_renewal_sequence(monkeypatch, r, p, N):
     """By one value after the other, by Fourier transforms, and written out; nothing underflows."""
-    log_mu = ExchangeableSequencesOfClusters(N, r=r, p=p).log_sizes(r=r, p=p)
-    in_turn = log_renewal(log_mu)
+    log_mu = esc.ExchangeableSequencesOfClusters(N, r=r, p=p).log_sizes(r=r, p=p)
+    in_turn = esc.log_renewal(log_mu)
     monkeypatch.setattr(esc, "_MOST_PRODUCTS", 0)
-    assert log_renewal(log_mu) == pytest.approx(in_turn, abs=1e-9)
+    assert esc.log_renewal(log_mu) == pytest.approx(in_turn, abs=1e-9)
     log_u = np.zeros(N + 1)
     for n in range(1, N + 1):
         log_u[n] = np.logaddexp.reduce(log_mu[1 : n + 1] + log_u[n - 1 :: -1])
@@ -397,10 +385,10 @@ FAR = np.r_[POINTS[:59], [[0.3, 400.0]]]
 OUTLIERS = {
     "lines": lambda **p: Lines(FAR, sigma0=200.0, sigma1=0.7, **p),
     "lines-nig": lambda **p: Lines(FAR, sigma0=200.0, sigma1=0.7, noise="nig", a0=300.0, **p),
-    "gaussian": lambda **p: Gaussian(FAR, a0=300.0, b0=300.0, kappa0=1e-6, **p),
-    "gaussian-iso": lambda **p: Gaussian(FAR, covariance="iso", a0=300.0, b0=300.0, kappa0=1e-6, **p),
-    "gaussian-full": lambda **p: Gaussian(FAR, covariance="full", a0=900.0, b0=900.0, kappa0=1e-6, **p),
-    "mixed": lambda **p: Mixed(FAR, ("real", "real"), a0=300.0, b0=300.0, kappa0=1e-6, **p),
+    "gaussian": lambda **p: gaussian.Gaussian(FAR, a0=300.0, b0=300.0, kappa0=1e-6, **p),
+    "gaussian-iso": lambda **p: gaussian.Gaussian(FAR, covariance="iso", a0=300.0, b0=300.0, kappa0=1e-6, **p),
+    "gaussian-full": lambda **p: gaussian.Gaussian(FAR, covariance="full", a0=900.0, b0=900.0, kappa0=1e-6, **p),
+    "mixed": lambda **p: mixed.Mixed(FAR, ("real", "real"), a0=300.0, b0=300.0, kappa0=1e-6, **p),
     "sparse": lambda **p: SparseGaussian(csr_array(FAR), a0=900.0, b0=900.0, kappa0=1e-6, **p),
     "sparse-iso": lambda **p: SparseGaussian(csr_array(FAR), covariance="iso", a0=900.0, b0=900.0, kappa0=1e-6, **p),
     "bernoulli": lambda **p: Bernoulli(np.r_[np.zeros((59, 900)), np.ones((1, 900))], beta1=1e-3, beta0=2e-3, **p),
@@ -421,11 +409,11 @@ def test_an_item_that_only_a_new_cluster_would_suit(name):
     assert w[:3].sum() < 1e-200 * w[3]
     bound = OUTLIERS[name](prior="toy_finite_mixtures(most=3)")
     bound.set_labels(labels)
-    agree(pieces.scan(bound, i), pieces.scan_by_definition(bound, i))
+    scores.check_scan(bound, i)
     assert pieces.scan(bound, i)[3] == 0.0
     for found in pieces.scan_unplaced(bound, i):
         assert np.isfinite(found).all() and found[:3].sum() > 0.0 and found[3] == 0.0
-    agree(*pieces.scan_unplaced(bound, i))
+    scores.agree(*pieces.scan_unplaced(bound, i))
 
 
 def test_impossible_numbers_of_clusters_weigh_nothing():

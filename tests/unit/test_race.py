@@ -4,21 +4,19 @@ import numpy as np
 import pytest
 
 from splitmerge_cli.analysis import race
-from splitmerge_cli.analysis.race import Target, Track, Trial
-from splitmerge_cli.diagnostics import mixing
-from splitmerge_cli.diagnostics.partition_losses import all_distances, distances
+from splitmerge_cli.diagnostics import mixing, partition_losses
 
 
-def track(sampler: str = "a", joint=(), distance=(), seconds=None, accepted: float = 0.0, at=None) -> Track:
+def track(sampler: str = "a", joint=(), distance=(), seconds=None, accepted: float = 0.0, at=None) -> race.Track:
     joint = np.asarray(joint, dtype=float)
     seconds = np.arange(1.0, len(joint) + 1) if seconds is None else np.asarray(seconds, dtype=float)
-    trial = Trial("one_cluster", 0)
+    trial = race.Trial("one_cluster", 0)
     at = seconds if at is None else np.asarray(at, dtype=float)
-    return Track(sampler, trial, seconds, joint, np.ones(len(joint)), at, accepted, np.asarray(distance, float))
+    return race.Track(sampler, trial, seconds, joint, np.ones(len(joint)), at, accepted, np.asarray(distance, float))
 
 
 def test_the_target_needs_both_the_density_and_a_partition_near() -> None:
-    target = Target(log_joint=0.0, distance=0.5, best=track(joint=[0.0]), chains=1)
+    target = race.Target(log_joint=0.0, distance=0.5, best=track(joint=[0.0]), chains=1)
     assert race.hitting_time(track(joint=[-9, 1, -3, 2], distance=[2, 2, 0.4, 0.3]), target) == 3
     assert race.hitting_time(track(joint=[-9, -1, -3, 2], distance=[0.1, 2, 2, 2]), target) == 4
     assert race.hitting_time(track(joint=[-9, 1, 2, 2], distance=[2, 2, 2, 2]), target) == np.inf
@@ -27,7 +25,7 @@ def test_the_target_needs_both_the_density_and_a_partition_near() -> None:
 
 def test_the_target_is_reached_at_its_bounds_and_by_the_clock_of_each_record() -> None:
     """As much as the target is enough; partitions are recorded at seconds of their own."""
-    target = Target(log_joint=1.0, distance=0.5, best=track(joint=[0.0]), chains=1)
+    target = race.Target(log_joint=1.0, distance=0.5, best=track(joint=[0.0]), chains=1)
     assert race.hitting_time(track(joint=[0, 1, 0, 0], distance=[0.6, 0.5], at=[2.5, 3.5]), target) == 3.5
 
 
@@ -38,7 +36,7 @@ def test_reference_partitions_are_those_of_second_halves() -> None:
     assert sorted(set(reference[reference >= 1000])) == [1005, 1006, 1007, 1008, 1009]
     assert np.diff(np.unique(reference[reference < 1000])).tolist() == [4] * 49
     rows, others = np.array([[0, 0, 1], [0, 1, 2]]), np.array([[0, 0, 1], [0, 0, 0], [0, 1, 1]])
-    expected = [np.mean(distances(row, others)) for row in rows]
+    expected = [np.mean(partition_losses.distances(row, others)) for row in rows]
     assert race.expected_distances(rows, others) == pytest.approx(expected)
 
 
@@ -62,13 +60,13 @@ def test_the_target_is_where_most_reference_draws_are() -> None:
     reference = np.array([[0, 0, 1, 1], [0, 0, 1, 2], [0, 0, 1, 1], [0, 1, 1, 1]])
     target = race.target_of([track(joint=joint)], reference)
     assert target.log_joint == pytest.approx(np.quantile(joint[1000:], 0.05))
-    among = [distances(row, np.delete(reference, k, axis=0)).mean() for k, row in enumerate(reference)]
+    among = [partition_losses.distances(row, np.delete(reference, k, axis=0)).mean() for k, row in enumerate(reference)]
     assert target.distance == pytest.approx(np.quantile(among, 0.95))
 
 
 def test_draws_of_a_chain_that_is_elsewhere_count_nothing() -> None:
     rng = np.random.default_rng(2)
-    target = Target(0.0, 0.5, track(joint=[0.0]), 1)
+    target = race.Target(0.0, 0.5, track(joint=[0.0]), 1)
     there = track(joint=rng.normal(size=800) + 2, distance=rng.uniform(0, 0.6, size=800))
     found = race.ess_per_second(there, target)
     assert 0.7 < found["log_joint"] < 1.3 and 0.7 < found["partition"] < 1.3 and np.isnan(found["n_clusters"])
@@ -157,6 +155,6 @@ def test_losses_between_lists_of_partitions(loss: str) -> None:
         return float(sum(f(n) for n in np.unique(np.stack(labels), axis=1, return_counts=True)[1]))
 
     plain = [[(total(x) + total(y) - 2 * total(x, y)) / scale for y in others] for x in rows]
-    assert all_distances(rows, others, loss) == pytest.approx(np.array(plain))
+    assert partition_losses.all_distances(rows, others, loss) == pytest.approx(np.array(plain))
     with pytest.raises(ValueError, match="others: expected"):
-        all_distances(rows, others[:, :7], loss)
+        partition_losses.all_distances(rows, others[:, :7], loss)

@@ -22,10 +22,8 @@ from rich.text import Text
 
 import splitmerge_cli
 from splitmerge_cli import received, terminal
-from splitmerge_cli.received import Refused
 from splitmerge_cli.runs.store import manifest, schema
 from splitmerge_cli.runs.store.files import DamagedRun
-from splitmerge_cli.runs.store.manifest import Manifest, read_sealed, write_manifest, write_sealed
 from splitmerge_cli.runs.store.read import Run
 
 
@@ -66,7 +64,7 @@ def test_what_is_no_file_of_the_folder_is_not_read(what: str) -> None:
     make, said = OTHERS[what]
     path = Path("folder/file")
     make(path)
-    with pytest.raises(Refused, match=f"^folder/file: {said}"):
+    with pytest.raises(received.Refused, match=f"^folder/file: {said}"):
         received.read(path, 1000)
     if what == "large":
         return
@@ -74,7 +72,7 @@ def test_what_is_no_file_of_the_folder_is_not_read(what: str) -> None:
         place = Path("run", name)
         place.parent.mkdir(parents=True, exist_ok=True)
         make(place)
-    write_sealed(Path("run/status.json"), {"state": "done", "config_sha256": "0" * 64})
+    manifest.write_sealed(Path("run/status.json"), {"state": "done", "config_sha256": "0" * 64})
     run = Run("run")
     with pytest.raises(DamagedRun, match=r"^run/manifest.json: a .*; expected a regular file.*; smcmc run with resume"):
         _ = run.manifest
@@ -92,7 +90,7 @@ def test_what_becomes_another_file_between_two_looks_is_not_read(monkeypatch: py
     regular = os.stat("outside")
     os.mkfifo("pipe")
     monkeypatch.setattr(os, "stat", lambda path: regular)
-    with pytest.raises(Refused, match="a named pipe"), received.open_file("pipe"):
+    with pytest.raises(received.Refused, match="a named pipe"), received.open_file("pipe"):
         pass
 
 
@@ -147,16 +145,16 @@ def test_the_list_of_a_zip_is_measured_before_it_is_read(monkeypatch: pytest.Mon
     lying[-14:-10] = b"\1\0\1\0"
     monkeypatch.setattr(zipfile.ZipFile, "_RealGetContents", lambda self: pytest.fail("its list was read"))
     for file in (zip_of(1000), io.BytesIO(lying)):
-        with pytest.raises(Refused, match="a zip of more than 9 files"), received.open_zip("a.zip", file, 9):
+        with pytest.raises(received.Refused, match="a zip of more than 9 files"), received.open_zip("a.zip", file, 9):
             pass
 
 
 def write_each() -> dict[str, Callable[[], Any]]:
     """A small file of each form that the store writes, and who reads it."""
     manifest.save(Path("checkpoint.npz"), {"a": np.arange(3), "b": 0.5})
-    write_sealed(Path("status.json"), {"state": "done", "share": 1.0})
+    manifest.write_sealed(Path("status.json"), {"state": "done", "share": 1.0})
     Path("clusters.csv").write_text("row,cluster\n1,0\n")
-    write_manifest(Path("manifest.json"), ["clusters.csv"])
+    manifest.write_manifest(Path("manifest.json"), ["clusters.csv"])
     columns = schema.recorded_columns(schema.TRACE)
     stream = schema.Stream(Path("trace.arrows"), columns)
     values = {field.name: [[0.5]] if field.name == "largest" else [1] for field in columns}
@@ -165,9 +163,9 @@ def write_each() -> dict[str, Callable[[], Any]]:
     stream.close()
     return {
         "checkpoint.npz": lambda: manifest.load(Path("checkpoint.npz")),
-        "status.json": lambda: read_sealed(Path("status.json")),
-        "clusters.csv": lambda: Manifest(Path("manifest.json")).check("clusters.csv"),
-        "manifest.json": lambda: Manifest(Path("manifest.json")),
+        "status.json": lambda: manifest.read_sealed(Path("status.json")),
+        "clusters.csv": lambda: manifest.Manifest(Path("manifest.json")).check("clusters.csv"),
+        "manifest.json": lambda: manifest.Manifest(Path("manifest.json")),
         "trace.arrows": lambda: list(schema.read_marked(Path("trace.arrows"), mark)),
     }
 

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from splitmerge_cli import runs
-from splitmerge_cli.config import compose
+from splitmerge_cli import config, runs
 
 FILES = {
     "tokens.csv": "a\nb\na\nc\nb\na\n",
@@ -338,7 +337,7 @@ def test_configurations(
     for name, content in FILES.items():
         Path(name).write_text(content)
     with pytest.raises(ValueError) as raised:
-        runs.prepare(compose([overrides] if isinstance(overrides, str) else overrides))
+        runs.prepare(config.compose([overrides] if isinstance(overrides, str) else overrides))
     said = str(raised.value)
     assert "\n" not in said
     for part in [parts] if isinstance(parts, str) else parts:

@@ -5,10 +5,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 
-from splitmerge_cli.diagnostics import agreement, similarity, small_clusters
+from splitmerge_cli.diagnostics import agreement, point_estimate, similarity, small_clusters
 from splitmerge_cli.diagnostics.partition_losses import ExpectedLoss, by_appearance, check_partitions
-from splitmerge_cli.diagnostics.point_estimate import TooManyClusters, _all_partitions
-from splitmerge_cli.diagnostics.small_clusters import find_linked_pairs, minimise_by_components
 
 
 def draw_partitions(rng: np.random.Generator, N: int, M: int, moving: float = 0.3) -> NDArray[np.int32]:
@@ -31,7 +29,7 @@ def test_linked_pairs_are_those_that_share_a_cluster(seed: int, monkeypatch: pyt
     rng = np.random.default_rng(seed)
     chains = {c: draw_partitions(rng, 12, 5 + c) for c in range(3)}
     monkeypatch.setattr(small_clusters, "_HELD", 3)
-    pairs = find_linked_pairs(chains)
+    pairs = small_clusters.find_linked_pairs(chains)
     every = count_pairs_by_force(np.concatenate(list(chains.values())))
     assert list(map(tuple, pairs.ends.tolist())) == list(every)
     assert pairs.counts.sum(axis=0).tolist() == list(every.values())
@@ -44,19 +42,19 @@ def test_linked_pairs_are_those_that_share_a_cluster(seed: int, monkeypatch: pyt
 
 
 def test_one_chain_has_no_standard_error() -> None:
-    assert np.isnan(find_linked_pairs({0: [[0, 0, 1]]}).standard_error).all()
+    assert np.isnan(small_clusters.find_linked_pairs({0: [[0, 0, 1]]}).standard_error).all()
 
 
 def test_singletons_have_no_pairs() -> None:
-    pairs = find_linked_pairs({0: [[0, 1, 2]]})
+    pairs = small_clusters.find_linked_pairs({0: [[0, 1, 2]]})
     assert pairs.ends.shape == (0, 2) and pairs.components.tolist() == [0, 1, 2]
-    assert minimise_by_components([[0, 1, 2]]).labels.tolist() == [0, 1, 2]
+    assert small_clusters.minimise_by_components([[0, 1, 2]]).labels.tolist() == [0, 1, 2]
 
 
 def test_large_clusters_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(small_clusters, "MOST_PAIRS", 5)
-    with pytest.raises(TooManyClusters, match="clusters are too large to list their 6 pairs"):
-        find_linked_pairs({0: [[0, 0, 0, 0]]})
+    with pytest.raises(point_estimate.TooManyClusters, match="clusters are too large to list their 6 pairs"):
+        small_clusters.find_linked_pairs({0: [[0, 0, 0, 0]]})
 
 
 @pytest.mark.parametrize("loss", ["vi", "binder"])
@@ -66,23 +64,23 @@ def test_the_minimum_by_components_is_the_minimum_of_all_partitions(loss: str, a
     separated = refused = 0
     for N in (1, 2, 3, 5, 6, 7, 7, 7):
         rows = draw_partitions(rng, N, 6, 0.1)
-        estimate = minimise_by_components(rows, loss, a)
+        estimate = small_clusters.minimise_by_components(rows, loss, a)
         # every partition of the items, not of blocks: nothing of the components is used
         every = ExpectedLoss(check_partitions([*rows, np.arange(N)]), loss, 2**24, a, times=np.array([1] * 6 + [0]))
         linked = (rows[:, :, None] == rows[:, None, :]).any(axis=0)
-        allowed = [z for z in _all_partitions(N) if linked[z[:, None] == z].all()]
-        refused += len(allowed) < len(list(_all_partitions(N)))
+        allowed = [z for z in point_estimate._all_partitions(N) if linked[z[:, None] == z].all()]
+        refused += len(allowed) < len(list(point_estimate._all_partitions(N)))
         least = min(every(by_appearance(labels)[np.argsort(every.block)]) for labels in allowed)
         got = every(estimate.labels[np.argsort(every.block)].astype(np.int64))
         assert got == pytest.approx(least, abs=1e-12)
         assert estimate.expected_loss == pytest.approx(least, abs=1e-12)
-        separated += find_linked_pairs({0: rows}).components.max() > 0
+        separated += small_clusters.find_linked_pairs({0: rows}).components.max() > 0
     assert separated >= 3 and refused >= 3
 
 
 def test_items_that_are_never_together_stay_apart() -> None:
     """Two files of two equal records each: either match, with the same probability."""
-    estimate = minimise_by_components([[0, 1, 0, 1], [0, 1, 1, 0]] * 5, "vi", 1.1)
+    estimate = small_clusters.minimise_by_components([[0, 1, 0, 1], [0, 1, 1, 0]] * 5, "vi", 1.1)
     assert estimate.labels.tolist() in ([0, 1, 0, 1], [0, 1, 1, 0])
 
 
@@ -92,11 +90,11 @@ def test_components_of_many_items_have_the_minimum_of_each() -> None:
     width = np.cumsum([0, *(part.shape[1] for part in parts)])
     joined = np.concatenate([part + 100 * k for k, part in enumerate(parts)], axis=1)
     order = rng.permutation(width[-1])
-    whole = minimise_by_components(joined[:, order], "vi", 1.1)
+    whole = small_clusters.minimise_by_components(joined[:, order], "vi", 1.1)
     labels = np.empty(width[-1], dtype=np.int64)
     labels[order] = whole.labels
     for k, part in enumerate(parts):
-        own = minimise_by_components(part, "vi", 1.1)
+        own = small_clusters.minimise_by_components(part, "vi", 1.1)
         assert by_appearance(labels[width[k] : width[k + 1]]).tolist() == own.labels.tolist()
 
 
@@ -110,8 +108,8 @@ def test_a_component_of_rare_links_is_cut(loss: str, monkeypatch: pytest.MonkeyP
         first, second = rng.choice(30, 2, replace=False)
         row[row == second] = first
         row[rng.integers(60)] = 99
-    assert find_linked_pairs({0: rows}).components.max() == 0
-    whole = minimise_by_components(rows, loss, 1.1)
+    assert small_clusters.find_linked_pairs({0: rows}).components.max() == 0
+    whole = small_clusters.minimise_by_components(rows, loss, 1.1)
     assert whole.labels.tolist() == np.repeat(np.arange(30), 2).tolist()
     monkeypatch.setattr(small_clusters.point_estimate, "MAX_CELLS", 200 * 6**2)
     pieces: list[int] = []
@@ -119,7 +117,7 @@ def test_a_component_of_rare_links_is_cut(loss: str, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(
         small_clusters, "_minimise", lambda *given: pieces.append(given[0].shape[1]) or minimise(*given)
     )
-    cut = minimise_by_components(rows, loss, 1.1)
+    cut = small_clusters.minimise_by_components(rows, loss, 1.1)
     assert cut.labels.tolist() == whole.labels.tolist() and len(pieces) > 5 and max(pieces) <= 6
     assert cut.expected_loss == pytest.approx(whole.expected_loss, rel=1e-12)
 

@@ -25,7 +25,6 @@ from splitmerge_cli.runs.progress import FAR, ChainProgress, Lines, SweepProgres
 from splitmerge_cli.runs.store import schema
 from splitmerge_cli.runs.store.manifest import write_sealed
 from splitmerge_cli.runs.sweeps import sweep
-from splitmerge_cli.runs.sweeps.sweep import _Poll
 
 DRAWS = 400
 
@@ -370,7 +369,7 @@ def test_time_left_follows_from_the_durations_of_complete_runs_of_the_experiment
     names = ["short/a", "short/b", "short/c", "long/a", "long/b", "others/a"]
     jobs = {tmp_path / name: specify([f"N={len(name)}", f"seed={ord(name[-1])}"]) for name in names}
     first = dict(list(jobs.items())[:3])
-    poll = _Poll([(first, 2), ({path: job for path, job in jobs.items() if path not in first}, 1)])
+    poll = sweep._Poll([(first, 2), ({path: job for path, job in jobs.items() if path not in first}, 1)])
     assert poll() == SweepState(0, 0.0)
     store_status(tmp_path, "short/a", "done", 10, 1.0)
     store_status(tmp_path, "long/a", "done", 100, 1.0)
@@ -387,7 +386,7 @@ def test_time_left_knows_the_seconds_that_jobs_are_given(tmp_path: Path) -> None
         for budget in (1, 30)
         for seed, name in enumerate("ab")
     }
-    poll = _Poll([(jobs, 1)])
+    poll = sweep._Poll([(jobs, 1)])
     store_status(tmp_path, "fig/1a", "done", 3, 1.0)
     # each takes two seconds more than it is given
     assert poll().left == pytest.approx(3 + 32 + 32)

@@ -14,10 +14,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
 import splitmerge_cli as sm
-from splitmerge_cli.config import ConfigError
+from splitmerge_cli import config, received
 from splitmerge_cli.kinds.documents import recorder as topics
 from splitmerge_cli.kinds.documents.stored import documents_of
-from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.store.read import Run
 
 pytestmark = [pytest.mark.usefixtures("commands"), pytest.mark.filterwarnings("ignore::splitmerge_cli.NotConverged")]
@@ -72,7 +71,7 @@ def test_unseen_words_are_left_out_with_a_warning(topic_model: sm.SplitMergeTopi
     with pytest.warns(sm.UnseenWords, match="2 of 4 tokens .* such as 'zebras'"):
         found = topic_model.transform(["zebras chase zebras mice"])
     np.testing.assert_array_equal(found, topic_model.transform(["chase mice"]))
-    with pytest.raises(DataError, match="none of their words, such as 'zebras', is among the 8 of the data"):
+    with pytest.raises(received.DataError, match="none of their words, such as 'zebras', is among the 8 of the data"):
         topic_model.transform(["zebras"])
 
 
@@ -176,7 +175,7 @@ def test_topics_in_the_corpuss_own_terms(topic_model: sm.SplitMergeTopics) -> No
     assert len(row["top_words"]) == 4 and row["prototypes"] == [1, 2, 5]
     # two topics of the same size without a word in common: log 2 but for eta
     assert 0.5 < row["divergence"] < np.log(2)
-    with pytest.raises(ConfigError, match="expected model=hdp"):
+    with pytest.raises(config.ConfigError, match="expected model=hdp"):
         sm.sample("bernoulli", np.eye(4), iterations=20, chains=2, progress="none").topic_word()
 
 

@@ -10,15 +10,11 @@ import numpy as np
 import pytest
 from scipy.sparse import csr_array, csr_matrix, random_array, save_npz
 
-from splitmerge_cli import runs
-from splitmerge_cli.config import compose
-from splitmerge_cli.data import downloads
-from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli import config, runs
+from splitmerge_cli.data import dataset, downloads
 from splitmerge_cli.data.downloads import SETS, SUMS, File, Published
 from splitmerge_cli.kinds.documents import published
-from splitmerge_cli.kinds.documents.published import Documents
-from splitmerge_cli.kinds.documents.readers import bag_of_words
-from splitmerge_cli.kinds.documents.readers.words import read_counts
+from splitmerge_cli.kinds.documents.readers import bag_of_words, words
 from splitmerge_cli.received import DataError
 
 COUNTS = np.array([[2, 0, 1, 0], [0, 0, 3, 1], [0, 0, 0, 0], [1, 0, 1, 0]], dtype=np.int32)
@@ -31,8 +27,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def sample() -> Documents:
-    return Documents(csr_array(COUNTS), WORDS)
+def sample() -> published.Documents:
+    return published.Documents(csr_array(COUNTS), WORDS)
 
 
 # words and weights
@@ -49,7 +45,7 @@ def sample() -> Documents:
 )
 def test_no_word_is_left(given: np.ndarray, least: int, message: str) -> None:
     with pytest.raises(DataError, match=f"^{message}"):
-        published.keep_common(Documents(csr_array(given), WORDS), least)
+        published.keep_common(published.Documents(csr_array(given), WORDS), least)
 
 
 def test_weights() -> None:
@@ -96,7 +92,7 @@ def test_what_is_no_count(tmp_path: Path, bad: str) -> None:
     x[1, 3] = float(bad)
     save_npz(tmp_path / "c.npz", csr_array(x))
     with pytest.raises(DataError, match=r"c.npz: row 2, column 4: .*; expected a count, a whole number from 0"):
-        read_counts(tmp_path / "c.npz")
+        words.read_counts(tmp_path / "c.npz")
 
 
 # ohsumed23
@@ -360,7 +356,7 @@ def test_arrays_that_cannot_be_written(place: Path, monkeypatch: pytest.MonkeyPa
         (lambda: published.pubmed(4, min_documents=9), "data.min_documents=9: no word is left; expected at most 3"),
     ],
 )
-def test_options_out_of_range(place: Path, read: Callable[[], Dataset], message: str) -> None:
+def test_options_out_of_range(place: Path, read: Callable[[], dataset.Dataset], message: str) -> None:
     with pytest.raises(DataError, match=f"^{message}"):
         read()
 
@@ -412,22 +408,22 @@ def test_pubmed_is_fetched(server_folder: Path, place: Path) -> None:
 
 
 def test_configurations(place: Path, ohsumed: Path) -> None:
-    cfg = compose(["data=pubmed"])
+    cfg = config.compose(["data=pubmed"])
     assert (
         cfg.model.name == "gaussian"
         and cfg.model.options["covariance"] == "iso"
         and cfg.data.options["documents"] == 100_000
     )
-    assert compose(["data=pubmed", "data.documents=7"]).data.options["documents"] == 7
-    assert compose(["data=pubmed", "N=null"]).data.options["documents"] is None
-    of_all, of_two = (compose(["data=ohsumed23", *given]).data.options["N"] for given in ([], ["N=2"]))
+    assert config.compose(["data=pubmed", "data.documents=7"]).data.options["documents"] == 7
+    assert config.compose(["data=pubmed", "N=null"]).data.options["documents"] is None
+    of_all, of_two = (config.compose(["data=ohsumed23", *given]).data.options["N"] for given in ([], ["N=2"]))
     assert (of_all, of_two) == (None, 2)
-    assert compose(["data=ohsumed23", "model.covariance=diag"]).model.options["covariance"] == "diag"
+    assert config.compose(["data=ohsumed23", "model.covariance=diag"]).model.options["covariance"] == "diag"
 
 
 def test_a_run_says_what_was_kept(ohsumed: Path, tmp_path: Path) -> None:
     args = ["data=ohsumed23", "sampler=sams", "chains=1", "iterations=5", "progress=none", f"out={tmp_path / 'out'}"]
-    path = runs.run(compose(args))
+    path = runs.run(config.compose(args))
     summary = json.loads((path / "summary.json").read_text())
     assert summary["documents"] == published.ohsumed23().meta["documents"]
     assert (path / "clusters.csv").read_text().splitlines()[0] == "row,cluster,name,certainty,second,second_probability"

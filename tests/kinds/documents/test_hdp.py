@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from compiled import pieces
+from small_cases import check_resumption
 
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
@@ -120,14 +121,8 @@ def test_a_chain_goes_on_from_its_state(name):
         model.start_parameters(rng)
         return Chain(model, rng, [sampler(model, rng, **options), Gibbs(model, rng), Refresh(model, rng)], sizes=True)
 
+    check_resumption(chain, 15, 25, ("gamma", "alpha0", "largest", "sizes"))
     whole = chain().advance(40)
-    first = chain()
-    begun = first.advance(15)
-    second = chain()
-    second.state = first.state
-    rest = second.advance(25)
-    for column in ("log_joint", "log_lik", "K", "gamma", "alpha0", "largest", "sizes"):
-        np.testing.assert_array_equal(np.concatenate([begun[column], rest[column]]), whole[column])
     ends = whole["sizes_end"]
     assert (np.diff(np.concatenate([[0], ends])) == whole["K"]).all()
     for a, b in zip(np.concatenate([[0], ends[:-1]]), ends, strict=True):
@@ -296,9 +291,7 @@ def test_lists_of_members_change_nothing(order):
                 z = model.labels
                 for k in range(model.n_clusters):
                     assert pieces.list_members(model, k, k).tolist() == np.flatnonzero(z == k).tolist()
-        table = np.zeros((V, model.n_clusters), dtype=int)
-        np.add.at(table, (WORDS, model.labels), 1)
-        assert (model.word_topics().toarray() == table).all()
+        check_counts(model)
         ends.append((model.labels.tolist(), model.log_joint(), rng.state))
     assert ends[0] == ends[1]
 
@@ -319,9 +312,7 @@ def test_a_merge_and_a_split_without_lists():
                 model.set_parameters(held)
             sampler.step()
         assert sum(row["accepted"] for row in sampler.counts()) > 3
-        table = np.zeros((V, model.n_clusters), dtype=int)
-        np.add.at(table, (WORDS, model.labels), 1)
-        assert (model.word_topics().toarray() == table).all()
+        check_counts(model)
         ends.append((model.labels.tolist(), model.log_joint()))
     assert ends[0][0] == ends[1][0]
     assert ends[0][1] == pytest.approx(ends[1][1], rel=1e-12)

@@ -8,15 +8,7 @@ from rich.console import Console
 
 from splitmerge_cli.analysis.plots.style import use_style
 from splitmerge_cli.kinds.documents import plots as pictures
-from splitmerge_cli.kinds.documents.topic_report import (
-    LETTERS,
-    RunTopics,
-    agreement_line,
-    between_runs,
-    headline,
-    overview,
-    perplexity_line,
-)
+from splitmerge_cli.kinds.documents import topic_report
 from splitmerge_cli.kinds.documents.topics import Topics
 
 pytestmark = pytest.mark.usefixtures("coarse_pictures")
@@ -109,44 +101,46 @@ def test_overview_names_the_rest() -> None:
         for k in range(14)
     ]
     summary = {"topics": topics, "topics_of": {"chain": 3}, "chains": 4}
-    assert headline(summary) == "14 topics in the last state of chain 3, the one of highest log joint"
-    text = render(overview(summary))
+    assert topic_report.headline(summary) == "14 topics in the last state of chain 3, the one of highest log joint"
+    text = render(topic_report.overview(summary))
     assert "[b] w0" in text
     assert "w12" not in text
     assert "14.3%" in text
     assert "in 2 more" in text
-    assert agreement_line(summary) == (
+    assert topic_report.agreement_line(summary) == (
         "7 of 14 topics with 1% of the tokens or more are in all 4 chains (similarity of their words at least 0.5); "
         "topics in all chains have 50% of the tokens"
     )
-    assert agreement_line(summary | {"chains": 1}) is None
+    assert topic_report.agreement_line(summary | {"chains": 1}) is None
 
 
 def test_perplexity_line() -> None:
     told = {"method": "completion", "tokens": 1200, "averaged": [900.0, 910.0], "all_chains": 890.25}
-    line = perplexity_line({"perplexity": told})
+    line = topic_report.perplexity_line({"perplexity": told})
     assert line is not None
     assert "1,200 tokens): 890.2, averaged" in line
     assert "each: 900, 910" in line
-    assert perplexity_line({}) is None
-    assert "no chain reached the iteration perplexity.every" in (perplexity_line({"perplexity": None}) or "")
+    assert topic_report.perplexity_line({}) is None
+    assert "no chain reached the iteration perplexity.every" in (
+        topic_report.perplexity_line({"perplexity": None}) or ""
+    )
 
 
 def test_a_word_of_many_letters_is_shortened() -> None:
     topic = {"topic": 0, "share": 1.0, "coherence": None, "top_words": ["x" * 1_000_000, "a", "\x1b[31mred\n"]}
-    assert f"{'x' * (LETTERS - 1)}… a �[31mred�" in render(overview({"topics": [topic]}))
+    assert f"{'x' * (topic_report.LETTERS - 1)}… a �[31mred�" in render(topic_report.overview({"topics": [topic]}))
 
 
 def test_runs_of_other_vocabularies_are_compared() -> None:
-    def run_topics(name: str, words: list[str], counts: list[int]) -> RunTopics:
+    def run_topics(name: str, words: list[str], counts: list[int]) -> topic_report.RunTopics:
         frame = pd.DataFrame({"topic": np.arange(len(words)), "word": words, "count": counts})
         tokens = pd.DataFrame(
             {"document": 0, "word": np.repeat(words, counts), "topic": np.repeat(frame["topic"], counts)}
         )
-        return RunTopics(name, frame, tokens, eta=0.01, V=len(words))
+        return topic_report.RunTopics(name, frame, tokens, eta=0.01, V=len(words))
 
     a, b = run_topics("first", ["x", "y"], [50, 50]), run_topics("second", ["y", "x", "z"], [50, 25, 25])
-    text = render(between_runs([a, a, b]))
+    text = render(topic_report.between_runs([a, a, b]))
     rows = [[cell.strip() for cell in line.split("│")[1:-1]] for line in text.splitlines() if line.startswith("│")]
     assert rows[0] == ["first", "first", "1.000", "2", "2 and 2", "1.000"]
     # two of three topics find a partner, and they hold all of one run and 3/4 of the other; the tokens are others
