@@ -24,7 +24,6 @@ from splitmerge_cli.kinds.tables.models.mixed import Mixed
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.split_merge import Dyadic
 from splitmerge_cli.verify import cases, pieces
-from splitmerge_cli.verify.cases import Case
 from splitmerge_cli.verify.enumerate import log_prior, mixture_states, normalise, state_of
 
 
@@ -164,7 +163,7 @@ def test_a_scan_moves_parts_after_its_nodes():
     for parts in (0, 8):
         model, rng = IRM(network, parts=parts, density=0.001), Rng(1)
         model.set_labels(np.repeat([0, 0, 1, 1], 6).astype(np.int32))
-        rows = Chain(model, rng, [Gibbs(model, rng)], partitions=1).advance(400)
+        rows = chain.Chain(model, rng, [Gibbs(model, rng)], partitions=1).advance(400)
         together[parts] = {tuple(labels[::6]) for labels in rows["partition_labels"]}
     assert len(together[0]) == 1 < len(together[8])
 
