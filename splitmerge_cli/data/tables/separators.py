@@ -122,7 +122,7 @@ FOREIGN = {
     b"\x89PNG": "an image",
     b"\xff\xd8\xff": "an image",
     b"GIF8": "an image",
-    b"PK\x03\x04": "a zip archive, as .docx, .odt and .epub are, whose text is to be saved as text first",
+    b"PK\x03\x04": "a zip archive, as are .xlsx, which needs its ending, and .docx, which is to be saved as text first",
     b"\xd0\xcf\x11\xe0": "a file of an old office program, whose text is to be saved as text first",
 }
 """Kinds of files that are no text, by their first bytes."""
