@@ -253,7 +253,7 @@ def specify_sample(
         keys["model"] = MODELS.get(NETWORK if of_networks else recognise(data).data, selection.AUTO)
     fits = short_fits(sampler, int(keys.get("seed", 0)), say, keys["progress"])
     if keys["model"] == selection.AUTO and not isinstance(data, str | Path):
-        keys["model"], data = selection.model_for_object(data)
+        keys["model"], data = selection.model_for_object(data, is_table=bool(of_table))
         if keys["model"] == selection.MIXED and not isinstance(data, Dataset):
             of_table, chosen = selection.read_whole_numbers(data, of_table, keys, fits, say)
             counts = ((chosen or {}).get("counts") or [{}])[0].get("counts")

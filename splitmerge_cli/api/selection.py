@@ -111,14 +111,17 @@ def kind_of_model(name: str) -> Kind:
     return get_kind(class_of("model", name).kind)
 
 
-def model_for_object(data: Any) -> tuple[str, Any]:
+def model_for_object(data: Any, is_table: bool = False) -> tuple[str, Any]:
     """The model that reads an object as `splitmerge_cli.data.objects.from_object` takes it: a graph, texts, or a table;
-    and the data themselves, of a data frame for another model than `mixed` the columns that are data."""
+    and the data themselves, of a data frame for another model than `mixed` the columns that are data, or the texts,
+    unless it `is_table` by the options that are given."""
     if isinstance(data, Dataset):
         return model_for(data), data
     for kind in kinds().values():
-        if kind.recognises(data):
-            return kind.model, data
+        if (part := kind.part_of(data)) is not None and not (is_table and part is not data):
+            if part is not data:
+                program.warn(f"data: column {part.name!r} alone is read, as {kind.name}", program.DataNote)
+            return kind.model, part
     table = objects.from_object(data, MIXED)
     model = model_for(table)
     # of a frame the model may leave out less than is left out of a mixed table

@@ -223,6 +223,10 @@ class Kind:
         """Whether an object of a program is certainly of this kind."""
         return False
 
+    def part_of(self, data: Any) -> Any | None:
+        """The part, all or a column, of what a program gives that is certainly this kind; None without one."""
+        return data if self.recognises(data) else None
+
     def from_object(self, data: Any, truth: Labels, name: str, **options: Any) -> Dataset:
         """Convert an object of a program, with true labels, to a data set; raises a `DataError`."""
         return self._reading().from_object(data, truth, name, **options)

@@ -199,6 +199,20 @@ def test_texts_beside_other_columns_are_documents_unless_a_key_of_tables_is_name
     assert Run(ended.stdout.split()[-1]).config["data"]["name"] == "csv"
 
 
+@pytest.mark.parametrize("name", BESIDE_TEXTS)
+def test_a_frame_is_read_for_its_texts_as_a_file_is(name: str) -> None:
+    columns, data = BESIDE_TEXTS[name]
+    frame = pd.DataFrame({key: 20 * cells for key, cells in columns.items()})
+
+    def model_of(data: Any, **options: Any) -> str:
+        return str(sm.sample(data, iterations=5, progress="none", options=options).run.config["model"]["name"])
+
+    assert (model_of(frame) == "hdp") == (data == "corpus")
+    if data == "corpus":
+        assert model_of(frame["body" if "body" in frame else "text"]) == "hdp"
+        assert model_of(frame, **{"data.types": {str(frame.columns[0]): "categorical"}}) == "mixed"
+
+
 def test_counts_of_words_are_documents(tmp_path: Path) -> None:
     """UCI's bag of words, which holds numbers alone."""
     (tmp_path / "docword.txt").write_text("2\n3\n3\n1 1 2\n1 2 1\n2 3 4\n")

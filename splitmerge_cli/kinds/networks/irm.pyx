@@ -1195,7 +1195,7 @@ cdef class IRM(Coupled):
         return 0
 
     cdef double log_joining(self, Py_ssize_t s, Py_ssize_t k, double q) noexcept nogil:
-        """Log density of the part, which is block s, in block k, over that of a block of its own, and over v."""
+        """Log density of the part, which is block s, in block k less that as block s, and less log v."""
         cdef int32_t[2] both
         if k == s:
             return -log(self.v[s])

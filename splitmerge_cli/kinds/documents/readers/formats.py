@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from io import BytesIO, TextIOWrapper
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -36,6 +36,8 @@ class Read(NamedTuple):
     notes: Sequence[str] = ()
 
 
+Cells = Sequence[Sequence[str | None]]
+"""The first cells of each column as text."""
 LINE_BYTES = 40
 """Memory that a document of a text takes at least."""
 LOOKED_AT = 200
@@ -153,11 +155,8 @@ def text_column(table: Table) -> str | int | None:
     twice the words of any other; None without one, a `DataError` if there are several.
     """
     names, cells = _look_at(table)
-    words = _count_words(cells)
-    texts = sorted((j for j, column in enumerate(cells) if _are_texts(column)), key=lambda j: -words[j])
-    if len(texts) > 1 and words[texts[0]] >= 2 * words[texts[1]]:
-        texts = texts[:1]
-    text_columns = [names[j] if names and names.count(names[j]) == 1 and names[j] else j + 1 for j in sorted(texts)]
+    texts = _find_texts(cells)
+    text_columns = [names[j] if names and names.count(names[j]) == 1 and names[j] else j + 1 for j in texts]
     if len(text_columns) > 1:
         raise DataError(
             f"{table.path}: columns of texts: {', '.join(map(str, text_columns))}; expected "
@@ -169,15 +168,35 @@ def text_column(table: Table) -> str | int | None:
 def is_of_texts(table: Table) -> bool:
     """Whether a table is read for its texts: it has a column of them, and at most one other, or few
     words that are in no text. A `DataError` if it is not clear which column that is."""
-    if text_column(table) is None:
-        return False
-    cells = _look_at(table)[1]
+    return text_column(table) is not None and _has_few_others(_look_at(table)[1])
+
+
+def texts_of(data: Any) -> Any | None:
+    """The column of a pandas Series or data frame that is read for its texts, as of a file; None of anything else."""
+    frame = data.to_frame() if hasattr(data, "to_frame") else data
+    if not hasattr(frame, "iloc"):
+        return None
+    first = frame.head(LOOKED_AT)
+    cells = [[cell if isinstance(cell, str) else "0" for cell in first.iloc[:, j]] for j in range(first.shape[1])]
+    texts = _find_texts(cells)
+    return frame.iloc[:, texts[0]] if len(texts) == 1 and _has_few_others(cells) else None
+
+
+def _find_texts(cells: Cells) -> list[int]:
+    """The columns of texts, or of several the one that has twice the words of any other."""
+    words = _count_words(cells)
+    texts = sorted((j for j, column in enumerate(cells) if _are_texts(column)), key=lambda j: -words[j])
+    return texts[:1] if len(texts) > 1 and words[texts[0]] >= 2 * words[texts[1]] else sorted(texts)
+
+
+def _has_few_others(cells: Cells) -> bool:
+    """Whether there is one other column at most, or few words are in no text."""
     words = _count_words(cells)
     of_texts = sum(count for count, column in zip(words, cells, strict=True) if _are_texts(column))
-    return table.width <= 2 or of_texts >= MOST_WORDS * sum(words)
+    return len(cells) <= 2 or of_texts >= MOST_WORDS * sum(words)
 
 
-def _look_at(table: Table) -> tuple[Sequence[str] | None, list[list[str | None]]]:
+def _look_at(table: Table) -> tuple[Sequence[str] | None, Cells]:
     """The names of the columns, and the first cells of each as text."""
     if not isinstance(table, Text):
         # whatever is no string is one word
@@ -190,7 +209,7 @@ def _look_at(table: Table) -> tuple[Sequence[str] | None, list[list[str | None]]
     return names, [[row[j] for row in rows[1:] if j < len(row)] for j in range(table.width)]
 
 
-def _count_words(cells: Sequence[Sequence[str | None]]) -> list[int]:
+def _count_words(cells: Cells) -> list[int]:
     """The words of each column."""
     return [sum(len(cell.split()) for cell in column if cell) for column in cells]
 
