@@ -27,7 +27,6 @@ TABLE, NETWORK, DOCUMENTS = "csv", "edges", "corpus"
 EDGE_LISTS = (".edges", ".edgelist", ".ncol", ".mtx")
 COUNTED = (".ldac", ".lda-c")
 ARRAYS = (".npy", ".npz")
-UTF_8 = "utf-8"
 LOOKED_AT = 100
 """Lines that are looked at."""
 MOST_PAIRS = 2_000
@@ -46,8 +45,9 @@ class Recognised(NamedTuple):
     why: str = ""
 
 
-def recognise(path: str | Path) -> Recognised:
-    """Recognise a file or folder; ``-``, standard input, is a table. Raises a `DataError` if it does not exist.
+def recognise(path: str | Path, encoding: str = "utf-8", separator: str = "auto") -> Recognised:
+    """Recognise a file or folder; ``-``, standard input, is a table. `encoding` and `separator` as of its reader.
+    Raises a `DataError` if it does not exist.
 
     >>> from pathlib import Path
     >>> _ = Path("friends.csv").write_text("source,target\\nann,bob\\nbob,cid\\n")
@@ -70,26 +70,28 @@ def recognise(path: str | Path) -> Recognised:
     if suffix in ARRAYS or suffix in separators.CONVERTERS:
         return Recognised(TABLE)
     try:
-        return (_of_lines(file) if suffix not in files.TABLES or suffix == ".txt" else None) or _of_cells(file)
-    except (DataError, OSError, UnicodeDecodeError):
+        may_be_lines = suffix not in files.TABLES or suffix == ".txt"
+        found = _of_lines(file, encoding) if may_be_lines else None
+        return found or _of_cells(formats.open_table(file, encoding, separator, _usual(file)))
+    except (DataError, OSError, UnicodeError, LookupError):
         # the reader of tables says what is wrong
         return Recognised(TABLE)
 
 
-def _of_lines(file: Path) -> Recognised | None:
+def _of_lines(file: Path, encoding: str) -> Recognised | None:
     """By the first lines of a text; None if they may be rows of a table."""
     with readable(file) as stream:
         # the last line may be cut
         top = unpack(file, stream).read(files.HEAD)
-    if separators.SVMLIGHT.match(top) and files.format_of_lines(file, UTF_8) != "ldac":
+    if separators.SVMLIGHT.match(top) and files.format_of_lines(file, encoding) != "ldac":
         return Recognised(TABLE)
-    lines = top.decode(UTF_8, "replace").splitlines()[: LOOKED_AT + 1]
+    lines = top.decode(encoding, "replace").splitlines()[: LOOKED_AT + 1]
     lines = lines[:LOOKED_AT] if len(lines) > 1 else lines
     rows = [line.replace(",", " ").split() for line in lines if line.strip() and line[0] not in "#%"]
     # numpy.savetxt writes a table below a comment
     if rows and lines[0][:1] in ("#", "%") and all(map(_is_edge, rows)):
         return Recognised(NETWORK, "comments above pairs, as in lists of edges")
-    form = files.format_of_lines(file, UTF_8)
+    form = files.format_of_lines(file, encoding)
     if form in ("uci", "ldac"):
         return Recognised(DOCUMENTS, f"the format {form}")
     if rows and all(map(_is_edge, rows)) and all(len(row) == 3 for row in rows) and are_times([r[2] for r in rows]):
@@ -97,7 +99,7 @@ def _of_lines(file: Path) -> Recognised | None:
     # rows of numbers are no texts
     if rows and all(all(map(separators.is_numeric, row)) for row in rows):
         square = len(rows) >= conversions.SQUARE and len(rows[0]) >= conversions.SQUARE
-        return (_of_symmetric_matrix(formats.open_table(file, UTF_8)) if square else None) or Recognised(TABLE)
+        return (_of_symmetric_matrix(formats.open_table(file, encoding)) if square else None) or Recognised(TABLE)
     return None
 
 
@@ -133,11 +135,13 @@ def _is_edge(cells: Sequence[str]) -> bool:
     return len(cells) in (2, 3) and all(WHOLE.fullmatch(cell) or not separators.is_numeric(cell) for cell in cells[:2])
 
 
-def _of_cells(file: Path) -> Recognised:
+def _usual(file: Path) -> str | None:
+    """The separator of a file that shows none: texts have commas, which only an ending of tables makes usual."""
+    return None if separators.suffix_of(file) in separators.BY_SUFFIX else "tab"
+
+
+def _of_cells(table: Table) -> Recognised:
     """By the names and the cells of a table."""
-    # texts have commas: only an ending of tables makes these usual
-    unknown = not (suffix := separators.suffix_of(file)) or suffix not in separators.BY_SUFFIX
-    table = formats.open_table(file, UTF_8, usual="tab" if unknown else None)
     head = list(table.names or [])
     if isinstance(table, text.Text):
         head = [cell.strip() for cell in next(iter(table.lines()), (0, []))[1]]

@@ -250,7 +250,8 @@ def specify_sample(
     of_table = {key: value for key, value in of_table.items() if (key, value) != ("scale", selection.AUTO)}
     if keys["model"] == selection.AUTO and isinstance(data, str | Path) and Path(data).exists():
         of_networks = any(f"data.{key}" in of_run for key in OF_NETWORKS)
-        keys["model"] = MODELS.get(NETWORK if of_networks else recognise(data).data, selection.AUTO)
+        read_by = str(of_run.get("data.encoding", "utf-8")), str(of_run.get("data.separator", "auto"))
+        keys["model"] = MODELS.get(NETWORK if of_networks else recognise(data, *read_by).data, selection.AUTO)
     fits = short_fits(sampler, int(keys.get("seed", 0)), say, keys["progress"])
     if keys["model"] == selection.AUTO and not isinstance(data, str | Path):
         keys["model"], data = selection.model_for_object(data, is_table=bool(of_table))

@@ -94,7 +94,8 @@ def with_file(words: Sequence[str]) -> list[str]:
             continue
         from splitmerge_cli.api.recognition import NETWORK, TABLE, Recognised, recognise
 
-        recognised = recognise(path)
+        named = {_key(word): word.partition("=")[2] for word in words}
+        recognised = recognise(path, named.get("data.encoding", "utf-8"), named.get("data.separator", "auto"))
         of_networks = next((key for key in map(_key, words) if key in _OF_NETWORKS), None)
         if recognised.data == TABLE and of_networks and "data" not in map(_key, words):
             recognised = Recognised(NETWORK, f"the key {of_networks}")

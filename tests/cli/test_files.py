@@ -199,6 +199,16 @@ def test_texts_beside_other_columns_are_documents_unless_a_key_of_tables_is_name
     assert Run(ended.stdout.split()[-1]).config["data"]["name"] == "csv"
 
 
+def test_a_file_is_recognised_by_the_encoding_and_separator_that_are_named(smcmc, tmp_path: Path) -> None:
+    lines = ["Überschrift|Text", *(f"{k}|{text} für {k}, {text}" for k, text in enumerate(20 * LONG))]
+    Path("t.csv").write_bytes("\n".join(lines).encode("latin-1"))
+    assert recognise("t.csv").data == recognise("t.csv", "nosuch").data == "csv"
+    ended = smcmc("run", "t.csv", "data.encoding=latin-1", "data.separator=pipe", *FEW)
+    assert Run(ended.stdout.split()[-1]).config["data"]["name"] == "corpus"
+    read = sm.sample("t.csv", iterations=5, progress="none", options={"data.encoding": "latin-1"})
+    assert read.run.config["model"]["name"] == "hdp"
+
+
 @pytest.mark.parametrize("name", BESIDE_TEXTS)
 def test_a_frame_is_read_for_its_texts_as_a_file_is(name: str) -> None:
     columns, data = BESIDE_TEXTS[name]
