@@ -137,7 +137,8 @@ def _is_edge(cells: Sequence[str]) -> bool:
 
 def _usual(file: Path) -> str | None:
     """The separator of a file that shows none: texts have commas, which only an ending of tables makes usual."""
-    return None if separators.suffix_of(file) in separators.BY_SUFFIX else "tab"
+    suffix = separators.suffix_of(file)
+    return None if suffix and suffix in separators.BY_SUFFIX else "tab"
 
 
 def _of_cells(table: Table) -> Recognised:
