@@ -44,6 +44,8 @@ LOOKED_AT = 200
 """Rows that are looked at for a column of texts."""
 LONGEST_TERM = 3
 """Words of a cell from which on it is a text, no term."""
+MOST_OTHERS = 50
+"""Most columns of a table that is read for its texts."""
 MOST_WORDS = 0.85
 """Share of a table's words in columns of texts from which on the table is read for these."""
 DOCUMENT_NAMES = {"doc", "docs", "document", "documents", "doc_id", "docid", "document_id", "doc_name"}
@@ -168,13 +170,15 @@ def text_column(table: Table) -> str | int | None:
 def is_of_texts(table: Table) -> bool:
     """Whether a table is read for its texts: it has a column of them, and at most one other, or few
     words that are in no text. A `DataError` if it is not clear which column that is."""
-    return text_column(table) is not None and _has_few_others(_look_at(table)[1])
+    # of wide tables it is not asked, since nothing would be found in the time that it takes
+    is_wide = table.width > MOST_OTHERS
+    return not is_wide and text_column(table) is not None and _has_few_others(_look_at(table)[1])
 
 
 def texts_of(data: Any) -> Any | None:
     """The column of a pandas Series or data frame that is read for its texts, as of a file; None of anything else."""
     frame = data.to_frame() if hasattr(data, "to_frame") else data
-    if not hasattr(frame, "iloc"):
+    if not hasattr(frame, "iloc") or frame.shape[1] > MOST_OTHERS:
         return None
     first = frame.head(LOOKED_AT)
     cells = [[cell if isinstance(cell, str) else "0" for cell in first.iloc[:, j]] for j in range(first.shape[1])]
