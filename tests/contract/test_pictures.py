@@ -4,6 +4,7 @@ Every picture has them in the cells of its table or on the strip below it, which
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from itertools import pairwise, product
 from pathlib import Path
 
@@ -13,7 +14,7 @@ import pandas as pd
 import pytest
 from editions.counted import LEFT, RIGHT, in_cells, in_points, mark_of, scale_of, settle, share_of, strip, strip_row
 from editions.kept import picture_of
-from editions.overview import latest_figures
+from editions.overview import LatestFigure, latest_figures
 from editions.pictures import counted_claims as last_claims
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
@@ -26,6 +27,7 @@ from splitmerge_cli.papers.arm.tables import plus_minus
 from splitmerge_cli.papers.sdds.running_means import STEPS, select_counted
 from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, REPRODUCED
 
+pytestmark = pytest.mark.xdist_group("pictures")
 KEPT = Path(__file__).resolve().parents[2] / "docs" / "reproduction" / "edition-2"
 
 
@@ -38,6 +40,19 @@ def counted_claims(name: str) -> pd.DataFrame:
     """The counted verdicts of a figure."""
     claims = read(f"{name}-claims")
     return claims[claims["counted"]]
+
+
+@cache
+def last_edition(name: str) -> tuple[Path, pd.DataFrame, pd.DataFrame]:
+    """The folder of a figure's last edition, its counted claims, and the units that they rest on."""
+    folder = latest()[name].folder
+    return folder, *last_claims(folder, name)
+
+
+@cache
+def latest() -> dict[str, LatestFigure]:
+    """Every figure in its last edition: indices of all editions are read for it."""
+    return latest_figures(KEPT.parent)
 
 
 PAPERS = [figure.id for paper in declaration.papers() for figure in paper.figures]
@@ -97,8 +112,7 @@ def test_running_means_are_those_of_the_counted_step(draw, name):
 
 def draw_last_edition(draw, name: str) -> tuple[Figure, pd.DataFrame]:
     """Draw a kept figure with the numbers of later editions, and return it with its counted claims."""
-    kept = latest_figures(KEPT.parent)[name]
-    claims, units = last_claims(kept.folder, name)
+    _, claims, units = last_edition(name)
     return draw(name, settle(name, read(name), claims[claims["other"]], units)), claims
 
 
@@ -121,7 +135,7 @@ def test_r_hat_by_number_of_chains_is_that_of_the_last_edition(draw):
 
 @pytest.mark.parametrize("name", PAPERS)
 def test_no_text_of_the_strip_touches_another_or_a_scale(name):
-    claims, _ = last_claims(latest_figures(KEPT.parent)[name].folder, name)
+    _, claims, _ = last_edition(name)
     with use_style():
         below = strip(name, claims, declaration.figures()[name].difference)
         if below is None:
@@ -165,7 +179,7 @@ def test_captions_give_every_difference_that_the_page_lists_and_no_other():
 @pytest.mark.parametrize("name", [name for name in PAPERS if declaration.figures()[name].differs])
 def test_page_picture_and_caption_say_in_what_a_figure_differs_and_why(name):
     figure = declaration.figures()[name]
-    claims, _ = last_claims(latest_figures(KEPT.parent)[name].folder, name)
+    _, claims, _ = last_edition(name)
     on_picture = " ".join(texts(strip(name, claims, figure.difference)))
     for what, why in figure.differs.items():
         assert f"{what} ({why})" in figure.whole_caption
@@ -193,8 +207,7 @@ def test_published_rates_stand_in_the_rows_of_the_counted_start(draw):
 
 @pytest.mark.parametrize("name", PAPERS)
 def test_each_counted_number_is_among_those_drawn(draw, name):
-    kept = latest_figures(KEPT.parent)[name]
-    claims, units = last_claims(kept.folder, name)
+    folder, claims, units = last_edition(name)
     claims = claims[claims["ours"].notna()]
     cells = claims[in_cells(name, claims)]
     below = strip(name, claims)
@@ -206,7 +219,7 @@ def test_each_counted_number_is_among_those_drawn(draw, name):
     if cells.empty:
         return
     compute = declaration.figures()[name].compute
-    numbers = pd.read_csv(next(kept.folder.glob(f"{name}.csv*")), keep_default_na=compute is None)
+    numbers = pd.read_csv(next(folder.glob(f"{name}.csv*")), keep_default_na=compute is None)
     numbers = settle(name, numbers, claims[claims["other"]], units)
     drawn = {words for text in texts(draw(name, numbers)) for words in text.replace("*", "").replace("†", "").split()}
     words = WORDS.get(name, WORDS[name.partition("-")[0]])
@@ -216,7 +229,7 @@ def test_each_counted_number_is_among_those_drawn(draw, name):
 
 @pytest.mark.parametrize("name", PAPERS)
 def test_a_line_on_the_strip_lies_within_the_band_where_it_is_reproduced(name):
-    claims, _ = last_claims(latest_figures(KEPT.parent)[name].folder, name)
+    _, claims, _ = last_edition(name)
     for claim in claims[claims["ours"].notna()].itertuples():
         ours, below, above, _, ends = strip_row(claim)
         if not np.isfinite([below, above]).all() or np.isnan(ends).any() or "sets of four" in claim.reason:
@@ -232,8 +245,7 @@ def test_a_line_on_the_strip_lies_within_the_band_where_it_is_reproduced(name):
 
 @pytest.mark.parametrize("name", ["arm-table2", "arm-table3", "arm-table4", "arm-table5", "lshsm-table1", "arm-fig6a"])
 def test_a_cell_without_its_later_number_is_another(name):
-    kept = latest_figures(KEPT.parent)[name]
-    claims, units = last_claims(kept.folder, name)
-    numbers = pd.read_csv(next(kept.folder.glob(f"{name}.csv*")))
+    folder, claims, units = last_edition(name)
+    numbers = pd.read_csv(next(folder.glob(f"{name}.csv*")))
     later = claims[claims["other"] & (in_cells(name, claims) | in_points(name, claims))]
     assert len(later) and not settle(name, numbers, later, units).equals(numbers)
