@@ -20,7 +20,7 @@ from splitmerge_cli.data.tables.bundled import BundleOptions, bundle_rows, colum
 from splitmerge_cli.data.tables.cells import in_text
 from splitmerge_cli.data.tables.columns import POSITIVE, Wanted, as_list, header_key, is_number, position, rename
 from splitmerge_cli.data.tables.notes import check_names, set_aside, written_column
-from splitmerge_cli.data.tables.table import MISSING, NUMBER, WRITTEN, Table, is_decorated, is_missing, quote
+from splitmerge_cli.data.tables.table import MISSING, NUMBER, WRITTEN, Table, is_missing, quote
 from splitmerge_cli.data.tables.text import NAME, Text
 from splitmerge_cli.data.values import require
 from splitmerge_cli.overrides import path_word, write
@@ -502,7 +502,7 @@ def misfit(kind: Kind, cell: str, table: Text, also: Sequence[str | int | float]
             return "a number (cells end with a comma in .csv, with a tab in .tsv and .txt; data.separator changes that)"
         decimal = "; data.decimal=comma reads a comma as a point" if cell.count(",") == 1 else ""
         return f"a number with a decimal point and without commas{decimal}"
-    if is_decorated(cell):
+    if table.is_decorated(cell):
         return "a number alone, without percent signs, currencies or signs between thousands"
     if cell.strip() in (table.names or []):
         return "a number; the cell is the name of a column: does the file repeat its header?"

@@ -239,7 +239,7 @@ def note_classes(table: Table, columns: Sequence[int], x: NDArray[Any]) -> None:
         if few and 1 < different <= MOST_CLASSES:
             key = column_key(table, j)
             table.note(
-                f"{table.column(j)} has only {different} values. If it is a label, add data.truth={key} "
+                f"{table.column(j)} has {different} values. If it is a label, add data.truth={key} "
                 f"(left out, then compared with the clusters) or data.drop=[{key}]"
             )
 

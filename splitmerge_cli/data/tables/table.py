@@ -118,6 +118,11 @@ class Table:
         """`item_names` of the rows that are kept."""
         return None if self.item_names is None else self.item_names[: self.rows]
 
+    @staticmethod
+    def is_decorated(cell: str) -> bool:
+        """Whether a cell is a number with commas, a currency or a percent sign."""
+        return re.match(DECORATED.replace(r"\x{a0}", "\xa0").replace(r"\x{202f}", "\u202f"), cell.strip()) is not None
+
     def blank_rows(self) -> list[int]:
         """Rows in which no column holds a cell."""
         absent = np.ones(self.rows, dtype=bool)
@@ -380,8 +385,3 @@ def has_long_digits(text: pa.ChunkedArray, also: Sequence[str | int | float] = (
         for word in long_numbers
         if word not in missing
     )
-
-
-def is_decorated(cell: str) -> bool:
-    """Whether a cell is a number with commas, a currency or a percent sign."""
-    return re.match(DECORATED.replace(r"\x{a0}", "\xa0").replace(r"\x{202f}", "\u202f"), cell.strip()) is not None

@@ -22,17 +22,7 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.data.arrow import array_of, numbers_of
 from splitmerge_cli.data.opening import Limit, check_rows
-from splitmerge_cli.data.tables.table import (
-    COLUMN_BYTES,
-    EXACT,
-    NAMELESS,
-    NUMBER,
-    WRITTEN,
-    Table,
-    is_decorated,
-    long_digits,
-    quote,
-)
+from splitmerge_cli.data.tables.table import COLUMN_BYTES, EXACT, NAMELESS, NUMBER, WRITTEN, Table, long_digits, quote
 from splitmerge_cli.data.values import MAGNITUDE, blocks
 from splitmerge_cli.received import DataError
 
@@ -208,7 +198,7 @@ class Text(Table):
 
     def is_number(self, cell: str) -> bool:
         """Whether a cell is a number, perhaps with a currency or a percent sign."""
-        return NUMBER.fullmatch(self.number(cell)) is not None or is_decorated(cell)
+        return NUMBER.fullmatch(self.number(cell)) is not None or self.is_decorated(cell)
 
     def has_roles_below(self) -> bool:
         """Whether the two rows below the names hold types and roles of the columns, as Orange writes them.

@@ -52,7 +52,7 @@ def test_a_column_of_classes_is_named(read: Callable[..., Dataset], kind: str) -
     x = np.arange(24) % 2 if kind == "binary" else np.arange(24) / 7
     frame = pd.DataFrame({"x": x, "Class": np.arange(24) % 2, "classic": np.arange(24) % 2})
     [note] = [note for note in notes_of(read(frame, kind=kind)) if "data.truth=" in note]
-    assert note.startswith("column 3 ('Class') has only 2 values. If it is a label, add data.truth=Class (left out")
+    assert note.startswith("column 3 ('Class') has 2 values. If it is a label, add data.truth=Class (left out")
     for asked in ({"truth": "Class"}, {"drop": ["Class"]}, {"columns": ["x", "Class"]}):
         assert "data.truth=" not in " ".join(notes_of(read(frame, kind=kind, **asked)))
     # as what a program passes is

@@ -80,7 +80,7 @@ def test_model_auto_takes_an_outcome_and_columns_on_scales(smcmc, table: pd.Data
     )
     assert _choose_model(reals, None)["model"] == "mixed"
     # an outcome is no label
-    (note,) = notes = ["t.csv: column 4 ('sick') has only 2 values. If it is a label, add data.truth=sick (left out"]
+    (note,) = notes = ["t.csv: column 4 ('sick') has 2 values. If it is a label, add data.truth=sick (left out"]
     assert _without_own(notes, reals, Mixed()) == [note]
     of_sick = specify(["data=csv", "data.path=t.csv", "model=mixed", "model.outcome=sick"])
     assert _without_own(notes, of_sick, of_sick.model.kind) == []
