@@ -46,7 +46,7 @@ LINES = {
 ALL_LINES = 100_100
 TEST_LINES = 57_600
 """Lines of .py and .pyx, and of the tables of cases, .yaml."""
-FILES, IMPORT_SHARE = 255, 5.0
+FILES, IMPORT_SHARE = 255, 5.
 """Python files, and the share of their lines that are imports, in per cent."""
 NAMED = {"records": 4, "networks": 4, "tables": 7, "documents": 5}
 """Files outside a slice that have a word of it."""

@@ -1185,7 +1185,12 @@ cdef class IRM(Coupled):
         for t in range(self.tries + 1):
             if t:
                 self.tried[t] = <int32_t> rng.draw_option(NAMED, -1, self.v, self.K, self.name)
-            self.tried_w[t] = self.log_joining(s, self.tried[t], q)
+            for k in range(t):
+                if self.tried[k] == self.tried[t]:
+                    self.tried_w[t] = self.tried_w[k]
+                    break
+            else:
+                self.tried_w[t] = self.log_joining(s, self.tried[t], q)
             top = max(top, self.tried_w[t])
         for t in range(self.tries + 1):
             self.tried_w[t] = exp(self.tried_w[t] - top)
