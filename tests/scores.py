@@ -35,8 +35,8 @@ def check_joining(model, i, k, **tolerance):
 
 
 def conditional(model, labels, i):
-    """Probabilities of the clusters of an item, the last a new one, by the joint densities of the states that they
-    lead to. The own cluster of an item that is alone stands for the new one."""
+    """An item's probabilities of each cluster, the last a new one, by the joint densities to which they lead. The own
+    cluster of an item that is alone stands for the new one."""
     log_joint = []
     for k in range(int(labels.max()) + 2):
         moved = labels.copy()

@@ -111,7 +111,7 @@ PARTS = {name: {} for name in ("undirected", "directed-loops-unknown", "correcte
 
 
 def move_parts(name: str, tries: int, **options) -> tuple[list, np.ndarray, np.ndarray]:
-    """States, their posterior, and the transition matrix of one move of a connected part."""
+    """States, their posterior, and the transition matrix where one connected part moves."""
     case = case_of(name)
     model = IRM.from_data(
         dataset_of(FORMS[name][0]), **DEFAULTS | {"concentration": 1.3} | FORMS[name][1] | options, parts=tries

@@ -16,7 +16,8 @@ takes the one that describes the network better (docs/decisions/0050-degrees.md)
 the share of all pairs describes the network better (`compare_densities`; docs/decisions/0053-density.md).
 
 **Parts.** A group of tied nodes that fits several blocks stays in one of them while single nodes move, so chains that
-start from merged blocks also move such groups as a whole (``model.parts``; docs/decisions/0054-connected-parts.md).
+start from merged blocks also move such groups as a whole where ties close triangles (``model.parts``;
+docs/decisions/0054-connected-parts.md).
 
 **Counts that scatter.** Blocks of negative binomial counts are merged by the terms of which each count is a sum, a
 Poisson number that is nearly the logarithm of a large count (docs/derivations.md, "Counts that scatter"). Whether
@@ -28,6 +29,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 from scipy.special import digamma
@@ -72,8 +74,9 @@ MOST_BLOCKS = 600
 APART_AFTER, FAR, APART_FAR = 2_000, 3.0, 1_000
 """Iterations after which chains from merged blocks that lie in different modes end, as in
 `splitmerge_cli.runs.starts`; the classical R-hat from which they are far apart, and after how many these end."""
-PARTS = 8
-"""Blocks that are tried for a connected part, which chains from merged blocks move as a whole."""
+PARTS, CLOSED, MOST_PATHS = 8, 0.5, 30_000_000
+"""Blocks that are tried for a connected part, which chains from merged blocks move as a whole; the transitivity from
+which on they do; paths of two ties up to which that is measured."""
 SEARCHED = 1_000
 """Nodes below which chains that started at random and stay apart are to search."""
 ENTRIES = 100_000
@@ -204,6 +207,20 @@ def agglomerate(entries: Entries, sides: NDArray[np.int32], corrected: bool, rng
                     break
             labels = blocks.labels
         yield labels
+
+
+def find_transitivity(relations: Relations) -> float:
+    """Transitivity, whatever the layers and directions: how often the ends of two ties in a row are tied, too; 0 where
+    there are more such pairs than `MOST_PATHS`."""
+    entries = Entries.from_relations(relations)
+    N = len(entries.start) - 1
+    ties = scipy.sparse.csr_array((np.ones(len(entries.neighbour)), entries.neighbour, entries.start), shape=(N, N))
+    ties.setdiag(0)
+    ties.eliminate_zeros()
+    ties = (ties + ties.T > 0).astype(np.float64)
+    degree = ties.sum(axis=1)
+    paths = float((degree * (degree - 1)).sum())
+    return float((ties @ ties).multiply(ties).sum()) / paths if 0 < paths <= MOST_PATHS else 0.0
 
 
 def merge(
@@ -502,11 +519,12 @@ class NetworkStart(Start):
             "split, so each chain starts from single nodes, which are merged into blocks that fit (init=random: from "
             "five random blocks)"
         )
-        if not {"model.parts", "sampler"} & self.named_keys:
+        closed = 0.0 if {"model.parts", "sampler"} & self.named_keys else find_transitivity(network_of(dataset))
+        if closed >= CLOSED:
             degrees["model.parts"] = PARTS
             say(
-                f"model.parts={PARTS}: Gibbs scans also move groups of tied nodes as a whole, because nodes rarely "
-                "leave such a group one by one (model.parts=0: single nodes alone)"
+                f"model.parts={PARTS}: Gibbs scans also move groups of tied nodes as a whole, because the ends of "
+                f"{closed:.0%} of the paths of two ties are tied, too (model.parts=0: single nodes alone)"
             )
         return self.with_(init=BEST, **degrees)
 

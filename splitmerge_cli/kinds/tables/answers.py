@@ -184,11 +184,11 @@ class ColumnAnswers(Answers):
             # held-out rows chose the covariance for clusters of copies
             return why, changed | ({"model.covariance": AUTO} if "model.covariance" in chosen else {})
         if (shared := summary.get(SHARED)) and data["name"] == "csv" and data["columns"] is None:
-            return "without these columns:", _without([*shared["columns"], *shared["following"]], data, chosen)
+            return "without these columns:", _leave_out([*shared["columns"], *shared["following"]], data, chosen)
         ties = [one["subject"].split(" and ") for one in unlike if str(one.get("quantity")).endswith(TIE)]
         followers = summary.get(FOLLOWERS) or []
         if any(str(name) in tied for name in followers for tied in ties) and data["columns"] is None:
-            return "without levels that follow from others:", _without(followers, data, chosen)
+            return "without levels that follow from others:", _leave_out(followers, data, chosen)
         are_many = any(one["quantity"].endswith(ZEROS) and one["observed"] > one["high"] for one in unlike)
         if are_many and _may_be_apart(model, data, chosen):
             return WHY_APART, {"model.zeros": "apart"}
@@ -248,7 +248,7 @@ def _as_dropped(keys: Iterable[str]) -> list[str | int]:
     return [int(key) if key.isdecimal() else key for key in keys]
 
 
-def _without(columns: Sequence[str | int], data: Mapping[str, Any], chosen: Mapping[str, Any]) -> dict[str, Any]:
+def _leave_out(columns: Sequence[str | int], data: Mapping[str, Any], chosen: Mapping[str, Any]) -> dict[str, Any]:
     """Keys of a run without these columns, whose model is chosen again if it was."""
     left: dict[str, Any] = {
         f"data.{key}": {name: one for name, one in data[key].items() if name not in columns} or None

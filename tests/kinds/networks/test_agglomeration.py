@@ -5,18 +5,21 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+import networkx
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
 from splitmerge_cli.config import compose
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.kinds.networks.agglomeration import Blocks, best_merges
 from splitmerge_cli.kinds.networks.data import COUNT, LEVELS, Relation, Relations, network_of
 from splitmerge_cli.kinds.networks.generated import generate
 from splitmerge_cli.kinds.networks.layout import prepare
-from splitmerge_cli.kinds.networks.start import Entries, NetworkStart, agglomerate, join_best, merge
+from splitmerge_cli.kinds.networks.start import Entries, NetworkStart, agglomerate, find_transitivity, join_best, merge
 from splitmerge_cli.runs import judgement, starts
 from splitmerge_cli.runs import prepare as plan_of
 from splitmerge_cli.runs.initial import build_model
@@ -157,26 +160,38 @@ def test_a_small_simple_network_starts_at_random(monkeypatch: pytest.MonkeyPatch
     assert init("N=60") == init("N=60", "init=random") == "random"
     assert init("N=200", "K0=3") == "random" and not said
     assert init("N=200") == init("N=200", "data.directed=true") == init("N=200", "model.degrees=corrected") == "best"
-    both = "init=best, because no initial state is named", "model.parts=8: Gibbs scans also move"
-    assert all(line.startswith(both) for line in said)
+    assert all(line.startswith("init=best, because no initial state is named") for line in said)
     # small ones whose modes are far apart
     assert init("N=60", "data.directed=true") == init("N=60", "model.degrees=corrected") == "search"
     monkeypatch.setattr("splitmerge_cli.kinds.networks.start.MANY", 10)
     assert init("N=201") == "random"
 
 
-def test_chains_from_merged_blocks_move_connected_parts() -> None:
+def test_chains_from_merged_blocks_move_connected_parts_where_ties_close_triangles(tmp_path: Path) -> None:
     said: list[str] = []
+    # groups of five who all know each other, and a ring of them
+    groups = [(f"p{5 * g + i}", f"p{5 * g + j}") for g in range(30) for i in range(5) for j in range(i)]
+    ring = [(f"p{5 * g}", f"p{(5 * g + 6) % 150}") for g in range(30)]
+    for name, rows in (("groups", groups + ring), ("ring", [(f"p{k}", f"p{(k + 1) % 150}") for k in range(150)])):
+        pd.DataFrame(rows, columns=["source", "target"]).to_csv(tmp_path / f"{name}.csv", index=False)
 
-    def parts(*words: str) -> int:
-        chosen: int = start_of(compose(["data=network", *words])).choose(said.append).model.options["parts"]
+    def parts(name: str, *words: str) -> int:
+        spec = compose(["data=edges", f"data.path={tmp_path / name}.csv", *words])
+        chosen: int = start_of(spec).choose(said.append).model.options["parts"]
         return chosen
 
-    assert parts("N=60") == parts("N=200", "K0=3") == 0
-    assert parts("N=200", "sampler=gibbs") == parts("N=200", "model.parts=0") == 0
-    assert not any("model.parts" in line for line in said)
-    assert parts("N=200") == 8
-    assert any(line.startswith("model.parts=8: Gibbs scans also move groups of tied nodes as a whole") for line in said)
+    assert parts("ring") == parts("groups", "K0=3") == parts("groups", "sampler=gibbs") == 0
+    assert parts("groups", "model.parts=0") == 0 and not any("model.parts" in line for line in said)
+    assert parts("groups") == 8
+    assert "move groups of tied nodes as a whole, because the ends of 79% of the paths of two ties" in said[-1]
+
+
+def test_transitivity_is_that_of_networkx(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph = networkx.les_miserables_graph()
+    relations = network_of(from_object(networkx.Graph(graph.edges), "graph"))
+    assert find_transitivity(relations) == pytest.approx(networkx.transitivity(graph))
+    monkeypatch.setattr("splitmerge_cli.kinds.networks.start.MOST_PATHS", 10)
+    assert find_transitivity(relations) == 0.0
 
 
 def test_merged_blocks_are_no_more_than_the_prior_allows(monkeypatch: pytest.MonkeyPatch) -> None:
