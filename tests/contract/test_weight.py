@@ -21,21 +21,21 @@ ROOT = Path(splitmerge_cli.__file__).parent
 SLACK = 150
 LINES = {
     "analysis": 4_360,
-    "api": 2_220,
-    "cli": 1_940,
+    "api": 2_260,
+    "cli": 1_960,
     "config": 2_840,
     "core": 9_120,
-    "data": 8_260,
+    "data": 8_320,
     "diagnostics": 4_100,
     "fits": 1_120,
     "kinds": 60,
-    "kinds/documents": 7_480,
+    "kinds/documents": 7_540,
     "kinds/lines": 980,
-    "kinds/networks": 8_280,
+    "kinds/networks": 8_440,
     "kinds/records": 4_620,
-    "kinds/tables": 13_300,
+    "kinds/tables": 13_320,
     "kinds/tokens": 440,
-    "papers": 8_780,
+    "papers": 8_800,
     "priors": 1_120,
     "runs": 9_780,
     "samplers": 6_740,
@@ -43,10 +43,10 @@ LINES = {
     "verify": 3_440,
 }
 """Lines of .py, .pyx, .pxd and .h by room, and by slice of `kinds`."""
-ALL_LINES = 100_100
-TEST_LINES = 57_600
+ALL_LINES = 100_500
+TEST_LINES = 57_500
 """Lines of .py and .pyx, and of the tables of cases, .yaml."""
-FILES, IMPORT_SHARE = 255, 5.
+FILES, IMPORT_SHARE = 255, 5.0
 """Python files, and the share of their lines that are imports, in per cent."""
 NAMED = {"records": 4, "networks": 4, "tables": 7, "documents": 5}
 """Files outside a slice that have a word of it."""
