@@ -70,6 +70,7 @@ LEVELS: dict[str, list[Any]] = {
     "rate": [0.5, None],
     "density": [None, 0.3],
     "precision": [None, 0.8],
+    "parts": [0, 3],
     "resolution": ["none", 1.5],
     "power": [1.0, 0.4],
     "gamma": [1.6, "gamma(2,1)"],
@@ -96,10 +97,10 @@ PRIORS = {
 }
 """Forms of a prior; of the others the default."""
 OF_PRIOR = {"prior", "concentration"}
-SAME_POSTERIOR = {"refresh", "conjugate", "candidates", "sparse", "outcome", "effects", "density"}
-"""Features that say how parameters and points are held. Candidates are another model. An outcome without effects is a
-column like any other, and effects go with an outcome: ``test_outcome.py``. Counts have no density of edges, which
-``test_relations.py`` changes; ``test_scattered.py`` resamples their precision."""
+SAME_POSTERIOR = {"refresh", "conjugate", "candidates", "sparse", "outcome", "effects", "density", "parts"}
+"""Features that say how parameters and points are held, or which moves are made. Candidates are another model. An
+outcome without effects is a column like any other, and effects go with an outcome: ``test_outcome.py``. Counts have no
+density of edges, which ``test_relations.py`` changes; ``test_scattered.py`` resamples their precision."""
 OF_DATA = {
     "Bernoulli": {"missing": [False, True]},
     "Gaussian": {"missing": [False, True], "sparse": [False, True]},

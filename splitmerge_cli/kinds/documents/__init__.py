@@ -91,6 +91,4 @@ class Documents(Kind):
         return isinstance(data, list | tuple) and all(isinstance(item, str) for item in data)
 
     def part_of(self, data: Any) -> Any | None:
-        from splitmerge_cli.kinds.documents.readers import formats
-
-        return data if self.recognises(data) else formats.texts_of(data)
+        return data if self.recognises(data) else self._reading().texts_of(data)

@@ -212,6 +212,8 @@ corpus.digest_folder = digest  # type: ignore[attr-defined]
 class DocumentsReading(reading.KindReading):
     """Reads texts, or words that are counted."""
 
+    texts_of = staticmethod(formats.texts_of)
+
     def from_object(
         self,
         data: Any,
