@@ -163,6 +163,7 @@ LONG = [
 ]
 BESIDE_TEXTS: dict[str, tuple[dict[str, list[Any]], str]] = {
     "labels": ({"label": ["pets", "dogs", "pets"], "text": LONG}, "corpus"),
+    "short texts": ({"pet": ["a cat of ours", "a dog", "both of them"], "text": [t[:24] for t in LONG]}, "corpus"),
     "a label and names": (
         {"label": ["pets", "dogs", "pets"], "id": ["a", "b", "c"], "text": [3 * t for t in LONG]},
         "corpus",
