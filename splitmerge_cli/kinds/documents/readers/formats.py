@@ -168,9 +168,9 @@ def text_column(table: Table) -> str | int | None:
 
 
 def is_of_texts(table: Table) -> bool:
-    """Whether a table is read for its texts: it has a column of them, and at most one other, or few
-    words that are in no text. A `DataError` if it is not clear which column that is."""
-    # of wide tables it is not asked, since nothing would be found in the time that it takes
+    """Whether a table is read for its texts: it has a column of them, and at most one other, or few words that are in no
+    text. A `DataError` if it is not clear which column that is."""
+    # a wide table takes long to look at, and texts hardly make most of it
     is_wide = table.width > MOST_OTHERS
     return not is_wide and text_column(table) is not None and _has_few_others(_look_at(table)[1])
 
