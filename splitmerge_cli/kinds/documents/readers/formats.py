@@ -168,8 +168,8 @@ def text_column(table: Table) -> str | int | None:
 
 
 def is_of_texts(table: Table) -> bool:
-    """Whether a table is read for its texts: it has a column of them, and at most one other, or few words that are in no
-    text. A `DataError` if it is not clear which column that is."""
+    """Whether a table is read for its texts: it has a column of them, and one other at most, or few words in no text. A
+    `DataError` if it is not clear which column that is."""
     # a wide table takes long to look at, and texts hardly make most of it
     is_wide = table.width > MOST_OTHERS
     return not is_wide and text_column(table) is not None and _has_few_others(_look_at(table)[1])
