@@ -118,12 +118,17 @@ def _of_symmetric_matrix(table: Table) -> Recognised | None:
 
 def _names_pairs(table: Table) -> bool:
     """Whether two columns of words name the same things, and every row another two of them."""
-    if table.width != 2 or not isinstance(table, text.Text):
+    if table.width != 2:
         return False
-    rows = [[cell.strip() for cell in row] for _, row in islice(table.lines(), MOST_PAIRS + 1)]
-    pairs = {tuple(row) for row in rows[1:]}
+    if isinstance(table, text.Text):
+        # the first may name the columns
+        rows = [tuple(cell.strip() for cell in row) for _, row in islice(table.lines(), 1, MOST_PAIRS + 1)]
+    else:
+        rows = [*zip(*(column.slice(0, MOST_PAIRS).to_pylist() for column in table.columns), strict=True)]
+    pairs = set(rows)
     words = [cell for pair in pairs for cell in pair]
-    if len(rows) <= FEWEST_PAIRS or len(pairs) < len(rows) - 1 or any(map(separators.is_numeric, words)) or "" in words:
+    are_words = all(isinstance(word, str) and word and not separators.is_numeric(word) for word in words)
+    if len(rows) < FEWEST_PAIRS or len(pairs) < len(rows) or not are_words:
         return False
     first, second = ({pair[k] for pair in pairs} for k in (0, 1))
     few, many = sorted((len(first), len(second)))

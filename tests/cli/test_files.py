@@ -143,8 +143,11 @@ PAIRS = [(f"p{a}", f"p{b}") for a in range(12) for b in range(a + 1, 12) if (a +
     ],
 )
 def test_pairs_of_the_same_names_are_edges(tmp_path: Path, pairs: list[tuple[str, str]], data: str) -> None:
-    pd.DataFrame(pairs, columns=["one", "other"]).to_csv(tmp_path / "p.csv", index=False)
-    assert recognise(tmp_path / "p.csv").data == data
+    frame = pd.DataFrame(pairs, columns=["one", "other"])
+    frame.to_csv(tmp_path / "p.csv", index=False)
+    frame.to_parquet(tmp_path / "p.parquet")
+    frame.to_excel(tmp_path / "p.xlsx", index=False)
+    assert {recognise(tmp_path / f"p.{suffix}").data for suffix in ("csv", "parquet", "xlsx")} == {data}
 
 
 def test_a_file_that_is_no_text_is_named(smcmc, tmp_path: Path) -> None:

@@ -168,11 +168,9 @@ def text_column(table: Table) -> str | int | None:
 
 
 def is_of_texts(table: Table) -> bool:
-    """Whether a table is read for its texts: it has a column of them, and one other at most, or few words in no text. A
-    `DataError` if it is not clear which column that is."""
+    """Whether a table is read for its texts (`_choose_texts`)."""
     # a wide table takes long to look at, and texts hardly make most of it
-    is_wide = table.width > MOST_OTHERS
-    return not is_wide and text_column(table) is not None and _has_few_others(_look_at(table)[1])
+    return table.width <= MOST_OTHERS and _choose_texts(_look_at(table)[1]) is not None
 
 
 def texts_of(data: Any) -> Any | None:
@@ -182,8 +180,17 @@ def texts_of(data: Any) -> Any | None:
         return None
     first = frame.head(LOOKED_AT)
     cells = [[cell if isinstance(cell, str) else "0" for cell in first.iloc[:, j]] for j in range(first.shape[1])]
-    texts = _find_texts(cells)
-    return frame.iloc[:, texts[0]] if len(texts) == 1 and _has_few_others(cells) else None
+    chosen = _choose_texts(cells)
+    return None if chosen is None else frame.iloc[:, chosen]
+
+
+def _choose_texts(cells: Cells) -> int | None:
+    """The column of texts that a table is read for: the only one, or the one of twice the words of any other. None
+    without one, or with two other columns or more that have more than a few words in no text."""
+    texts, words = _find_texts(cells), _count_words(cells)
+    of_texts = sum(count for count, column in zip(words, cells, strict=True) if _are_texts(column))
+    has_few_others = len(cells) <= 2 or of_texts >= MOST_WORDS * sum(words)
+    return texts[0] if len(texts) == 1 and has_few_others else None
 
 
 def _find_texts(cells: Cells) -> list[int]:
@@ -191,13 +198,6 @@ def _find_texts(cells: Cells) -> list[int]:
     words = _count_words(cells)
     texts = sorted((j for j, column in enumerate(cells) if _are_texts(column)), key=lambda j: -words[j])
     return texts[:1] if len(texts) > 1 and words[texts[0]] >= 2 * words[texts[1]] else sorted(texts)
-
-
-def _has_few_others(cells: Cells) -> bool:
-    """Whether there is one other column at most, or few words are in no text."""
-    words = _count_words(cells)
-    of_texts = sum(count for count, column in zip(words, cells, strict=True) if _are_texts(column))
-    return len(cells) <= 2 or of_texts >= MOST_WORDS * sum(words)
 
 
 def _look_at(table: Table) -> tuple[Sequence[str] | None, Cells]:
