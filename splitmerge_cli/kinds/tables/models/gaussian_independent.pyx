@@ -30,28 +30,8 @@ from splitmerge_cli.kinds.tables.models.normal cimport DIAG, LOG_FRACTION
 
 from splitmerge_cli.core.shared import share
 
-cdef extern from "product_family.h":
-    pass
-
 cdef extern from *:
     """
-    #include <string.h>
-    /* diag: a block holds mean and gain by dimension, eight lanes each. */
-    #define MEAN_AND_GAIN(b, x, t) ({ const lanes e = x - LANES_AT(b); 1.0 + t * LANES_AT((b) + 8) * e * e; })
-    PRODUCT_FAMILY(score_diag, 2, MEAN_AND_GAIN)
-
-    /* power = level + degree log q, what a next step waits for, from registers */
-    static inline void score_points(const double *block, const double *x, ptrdiff_t D, ptrdiff_t piece,
-                                    const double *turn, const double *level, const double *degree, double *log_q,
-                                    double *left, double *power)
-    {
-        double q[8] __attribute__((aligned(64))), log_of[8] __attribute__((aligned(64)));
-        score_diag(block, x, D, piece, turn, log_of, q);
-        score_power(level, degree, log_of, power);
-        memcpy(log_q, log_of, sizeof q);
-        memcpy(left, q, sizeof q);
-    }
-
     /* log of b_n of a cluster and n points together over b_n of the cluster, summed over dimensions; of the points the
        mean and the scatter. turn: kappa n / (kappa + n), rest: 1, each over shrink. */
     static inline void unite_diag(const double *block, const double *mean, const double *scatter, ptrdiff_t D,
@@ -122,11 +102,6 @@ cdef extern from *:
         *scatter = whole_double(all) * inverse;
     }
     """
-    void score_diag(const double *block, const double *x, Py_ssize_t D, Py_ssize_t piece, const double *turn,
-                    double *log_q, double *left) noexcept nogil
-    void score_points(const double *block, const double *x, Py_ssize_t D, Py_ssize_t piece, const double *turn,
-                      const double *level, const double *degree, double *log_q, double *left,
-                      double *power) noexcept nogil
     void unite_diag(const double *block, const double *mean, const double *scatter, Py_ssize_t D, Py_ssize_t piece,
                     const double *turn, const double *rest, double *log_q) noexcept nogil
     void count_point(int64_t *sum, whole *square, const double *x, Py_ssize_t D, Py_ssize_t step,

@@ -13,20 +13,22 @@ are a part of the state. Given the partition ``refresh`` draws one after the oth
     B_d = prod_k f_d(rows of cluster k) / f_d(all rows)
 
 with s_d the others that are in (docs/derivations.md, "Columns that tell clusters apart"). Every column is a `Mixed` of
-its own, and moves of the partition ask the columns that are in. (Tadesse, Sha and Vannucci 2005, with joint normal
-distributions.)
+its own, and moves of the partition ask the columns that are in. Real columns without missing cells and without weights
+have the same degree in a cluster, so a row is scored by one product of their factors, as by ``gaussian_independent``.
+(Tadesse, Sha and Vannucci 2005, with joint normal distributions.)
 """
 cimport cython
 from cpython.ref cimport PyObject
-from libc.math cimport exp, lgamma
+from libc.math cimport exp, lgamma, log
 from libc.stdint cimport int8_t, int32_t
-from libc.string cimport memcmp
+from libc.string cimport memcmp, memcpy
 
 import numpy as np
 
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.rng cimport Rng
-from splitmerge_cli.core.sums cimport ROOM, STALE
+from splitmerge_cli.kinds.tables.models.dense_gaussian cimport DenseGaussian, numbers_at
+from splitmerge_cli.kinds.tables.models.gaussian_independent cimport score_points
 from splitmerge_cli.kinds.tables.models.mixed cimport Mixed
 from splitmerge_cli.kinds.tables.models.normal cimport Scaled
 
@@ -35,7 +37,7 @@ from splitmerge_cli.core.options import Gamma, read_options
 from splitmerge_cli.core.checks import Rows
 from splitmerge_cli.core.shared import as_array, share
 from splitmerge_cli.kinds.tables.models.mixed_cells import cuts_of, spikes_of, types_of
-from splitmerge_cli.kinds.tables.models.real_columns import per_column
+from splitmerge_cli.kinds.tables.models.real_columns import factor_piece, per_column
 
 OF_TYPE = {"rate": "count", "m0": "real", "b0": "real", "resolution": "real"}
 """Options with a number for each column of a type."""
@@ -75,8 +77,8 @@ def options_by_column(values, kinds, levels, spikes, given):
 cdef class SelectedColumns(Scaled):
     """Mixture of tables, with indicators of the columns that tell the clusters apart. It has the arguments of `Mixed`.
 
-    Cost: as of `Mixed` with the columns that are in, in loops of one column each; ``refresh`` O(N D). Memory: for each
-    column what a `Mixed` of one column has.
+    Cost: as of `Mixed` with the columns that are in, in loops of one column each but for real columns with all cells;
+    ``refresh`` O(N D). Memory: for each column what a `Mixed` of one column has, and 16 bytes a cluster.
     """
 
     kind = "mixed"
@@ -90,7 +92,13 @@ cdef class SelectedColumns(Scaled):
     cdef readonly double zeta
     cdef list columns                   # a `Mixed` for each
     cdef PyObject **column              # [D] the same
+    cdef PyObject **real                # [D] its points, a `DenseGaussian`, where it is scored in a product; else NULL
     cdef int8_t *inside                 # [D] whether a column is in
+    cdef int32_t *factor                # [D] columns that are in and scored in a product, the first n_factors
+    cdef Py_ssize_t n_factors
+    cdef Py_ssize_t piece               # factors whose product cannot leave the range of a double
+    cdef bint coarse                    # whether any of these columns is recorded to a resolution
+    cdef double *x                      # [D] cells of the row at hand, of these columns
     cdef double *alone                  # [D] log likelihood of all rows as one cluster
 
     cdef void place(self, Py_ssize_t d, const int32_t *labels, Py_ssize_t K, Py_ssize_t N) noexcept nogil:
@@ -127,17 +135,44 @@ cdef class SelectedColumns(Scaled):
         self.columns = [Mixed(apart.columns[j], types[j:j + 1], known, **by_column[j]) for j in range(self.D)]
         self.column = <PyObject **> self.memory.doubles(self.D)
         self.inside, self.alone = self.memory.flags(self.D), self.memory.doubles(self.D)
+        self.real, self.factor = <PyObject **> self.memory.doubles(self.D), self.memory.ints(self.D)
+        self.x = self.memory.doubles(self.D)
         for d, column in enumerate(self.columns):
             self.column[d], self.inside[d] = <PyObject *> column, True
-        self.keep(&self.power, ROOM)
-        self.keep(&self.stale, STALE)
+        self._find_reals(values.shape[0])
+        self.keep_blocks(2 * self.D)
         self._allocate(values.shape[0], values.shape[0])
         self._set_prior(given["prior"].build(self.N, given["concentration"]))
         together = self.memory.ints(self.N)
         for d in range(self.D):
             self.place(d, together, 1, self.N)
             self.alone[d] = (<Mixed> self.column[d]).log_of(0, -1)
+        self.list_factors()
         self._start()
+
+    def _find_reals(self, N):
+        """Find the columns of N rows that are scored in a product."""
+        cdef Py_ssize_t d
+        cdef Mixed column
+        widest, location, scale = [], [], []
+        for d in range(self.D):
+            column = self.columns[d]
+            if column.joint is None or column.C or column.joint.gapped or column.weights is not None:
+                continue
+            self.real[d] = <PyObject *> column.joint
+            self.coarse = self.coarse or column.joint.coarse
+            widest.append(np.abs(numbers_at(column.joint.x, N)).max())
+            location.append(column.joint.m0[0])
+            scale.append(column.joint.b0[0])
+        self.piece = factor_piece(*(np.array(numbers) for numbers in (widest, location, scale)), np.ones(len(widest)))
+
+    cdef void list_factors(self) noexcept nogil:
+        cdef Py_ssize_t d
+        self.n_factors = 0
+        for d in range(self.D):
+            if self.inside[d] and self.real[d] != NULL:
+                self.factor[self.n_factors] = d
+                self.n_factors += 1
 
     # -- statistics, of the columns that are in
     cdef int grow(self, Py_ssize_t cap) except -1:
@@ -176,21 +211,80 @@ cdef class SelectedColumns(Scaled):
 
     # -- scores, of the columns that are in
     cdef void settle(self, Py_ssize_t k) noexcept nogil:
-        cdef Py_ssize_t d
+        cdef Py_ssize_t d, t
+        cdef double *row = self.block_of(k)
+        cdef const double *theirs
+        cdef PyObject *points
         for d in range(self.D):
             if self.inside[d] and (<Mixed> self.column[d]).stale[k]:
                 (<Mixed> self.column[d]).settle(k)
         self.stale[k] = False
+        # gather what scores a row by a product
+        self.level[k] = self.degree[k] = 0.0
+        for t in range(self.n_factors):
+            points = self.real[self.factor[t]]
+            theirs = (<DenseGaussian> points).block_of(k)
+            row[16 * t], row[16 * t + 8] = theirs[0], theirs[8]
+            self.level[k] += (<DenseGaussian> points).level[k]
+            self.degree[k] = (<DenseGaussian> points).degree[k]
 
     cdef void score(self, Py_ssize_t i, Py_ssize_t block, Py_ssize_t own) noexcept nogil:
-        cdef Py_ssize_t d, k
-        for k in range(block, block + 8):
-            self.power[k] = 0.0
+        cdef Py_ssize_t d, k, t
+        cdef double *turn = self.lane
+        cdef double level = 0.0, degree = 0.0
+        for t in range(self.n_factors):
+            self.x[t] = (<DenseGaussian> self.real[self.factor[t]]).x[i]
+        if own >= 0 and not self.coarse:
+            turn = self.lane + 8
+            memcpy(turn, self.lane, 8 * sizeof(double))
+            self.take_out_of(own, turn + own - block, &level, &degree)
+        score_points(self.at + block * self.rows, self.x, self.n_factors, self.piece, turn, self.level + block,
+                     self.degree + block, self.lane + 32, self.left + block, self.power + block)
+        if own >= 0:
+            self.power[own] = (self.score_counted(own) if self.coarse
+                               else level + degree * self.lane[32 + own - block])
         for d in range(self.D):
-            if self.inside[d]:
+            if self.inside[d] and self.real[d] == NULL:
                 (<Mixed> self.column[d]).score(i, block, own)
                 for k in range(block, block + 8):
                     self.power[k] += (<Mixed> self.column[d]).power[k]
+        if own >= 0:
+            self.keep_digits(i, block, own)
+
+    cdef void take_out_of(self, Py_ssize_t k, double *turn, double *level, double *degree) noexcept nogil:
+        cdef Py_ssize_t t
+        cdef double total = 0.0
+        for t in range(self.n_factors):
+            (<DenseGaussian> self.real[self.factor[t]]).take_out_of(k, turn, level, degree)
+            total += level[0]
+        level[0] = total
+
+    cdef double score_counted(self, Py_ssize_t k) noexcept nogil:
+        """Log predictive of the cells in ``x`` in cluster k, which counts them, given the others there, where columns
+        have a resolution; left[k]."""
+        cdef Py_ssize_t t
+        cdef double turn = 0.0, level = 0.0, degree = 0.0, total = 0.0, log_q = 0.0, q = 1.0, kappa, e
+        cdef const double *row = self.block_of(k)
+        cdef PyObject *points
+        for t in range(self.n_factors):
+            points = self.real[self.factor[t]]
+            (<DenseGaussian> points).take_out_of(k, &turn, &level, &degree)
+            e = self.x[t] - row[16 * t]
+            if (<DenseGaussian> points).coarse:
+                if (<DenseGaussian> points).stale_own[k]:
+                    (<DenseGaussian> points).settle_own(k)
+                level = (<DenseGaussian> points).own_level[k]
+                kappa = (<DenseGaussian> points).kappa0 + self.size[k]
+                q *= 1.0 - 0.5 * kappa / (kappa - 1.0) * e * e / (<DenseGaussian> points).own_scatter[k]
+            else:
+                q *= 1.0 + turn * row[16 * t + 8] * e * e
+            total += level
+            if q < 1e-150:
+                log_q += log(q)
+                q = 1.0
+        log_q += log(q)
+        self.left[k] = exp(log_q)
+        return total + degree * log_q
 
     cdef double log_pred(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
         cdef Py_ssize_t d
@@ -217,6 +311,7 @@ cdef class SelectedColumns(Scaled):
 
     cdef void columns_changed(self) noexcept nogil:
         cdef Py_ssize_t d
+        self.list_factors()
         self.log_lik_aside = 0.0
         for d in range(self.D - 1, -1, -1):
             if not self.inside[d]:

@@ -1,0 +1,20 @@
+/* Points of independent normal columns against eight clusters at a time. */
+#pragma once
+#include <string.h>
+#include "product_family.h"
+
+/* A block holds mean and gain by column, eight lanes each. */
+#define MEAN_AND_GAIN(b, x, t) ({ const lanes e = x - LANES_AT(b); 1.0 + t * LANES_AT((b) + 8) * e * e; })
+PRODUCT_FAMILY(score_diag, 2, MEAN_AND_GAIN)
+
+/* power = level + degree log q, what a next step waits for, from registers */
+static inline void score_points(const double *block, const double *x, ptrdiff_t D, ptrdiff_t piece,
+                                const double *turn, const double *level, const double *degree, double *log_q,
+                                double *left, double *power)
+{
+    double q[8] __attribute__((aligned(64))), log_of[8] __attribute__((aligned(64)));
+    score_diag(block, x, D, piece, turn, log_of, q);
+    score_power(level, degree, log_of, power);
+    memcpy(log_q, log_of, sizeof q);
+    memcpy(left, q, sizeof q);
+}
