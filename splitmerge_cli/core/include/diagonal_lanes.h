@@ -18,3 +18,12 @@ static inline void score_points(const double *block, const double *x, ptrdiff_t 
     memcpy(log_q, log_of, sizeof q);
     memcpy(left, q, sizeof q);
 }
+
+/* Mean and scatter of a column's cells, of this weight in all, become m_n and b_n. */
+static inline void settle_column(double *mean, double *scatter, double m0, double b0, double grains, double weight,
+                                 double kappa0)
+{
+    const double kappa = kappa0 + weight, off = *mean - m0;
+    *scatter = b0 + 0.5 * (*scatter + grains + kappa0 * weight / kappa * off * off);
+    *mean = m0 + weight * off / kappa;
+}

@@ -9,6 +9,8 @@ cdef extern from "diagonal_lanes.h":
     void score_points(const double *block, const double *x, Py_ssize_t D, Py_ssize_t piece, const double *turn,
                       const double *level, const double *degree, double *log_q, double *left,
                       double *power) noexcept nogil
+    void settle_column(double *mean, double *scatter, double m0, double b0, double grains, double weight,
+                       double kappa0) noexcept nogil
 
 
 cdef class DenseParameters(DrawnParameters):

@@ -27,8 +27,9 @@ import numpy as np
 
 from splitmerge_cli.core.model cimport Model
 from splitmerge_cli.core.rng cimport Rng
+from splitmerge_cli.core.sums cimport BY_COLUMN, ROOM, STALE
 from splitmerge_cli.kinds.tables.models.dense_gaussian cimport DenseGaussian, numbers_at
-from splitmerge_cli.kinds.tables.models.gaussian_independent cimport score_points
+from splitmerge_cli.kinds.tables.models.gaussian_independent cimport score_points, settle_column
 from splitmerge_cli.kinds.tables.models.mixed cimport Mixed
 from splitmerge_cli.kinds.tables.models.normal cimport Scaled
 
@@ -78,7 +79,7 @@ cdef class SelectedColumns(Scaled):
     """Mixture of tables, with indicators of the columns that tell the clusters apart. It has the arguments of `Mixed`.
 
     Cost: as of `Mixed` with the columns that are in, in loops of one column each but for real columns with all cells;
-    ``refresh`` O(N D). Memory: for each column what a `Mixed` of one column has, and 16 bytes a cluster.
+    ``refresh`` O(N D). Memory: for each column what a `Mixed` of one column has, and 24 bytes a cluster.
     """
 
     kind = "mixed"
@@ -98,7 +99,15 @@ cdef class SelectedColumns(Scaled):
     cdef Py_ssize_t n_factors
     cdef Py_ssize_t piece               # factors whose product cannot leave the range of a double
     cdef bint coarse                    # whether any of these columns is recorded to a resolution
-    cdef double *x                      # [D] cells of the row at hand, of these columns
+    cdef const double *log_c            # [N + 2] of each of them the part of a predictive that depends on n alone
+    cdef double log_b0                  # sum of the logarithms of their b0
+    cdef double *log_det                # [cap] of b_n, of these that are in
+    cdef double *own_scatter            # [cap, D] b_n less one grain, where columns have a resolution
+    cdef double *own_level              # [cap]
+    cdef int8_t *stale_own              # [cap]
+    cdef double *x                      # [D] cells of the row at hand
+    cdef double *mean                   # [D] of the cluster that is settled
+    cdef double *scatter                # [D]
     cdef double *alone                  # [D] log likelihood of all rows as one cluster
 
     cdef void place(self, Py_ssize_t d, const int32_t *labels, Py_ssize_t K, Py_ssize_t N) noexcept nogil:
@@ -136,11 +145,16 @@ cdef class SelectedColumns(Scaled):
         self.column = <PyObject **> self.memory.doubles(self.D)
         self.inside, self.alone = self.memory.flags(self.D), self.memory.doubles(self.D)
         self.real, self.factor = <PyObject **> self.memory.doubles(self.D), self.memory.ints(self.D)
-        self.x = self.memory.doubles(self.D)
+        self.x, self.mean = self.memory.doubles(self.D), self.memory.doubles(self.D)
+        self.scatter = self.memory.doubles(self.D)
         for d, column in enumerate(self.columns):
             self.column[d], self.inside[d] = <PyObject *> column, True
         self._find_reals(values.shape[0])
         self.keep_blocks(2 * self.D)
+        self.keep(&self.log_det, ROOM)
+        self.keep(&self.own_scatter, ROOM, self.D, BY_COLUMN)
+        self.keep(&self.own_level, ROOM)
+        self.keep(&self.stale_own, STALE)
         self._allocate(values.shape[0], values.shape[0])
         self._set_prior(given["prior"].build(self.N, given["concentration"]))
         together = self.memory.ints(self.N)
@@ -161,6 +175,8 @@ cdef class SelectedColumns(Scaled):
                 continue
             self.real[d] = <PyObject *> column.joint
             self.coarse = self.coarse or column.joint.coarse
+            # over the power, as the columns have them
+            self.kappa0, self.a0, self.log_c = column.joint.kappa0, column.joint.a0, column.joint.log_c
             widest.append(np.abs(numbers_at(column.joint.x, N)).max())
             location.append(column.joint.m0[0])
             scale.append(column.joint.b0[0])
@@ -168,11 +184,12 @@ cdef class SelectedColumns(Scaled):
 
     cdef void list_factors(self) noexcept nogil:
         cdef Py_ssize_t d
-        self.n_factors = 0
+        self.n_factors, self.log_b0 = 0, 0.0
         for d in range(self.D):
             if self.inside[d] and self.real[d] != NULL:
                 self.factor[self.n_factors] = d
                 self.n_factors += 1
+                self.log_b0 += (<DenseGaussian> self.real[d]).log_b0
 
     # -- statistics, of the columns that are in
     cdef int grow(self, Py_ssize_t cap) except -1:
@@ -211,25 +228,65 @@ cdef class SelectedColumns(Scaled):
 
     # -- scores, of the columns that are in
     cdef void settle(self, Py_ssize_t k) noexcept nogil:
-        cdef Py_ssize_t d, t
-        cdef double *row = self.block_of(k)
-        cdef const double *theirs
-        cdef PyObject *points
+        cdef Py_ssize_t d
         for d in range(self.D):
-            if self.inside[d] and (<Mixed> self.column[d]).stale[k]:
+            if self.inside[d] and self.real[d] == NULL and (<Mixed> self.column[d]).stale[k]:
                 (<Mixed> self.column[d]).settle(k)
         self.stale[k] = False
-        # gather what scores a row by a product
-        self.level[k] = self.degree[k] = 0.0
+        if self.n_factors:
+            self.settle_product(k)
+
+    cdef double posterior_with(self, Py_ssize_t k, double times, double *scatter) noexcept nogil:
+        """``mean`` and b_n of the columns in the product, in cluster k with so many times the grain, of which its n
+        rows have n; the sum of the logarithms of b_n."""
+        cdef Py_ssize_t t, n = self.size[k]
+        cdef double total = self.log_b0, off = 1.0
+        cdef PyObject *points
         for t in range(self.n_factors):
             points = self.real[self.factor[t]]
-            theirs = (<DenseGaussian> points).block_of(k)
-            row[16 * t], row[16 * t + 8] = theirs[0], theirs[8]
-            self.level[k] += (<DenseGaussian> points).level[k]
-            self.degree[k] = (<DenseGaussian> points).degree[k]
+            (<DenseGaussian> points).moments((<DenseGaussian> points).sums_of(k), (<DenseGaussian> points).squares_of(k),
+                                             n, self.mean + t, scatter + t)
+            settle_column(self.mean + t, scatter + t, (<DenseGaussian> points).m0[0], (<DenseGaussian> points).b0[0],
+                          times * (<DenseGaussian> points).grain[0], n, self.kappa0)
+            off *= scatter[t] / (<DenseGaussian> points).b0[0]
+            if not 1e-200 < off < 1e200:
+                total += log(off)
+                off = 1.0
+        return total + log(off)
+
+    cdef void settle_product(self, Py_ssize_t k) noexcept nogil:
+        """As of points with these columns (``dense_gaussian.pyx``)."""
+        cdef Py_ssize_t t, n = self.size[k]
+        cdef double *row = self.block_of(k)
+        cdef double shrink = (self.kappa0 + n) / (self.kappa0 + n + 1.0), log_next
+        self.stale_own[k] = True
+        self.log_det[k] = log_next = self.posterior_with(k, n, self.scatter)
+        if self.coarse:
+            # what scores another row has its grain, too
+            log_next = self.posterior_with(k, n + 1.0, self.scatter)
+        for t in range(self.n_factors):
+            row[16 * t], row[16 * t + 8] = self.mean[t], 0.5 * shrink / self.scatter[t]
+        self.degree[k] = -self.zeta * (self.a0 + 0.5 * n + 0.5)
+        self.level[k] = (self.n_factors * self.log_c[n] - 0.5 * self.zeta * self.log_det[k]
+                         + self.degree[k] * (log_next - self.log_det[k]))
 
     cdef void score(self, Py_ssize_t i, Py_ssize_t block, Py_ssize_t own) noexcept nogil:
-        cdef Py_ssize_t d, k, t
+        cdef Py_ssize_t d, k
+        if self.n_factors:
+            self.score_product(i, block, own)
+        else:
+            for k in range(block, block + 8):
+                self.power[k], self.left[k] = 0.0, 1.0
+        for d in range(self.D):
+            if self.inside[d] and self.real[d] == NULL:
+                (<Mixed> self.column[d]).score(i, block, own)
+                for k in range(block, block + 8):
+                    self.power[k] += (<Mixed> self.column[d]).power[k]
+        if own >= 0:
+            self.keep_digits(i, block, own)
+
+    cdef void score_product(self, Py_ssize_t i, Py_ssize_t block, Py_ssize_t own) noexcept nogil:
+        cdef Py_ssize_t t
         cdef double *turn = self.lane
         cdef double level = 0.0, degree = 0.0
         for t in range(self.n_factors):
@@ -243,48 +300,34 @@ cdef class SelectedColumns(Scaled):
         if own >= 0:
             self.power[own] = (self.score_counted(own) if self.coarse
                                else level + degree * self.lane[32 + own - block])
-        for d in range(self.D):
-            if self.inside[d] and self.real[d] == NULL:
-                (<Mixed> self.column[d]).score(i, block, own)
-                for k in range(block, block + 8):
-                    self.power[k] += (<Mixed> self.column[d]).power[k]
-        if own >= 0:
-            self.keep_digits(i, block, own)
 
     cdef void take_out_of(self, Py_ssize_t k, double *turn, double *level, double *degree) noexcept nogil:
-        cdef Py_ssize_t t
-        cdef double total = 0.0
-        for t in range(self.n_factors):
-            (<DenseGaussian> self.real[self.factor[t]]).take_out_of(k, turn, level, degree)
-            total += level[0]
-        level[0] = total
+        cdef Py_ssize_t n = self.size[k] - 1
+        cdef double kappa = self.kappa0 + n
+        turn[0], degree[0] = -(kappa + 2.0) / kappa, self.zeta * (self.a0 + 0.5 * n)
+        level[0] = self.n_factors * self.log_c[n] - 0.5 * self.zeta * self.log_det[k]
 
     cdef double score_counted(self, Py_ssize_t k) noexcept nogil:
         """Log predictive of the cells in ``x`` in cluster k, which counts them, given the others there, where columns
-        have a resolution; left[k]."""
-        cdef Py_ssize_t t
-        cdef double turn = 0.0, level = 0.0, degree = 0.0, total = 0.0, log_q = 0.0, q = 1.0, kappa, e
+        have a resolution: the others have one grain less; left[k]."""
+        cdef Py_ssize_t t, n = self.size[k]
+        cdef double a = self.a0 + 0.5 * (n - 1), kappa = self.kappa0 + n, log_q = 0.0, q = 1.0, e
         cdef const double *row = self.block_of(k)
-        cdef PyObject *points
+        cdef double *scatter = self.own_scatter + k * self.D
+        if self.stale_own[k]:
+            self.stale_own[k] = False
+            self.own_level[k] = (self.n_factors * self.log_c[n - 1]
+                                 + self.zeta * (a * self.posterior_with(k, n - 1.0, scatter)
+                                                - (a + 0.5) * self.log_det[k]))
         for t in range(self.n_factors):
-            points = self.real[self.factor[t]]
-            (<DenseGaussian> points).take_out_of(k, &turn, &level, &degree)
             e = self.x[t] - row[16 * t]
-            if (<DenseGaussian> points).coarse:
-                if (<DenseGaussian> points).stale_own[k]:
-                    (<DenseGaussian> points).settle_own(k)
-                level = (<DenseGaussian> points).own_level[k]
-                kappa = (<DenseGaussian> points).kappa0 + self.size[k]
-                q *= 1.0 - 0.5 * kappa / (kappa - 1.0) * e * e / (<DenseGaussian> points).own_scatter[k]
-            else:
-                q *= 1.0 + turn * row[16 * t + 8] * e * e
-            total += level
+            q *= 1.0 - 0.5 * kappa / (kappa - 1.0) * e * e / scatter[t]
             if q < 1e-150:
                 log_q += log(q)
                 q = 1.0
         log_q += log(q)
         self.left[k] = exp(log_q)
-        return total + degree * log_q
+        return self.own_level[k] + self.zeta * a * log_q
 
     cdef double log_pred(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
         cdef Py_ssize_t d
