@@ -353,3 +353,13 @@ def test_refusals_name_the_key() -> None:
         mixed.Mixed(ROWS, COLUMNS, select=True)
     with pytest.raises(ValueError, match="expected 4 numbers, each 0 or 1"):
         mixed_build().set_parameters(np.array([1.0, 0.5, 0.0, 0.0]))
+
+
+def test_a_product_of_many_far_columns_stays_in_range() -> None:
+    points = np.random.default_rng(0).normal(size=(9, 60))
+    points[0] = 1e9
+    hyper = {"concentration": 1.3, "m0": 0.0, "kappa0": 0.4, "a0": 1.5, "b0": 1e-3, "resolution": "none"}
+    found, expected = [gaussian.Gaussian(points, covariance="diag", select=select, **hyper) for select in (True, False)]
+    for model in (found, expected):
+        model.set_labels(np.array([0, 0, 0, 1, 1, 1, 2, 2, 2], dtype=np.int32))
+    np.testing.assert_allclose(found.left_out_densities(), expected.left_out_densities(), rtol=1e-9)

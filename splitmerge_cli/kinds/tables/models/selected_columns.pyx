@@ -100,8 +100,7 @@ cdef class SelectedColumns(Scaled):
     cdef Py_ssize_t piece               # factors whose product cannot leave the range of a double
     cdef bint coarse                    # whether any of these columns is recorded to a resolution
     cdef const double *log_c            # [N + 2] of each of them the part of a predictive that depends on n alone
-    cdef double log_b0                  # sum of the logarithms of their b0
-    cdef double *log_det                # [cap] of b_n, of these that are in
+    cdef double *log_det                # [cap] sum over these that are in of the logarithms of b_n over b0
     cdef double *own_scatter            # [cap, D] b_n less one grain, where columns have a resolution
     cdef double *own_level              # [cap]
     cdef int8_t *stale_own              # [cap]
@@ -184,12 +183,11 @@ cdef class SelectedColumns(Scaled):
 
     cdef void list_factors(self) noexcept nogil:
         cdef Py_ssize_t d
-        self.n_factors, self.log_b0 = 0, 0.0
+        self.n_factors = 0
         for d in range(self.D):
             if self.inside[d] and self.real[d] != NULL:
                 self.factor[self.n_factors] = d
                 self.n_factors += 1
-                self.log_b0 += (<DenseGaussian> self.real[d]).log_b0
 
     # -- statistics, of the columns that are in
     cdef int grow(self, Py_ssize_t cap) except -1:
@@ -238,14 +236,15 @@ cdef class SelectedColumns(Scaled):
 
     cdef double posterior_with(self, Py_ssize_t k, double times, double *scatter) noexcept nogil:
         """``mean`` and b_n of the columns in the product, in cluster k with so many times the grain, of which its n
-        rows have n; the sum of the logarithms of b_n."""
+        rows have n; the sum of the logarithms of b_n over b0, as all clusters share these."""
         cdef Py_ssize_t t, n = self.size[k]
-        cdef double total = self.log_b0, off = 1.0
+        cdef double total = 0.0, off = 1.0
         cdef PyObject *points
         for t in range(self.n_factors):
             points = self.real[self.factor[t]]
-            (<DenseGaussian> points).moments((<DenseGaussian> points).sums_of(k), (<DenseGaussian> points).squares_of(k),
-                                             n, self.mean + t, scatter + t)
+            # a column has one sum and one square in a cluster
+            (<DenseGaussian> points).moments((<DenseGaussian> points).sum + k, (<DenseGaussian> points).square + k, n,
+                                             self.mean + t, scatter + t)
             settle_column(self.mean + t, scatter + t, (<DenseGaussian> points).m0[0], (<DenseGaussian> points).b0[0],
                           times * (<DenseGaussian> points).grain[0], n, self.kappa0)
             off *= scatter[t] / (<DenseGaussian> points).b0[0]
