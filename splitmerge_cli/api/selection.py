@@ -469,8 +469,9 @@ def _choose_model(spec: RunSpecification, tell: Tell) -> dict[str, Any]:
         dataset = _read(spec, MIXED)
     except mixed.NoMixedTable:
         dataset = _read(spec, "gaussian")
+    reduced = {} if "data.reduce" in spec.given_keys.keys else scaled.reduce_keys(dataset)
     if tell is not None:
-        tell(dataset)
+        tell(scaled.without_spikes(dataset) if reduced else dataset)
     named_own = any(key in spec.given_keys.keys for key in dataset.kind.own_keys)
     model = dataset.kind.model if named_own else model_for(dataset)
     if dataset.kind.any_columns and model != MIXED:
@@ -478,9 +479,8 @@ def _choose_model(spec: RunSpecification, tell: Tell) -> dict[str, Any]:
         if columns is None:
             model, columns = MIXED, {}
     named = {f"data.{key}": value for key, value in (columns or {}).items()}
-    named |= {} if "data.reduce" in spec.given_keys.keys else scaled.reduce_keys(dataset)
     joins = {} if "gap" in spec.given_keys.keys or model != OF_REALS[0] else {"gap": None}
-    return {"model": model, **named, **_unnamed_options(spec, model, dataset), **joins}
+    return {"model": model, **named, **reduced, **_unnamed_options(spec, model, dataset), **joins}
 
 
 def _find_columns(spec: RunSpecification, model: str, table: Dataset) -> dict[str, Any] | None:

@@ -180,7 +180,7 @@ def explain_errors(command: _F) -> _F:
                 if getattr(error, "dataset", None) is not None:
                     _show_undecided(error)
                     raise typer.Exit(2) from None
-                if hasattr(error, "overrides"):
+                if hasattr(error, "ways"):
                     _show_rejected(error, command.__name__, kwargs.get("overrides") or [])
                     raise typer.Exit(2) from None
                 fail(*answer)
@@ -297,9 +297,10 @@ def _show_rejected(error: Any, command: str, typed: Sequence[str]) -> None:
     """Print, in short lines, what is wrong with a column and the commands that read the table."""
     for part in f"smcmc: {error.problem}".split("; "):
         typer.echo(terminal.fold(terminal.printable(part)), err=True)
-    for number, override in enumerate(error.overrides):
-        others = [word for word in typed if word.partition("=")[0] != override.partition("=")[0]]
-        words = " ".join(["smcmc", command, *map(shell_word, [*others, override])])
+    for number, way in enumerate(error.ways):
+        keys = {override.partition("=")[0] for override in way}
+        others = [word for word in typed if word.partition("=")[0] not in keys]
+        words = " ".join(["smcmc", command, *map(shell_word, [*others, *way])])
         typer.echo(terminal.printable(f"{'or' if number else 'next'}: {words}"), err=True)
 
 

@@ -244,8 +244,10 @@ class Kind:
         ``data.names``."""
         raise NotImplementedError
 
-    def note_table(self, table: Any, columns: Sequence[int]) -> None:
-        """Note that a table of any columns, of which `columns` are read, may hold data of this kind."""
+    def note_table(self, table: Any, columns: Sequence[int]) -> list[str]:
+        """Note that a table of any columns, of which `columns` are read, may hold data of this kind; return the
+        overrides that read it so, if any."""
+        return []
 
     # -- new items
     def options_of_object(self, summary: Mapping[str, Any]) -> dict[str, Any]:

@@ -361,8 +361,11 @@ def _describe_judgement(run: read.Run, judged: Convergence) -> Iterator[str]:
         few = " (few: intervals are noisy)" * (judged.ess is not None and judged.ess < FEW_DRAWS)
         draws = "" if judged.ess is None else f", smallest ESS {judged.ess:,.0f} ({judged.ess_of}){few}"
         stopped = run.summary.get("until") or {"reached": False}
+        missed = "iterations" in stopped and not stopped["reached"]
         after = f" after {stopped['iterations']:,} iterations" if stopped["reached"] else ""
-        yield f"no sign of non-convergence{after}: largest R-hat {rhat} ({judged.quantity}){draws}"
+        # that the targets were missed has been said
+        none = f"no R-hat is {convergence.NOT_CONVERGED:g} or more" if missed else f"no sign of non-convergence{after}"
+        yield f"{none}: largest R-hat {rhat} ({judged.quantity}){draws}"
     if ends := run.summary.get("both_ends"):
         begun = " and ".join(f"{end['start']:,}" for end in ends)
         if judged.converged:

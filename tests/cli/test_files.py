@@ -116,9 +116,9 @@ def test_one_word_is_the_whole_command(smcmc, tmp_path: Path, frame: pd.DataFram
 def test_a_matrix_of_distances_or_correlations_is_a_table_with_a_note(tmp_path: Path) -> None:
     x = np.random.default_rng(1).normal(size=(12, 3))
     distances = np.round(np.linalg.norm(x[:, None] - x, axis=2), 3)
-    names = [f"f{i}" for i in range(12)]
+    names, numbers = [f"f{i}" for i in range(12)], [*range(12)]
     for values in (distances, np.round(np.corrcoef(x), 3)):
-        for head, index in ((None, None), (names, None), (names, names)):
+        for head, index in ((None, None), (names, None), (names, names), (numbers, numbers)):
             frame = pd.DataFrame(values, columns=head, index=index)
             frame.to_csv(tmp_path / "m.csv", header=head is not None, index=index is not None)
             found = recognise(tmp_path / "m.csv")
@@ -176,6 +176,7 @@ BESIDE_TEXTS: dict[str, tuple[dict[str, list[Any]], str]] = {
         "corpus",
     ),
     "two alike": ({"first": LONG, "second": LONG[::-1], "stars": [1, 5, 3]}, "csv"),
+    "times": ({"at": [f"Sat, {day} Apr 2017 15:11:58 -0500" for day in (1, 8, 15)]}, "csv"),
     "a remark": ({**{f"q{j}": [1, 2, 3] for j in range(6)}, "remark": LONG}, "csv"),
 }
 
@@ -357,6 +358,26 @@ def test_a_table_of_names_alone_is_answered_in_short_lines(smcmc, monkeypatch) -
     assert max(map(len, lines)) <= 80 and "column 2 ('address'): 39 different words in 40 rows, more than 20" in lines
     assert command == "next: smcmc run t.csv model=records"
     assert smcmc("columns", *shlex.split(command.removeprefix("next: smcmc run "))).exit_code == 0
+
+
+def test_a_table_of_pairs_alone_is_answered_with_a_command_that_reads_them_as_edges(smcmc) -> None:
+    pd.DataFrame([(f"n{i}", f"n{i + 1}") for i in range(60)], columns=["a", "b"]).to_csv("t.csv", index=False)
+    ended = smcmc("run", "t.csv")
+    command = ended.stderr.splitlines()[-1]
+    assert ended.exit_code == 2 and command == "next: smcmc run t.csv data=edges data.directed=true"
+    assert smcmc(*shlex.split(command)[2:], *FEW).exit_code == 0
+
+
+def test_one_column_of_categories_shows_no_clusters(smcmc) -> None:
+    pd.DataFrame({"kind": 15 * [*"abca"], "none": 60 * [None], "nothing": 60 * [None]}).to_csv("t.csv", index=False)
+    ended = smcmc("run", "t.csv", *FEW)
+    lines = " ".join(ended.stderr.split())
+    assert "column 2 ('none'), column 3 ('nothing') are left out: they hold no value" in lines
+    assert "one column of categories cannot show clusters; " in lines
+    assert lines.count("one column of categories is all that is read") == 2
+    # a column of numbers may
+    pd.DataFrame({"u": np.random.default_rng(0).normal(size=60).round(2)}).to_csv("u.csv", index=False)
+    assert "categories" not in smcmc("run", "u.csv", *FEW).stderr
 
 
 def test_a_frame_is_enough(frame: pd.DataFrame, tmp_path: Path) -> None:

@@ -195,6 +195,13 @@ def test_a_stored_choice_of_the_former_name_is_recalled(tmp_path: Path) -> None:
     assert recalled is not None and recalled["changes"] == {"model": "multinomial", "data.scale": None}
 
 
+def test_only_keys_that_are_recalled_are_kept(tmp_path: Path) -> None:
+    for key in ("data.path", "out", "sampler.moves"):
+        with pytest.raises(ValueError, match=f"{key}: expected an option of the model"):
+            manifest.keep(tmp_path / "0123.json", {}, {"model": "gaussian", key: "x"})
+    assert not [*tmp_path.iterdir()]
+
+
 def test_the_message_about_a_former_name_has_both_models() -> None:
     with pytest.raises(ConfigError, match=r"^model=dirichlet_multinomial: this model is now model=multinomial .*over"):
         specify(["model=dirichlet_multinomial", "data=counts"])

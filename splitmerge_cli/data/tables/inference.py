@@ -114,6 +114,8 @@ SPIKE = 0.2
 """Least share of the rows that hold one number of a real column for a note to report it."""
 TAIL = 20
 """The tail of counts: fewer than one in so many rows hold the largest."""
+COMPARED = "model=auto compares whether that number has a probability of its own in every cluster"
+"""What is said of a number that many cells hold."""
 FEW = 3
 """Rows below which no column counts them: that may well be chance."""
 TYPICAL_COUNT = 10
@@ -256,8 +258,8 @@ def _of_numbers(cells: Cells, key: str, name: str, chosen: bool) -> Reading:
     if chosen or reading.type is None or reading.type.spike is None:
         return reading
     note = f"{counts.max() / len(present):.0%} of the rows hold {reading.type.spike[0]:.15g}"
-    note += ": model=auto compares whether that number has a probability of its own in every cluster (model=mixed "
-    return replace(reading, said=f"{note}model.zeros=apart); data.drop={shell_word(f'[{key}]')} leaves the column out")
+    note += f": {COMPARED} (model=mixed model.zeros=apart); data.drop={shell_word(f'[{key}]')} leaves the column out"
+    return replace(reading, said=note)
 
 
 def _are_levels(counts: NDArray[np.int64]) -> bool:

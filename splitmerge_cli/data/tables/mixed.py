@@ -146,20 +146,27 @@ class NoMixedTable(DataError):
     """A matrix of numbers that cannot be read as a mixed table: it is sparse, or has too many columns."""
 
 
-class RefusedTable(DataError):
-    """A table that is not read as it is: the `problem`, whose parts are lines, and overrides that read it."""
+ONE_OF_LEVELS = (
+    "one column of categories is all that is read: it has no groups of rows but its levels; expected further columns, "
+    "or one of numbers"
+)
+"""The note on a table that shows no clusters."""
 
-    def __init__(self, message: str, problem: str, overrides: Sequence[str]) -> None:
+
+class RefusedTable(DataError):
+    """A table that is not read as it is: the `problem`, whose parts are lines, and ways to read it, overrides each."""
+
+    def __init__(self, message: str, problem: str, ways: Sequence[Sequence[str]]) -> None:
         super().__init__(message)
-        self.problem, self.overrides = problem, overrides
+        self.problem, self.ways = problem, ways
 
 
 class RejectedColumns(RefusedTable):
     """Columns that no type fits: the problem of the first, the columns to leave out, with the ones that the user leaves
-    out (none if the user chose the columns), and overrides."""
+    out (none if the user chose the columns), and ways to read the table."""
 
-    def __init__(self, message: str, problem: str, drop: list[str | int], overrides: Sequence[str]) -> None:
-        super().__init__(message, problem, overrides)
+    def __init__(self, message: str, problem: str, drop: list[str | int], ways: Sequence[Sequence[str]]) -> None:
+        super().__init__(message, problem, ways)
         self.drop = drop
 
 
@@ -249,17 +256,18 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
     read = [j for j in columns_read if readings[j].type is not None]
     if not read:
         name_note = "; ".join(note.partition(": ")[2] for note in table.notes)
+        others = [read_so for kind in kinds().values() if (read_so := kind.note_table(table, columns_read))]
         texts = [j for j in columns_read if _is_text(table, j)]
         documents = [inference.as_documents(table, column_key(table, j)) for j in texts[:1]]
         none_left = f"{table.path}: no column is left for the data"
         reasons = [f"{table.column(j)}: {one.why}" for j, one in without.items()]
         reasons += [*(note.partition(": ")[2] for note in spelt[:1]), *documents]
-        overrides = [f"data.types={{{column_key(table, j)}:categorical}}" for j in reads][:1]
+        as_read = others or [[f"data.types={{{column_key(table, j)}:categorical}}"] for j in reads][:1]
         if spelt and len(columns_read) > 1:
-            overrides = [other_kind]
+            as_read = [[other_kind]]
         ways = "".join(f", or of texts: {way}" for way in documents)
         message = f"{none_left}{f' ({name_note})' if name_note else ''}; expected one{ways}"
-        raise RefusedTable(message, "; ".join([none_left, *reasons]), overrides)
+        raise RefusedTable(message, "; ".join([none_left, *reasons]), as_read)
     values = np.column_stack([values for j in read if (values := readings[j].values) is not None])
     asked_for = types if wanted.columns is None else columns_read
     types_read = [type for j in read if (type := readings[j].type) is not None]
@@ -277,6 +285,7 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
     numeric = [d for d, j in enumerate(read) if (type := readings[j].type) is not None and not type.levels]
     if numeric:
         notes.note_total(table, [read[d] for d in numeric], values[:, numeric])
+    is_one_of_levels = len(read) == 1 and types_read[data[0]].type in ("binary", "categorical")
     return Dataset(
         name,
         wanted.kind,
@@ -291,7 +300,7 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
             "typed": [column_key(table, j) for j in read],
             "dates": {d: types[j] for d, j in enumerate(read) if types.get(j) in written.DATE_TYPES},
         }
-        | notes_entry(table.notes)
+        | notes_entry([*table.notes, ONE_OF_LEVELS] if is_one_of_levels else table.notes)
         | width_entry(read, table.width)
         | table.entries(read),
         is_recorded=True,
@@ -324,7 +333,7 @@ def _raise_problems(table: Table, wanted: Wanted, readings: Mapping[int, inferen
     ways = [*first.ways, *[leaves_out] * bool(leaves_out)]
     # of several columns the first one's ways read that one alone
     whole = ways[::-1] if len(bad) < 2 else [leaves_out]
-    reads = [re.split(" (?:reads|leaves) ", way)[0] for way in whole if way.startswith("data.")]
+    reads = [[re.split(" (?:reads|leaves) ", way)[0]] for way in whole if way.startswith("data.")]
     raise RejectedColumns(f"{first.problem}{': ' if ways else ''}{', or '.join(ways)}", first.problem, drop, reads)
 
 

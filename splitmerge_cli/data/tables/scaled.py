@@ -18,6 +18,7 @@ from splitmerge_cli.data.opening import check_archive, check_rows, readable
 from splitmerge_cli.data.tables.cells import mark_missing
 from splitmerge_cli.data.tables.columns import position
 from splitmerge_cli.data.tables.formats import load_npy
+from splitmerge_cli.data.tables.inference import COMPARED
 from splitmerge_cli.data.tables.table import Table
 from splitmerge_cli.data.values import FINITE, LARGEST, MAGNITUDE, is_csr, is_sparse, place_not_finite, require
 from splitmerge_cli.extras import sparse
@@ -156,6 +157,11 @@ def reduce_keys(dataset: Dataset) -> dict[str, str]:
     return {REDUCE: AUTO} if sum(column.type == "real" for column in types) > dataset.N else {}
 
 
+def without_spikes(dataset: Dataset) -> Dataset:
+    """A table without the notes on numbers that many cells hold: components repeat none."""
+    return replace(dataset, meta=dataset.meta | {"notes": [one for one in dataset.notes if COMPARED not in one]})
+
+
 @dataclass(frozen=True, eq=False)
 class Reduction:
     """How the real columns of a `table` became scores: `real` are their places, all other columns stay."""
@@ -228,7 +234,10 @@ def reduce_columns(dataset: Dataset, reduce: ReduceOption) -> Dataset:
         f"{len(real):,} real columns are reduced to {r} principal component{'s' * (r > 1)} "
         f"({100 * components.share:.0f} % of the variance); {REDUCE}={NO_REDUCTION} reads them as they are"
     )
-    meta = dataset.meta | {"notes": [*dataset.notes, note], "reduced": {"columns": len(real), "components": r}}
+    meta = dataset.meta | {
+        "notes": [*without_spikes(dataset).notes, note],
+        "reduced": {"columns": len(real), "components": r},
+    }
     return Reduction(dataset, real, components).project(replace(dataset, meta=meta))
 
 

@@ -83,10 +83,10 @@ class Graph(Kind):
         of_networkx = hasattr(data, "nodes") and hasattr(data, "edges")
         return of_networkx or all(hasattr(data, name) for name in ("vcount", "vs", "es", "is_directed"))
 
-    def note_table(self, table: Any, columns: Sequence[int]) -> None:
+    def note_table(self, table: Any, columns: Sequence[int]) -> list[str]:
         from splitmerge_cli.kinds.networks.readers.edge_rows import note_pairs
 
-        note_pairs(table, columns)
+        return note_pairs(table, columns)
 
     def facts(self, dataset: Dataset) -> dict[str, Any]:
         return {"graph": {k: v for k, v in dataset.meta.items() if k != "notes"}} | super().facts(dataset)

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,6 +11,7 @@ from splitmerge_cli.config.resolution import AUTO
 from splitmerge_cli.core.capabilities import Noise
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.tables import inference, repeats
+from splitmerge_cli.data.tables.mixed import ONE_OF_LEVELS
 from splitmerge_cli.diagnostics.point_estimate import evenly_spaced
 from splitmerge_cli.kinds.tables.models.mixed_cells import FORMS_OF_COUNTS
 from splitmerge_cli.kinds.tables.quantities import TIE, ZEROS
@@ -60,6 +61,7 @@ class ColumnAnswers(Answers):
     """The answers of tables, whose clusters are described by columns."""
 
     apart = "noise"
+    cannot_show: ClassVar = {ONE_OF_LEVELS: "one column of categories cannot show clusters"}
 
     @staticmethod
     def leave_apart(plan: "Plan", late: Mapping[int, "Late"]) -> Mapping[int, "Late"]:

@@ -182,7 +182,7 @@ def _unpack(value: Any, arrays: Any) -> Any:
     return [_unpack(item, arrays) for item in value] if isinstance(value, list) else value
 
 
-FURTHER = ("data.columns", "data.drop", "data.types", "data.scale", "gap")
+FURTHER = ("data.columns", "data.drop", "data.types", "data.scale", "data.reduce", "gap")
 """Keys that ``auto`` may change in addition to options of the model."""
 
 
@@ -194,13 +194,20 @@ def path_of(out: str | Path, choice_id: str) -> Path:
 def keep(file: Path, chosen: Any, changes: Mapping[str, Any]) -> None:
     """Store how something was chosen, and the keys of the run that follow.
 
-    A folder that cannot be written is reported by the run itself.
+    A folder that cannot be written is reported by the run itself. Raises a ValueError for a key that `recall` would not
+    believe.
     """
+    if unknown := [key for key in changes if not _may_change(key)]:
+        raise ValueError(f"{unknown[0]}: expected an option of the model, model, {', '.join(FURTHER)}")
     with suppress(OSError):
         file.parent.mkdir(parents=True, exist_ok=True)
         # YAML, since columns without names are numbers, which are no keys in JSON
         text = yaml.safe_dump(dict(changes), sort_keys=False)
         write_sealed(file, {"id": file.stem, "chosen": chosen, "changes": text})
+
+
+def _may_change(key: str) -> bool:
+    return key.partition(".")[0] == "model" or key in FURTHER
 
 
 def recall(file: Path, say: Callable[[str], None]) -> dict[str, Any] | None:
@@ -212,8 +219,7 @@ def recall(file: Path, say: Callable[[str], None]) -> dict[str, Any] | None:
         with report_damage(file):
             changes: dict[str, Any] = yaml.safe_load(stored["changes"])
             # the folder may come from somebody else
-            allowed = all(key.partition(".")[0] == "model" or key in FURTHER for key in changes)
-            if not allowed or stored["id"] != file.stem:
+            if not all(map(_may_change, changes)) or stored["id"] != file.stem:
                 raise ValueError("not what was written")
             if (former := str(changes.get("model"))) in RENAMED:
                 changes["model"] = RENAMED[former]

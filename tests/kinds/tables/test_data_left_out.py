@@ -57,7 +57,7 @@ def test_cells_are_whole_numbers_once_the_missing_ones_are_left_out(tmp_path: Pa
 
 def test_nothing_is_left() -> None:
     with pytest.raises(
-        DataError, match=r"data: no column is left for the data \(column 1, column 2 are left out: it cou"
+        DataError, match=r"data: no column is left for the data \(column 1, column 2 are left out: they cou"
     ):
         from_object(np.column_stack([np.arange(N), np.arange(N)]), "points")
     chosen = from_object(np.column_stack([np.arange(N), np.arange(N)]), "points", columns=[2])

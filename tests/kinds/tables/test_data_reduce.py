@@ -203,3 +203,20 @@ def test_model_auto_asks_for_components_unless_they_are_named(
     assert smcmc.sample(frame, options=options, **SHORT).dataset.values.shape == (20, D)
     frame.to_csv(tmp_path / "t.csv", index=False)
     assert smcmc.sample("auto", tmp_path / "t.csv", options=options, **SHORT).dataset.values.shape == (20, D)
+
+
+def test_a_stored_choice_of_a_reduced_table_is_recalled(smcmc, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("splitmerge_cli.fits.candidates.ROUNDS", (40, 40))
+    monkeypatch.chdir(tmp_path)
+    frame, _ = draw_types(40, 45, 2, 1.5)
+    # many cells hold one number, which components do not
+    frame.iloc[:18, 3] = 0.0
+    frame.to_csv("t.csv", index=False)
+    first, second = (smcmc("run", "t.csv", "iterations=40", "progress=none", "seed=0", status=0) for _ in range(2))
+    assert "principal component" in first.stderr and "of the rows hold 0" not in first.stderr
+    assert "results/choices/" in second.stderr and "damaged" not in second.stderr
+    # read as they are, its spike is compared
+    whole = smcmc(
+        "run", "t.csv", "data.reduce=none", "model.covariance=diag", "iterations=40", "progress=none", "seed=0"
+    )
+    assert "45% of the rows hold 0" in whole.stderr

@@ -219,9 +219,15 @@ def _count_words(cells: Cells) -> list[int]:
 
 
 def _are_texts(cells: Sequence[str | None]) -> bool:
-    """Whether more than half of the cells that are not empty have more words than a term."""
-    held = [cell for cell in cells if cell and cell.strip()]
-    return 2 * sum(len(cell.split()) > LONGEST_TERM for cell in held) > len(held) > 0
+    """Whether more than half of the cells that are not empty have more words than a term, at least half of them with
+    a letter, which times and readings of instruments have not."""
+    held = [cell.split() for cell in cells if cell and cell.strip()]
+    texts = sum(len(words) > LONGEST_TERM and 2 * sum(map(_has_letter, words)) >= len(words) for words in held)
+    return 2 * texts > len(held) > 0
+
+
+def _has_letter(word: str) -> bool:
+    return any(map(str.isalpha, word))
 
 
 def open_table(path: Path, encoding: str, separator: str = "auto", usual: str | None = None) -> Table:

@@ -402,6 +402,9 @@ def symmetric_values(table: Text) -> NDArray[np.float64] | None:
     index, width, values = int(named or table.heads_index()), table.width, list[list[float]]()
     N = width - index
     for number, (_, row) in enumerate(table.lines()):
+        if named and not number:
+            # the names of the columns, numbers though they may be
+            continue
         cells = [cell.strip() for cell in row[index:]]
         if len(values) == N or len(row) != width:
             return None
