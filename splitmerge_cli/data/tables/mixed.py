@@ -26,7 +26,7 @@ from splitmerge_cli.data.tables import formats, inference, notes, written
 from splitmerge_cli.data.tables.cells import cells_of, find_none_levels, note_missing
 from splitmerge_cli.data.tables.columns import Wanted, index, true_labels
 from splitmerge_cli.data.tables.table import MOST_COLUMNS, Table, column_key, list_names, quote
-from splitmerge_cli.data.values import is_sparse, notes_entry, positions_in, require, width_entry
+from splitmerge_cli.data.values import LARGEST, is_sparse, notes_entry, positions_in, require, width_entry
 from splitmerge_cli.extras import pandas as pd
 from splitmerge_cli.overrides import write
 from splitmerge_cli.received import DataError, reject_machine_error
@@ -91,14 +91,22 @@ def read_alike(columns: Sequence[Numbers | None], cells: Callable[[int], NDArray
     for _, neighbours in groupby(columns, key=lambda one: one is None):
         run = [one for one in neighbours if one is not None]
         numbers = [one for one in run if not one.is_flag]
-        if len(run) >= FEWEST and {one.type for one in run} <= {"real", "count"} and _are_samples(run, cells):
+        may_be_counts = len(run) >= FEWEST and {one.type for one in run} <= {"real", "count"} and _are_small(run)
+        if may_be_counts and _are_samples(run, cells):
             types |= {one.j: "count" for one in run if one.type != "count"}
         elif len({one.type for one in numbers}) > 1:
             members, type = _choose_type(numbers)
+            if type == "count" and not _are_small(members):
+                continue
             # a binary column is one of two categories
             same = {type, "binary"} if type == "categorical" else {type}
             types |= {one.j: type for one in members if one.type not in same}
     return types
+
+
+def _are_small(run: Iterable[Numbers]) -> bool:
+    """Whether the model of counts takes all numbers."""
+    return all(one.ends[1] <= LARGEST for one in run)
 
 
 def _are_samples(run: Iterable[Numbers], cells: Callable[[int], NDArray[np.float64] | None]) -> bool:

@@ -322,6 +322,9 @@ def test_large_numbers_are_counts_where_the_totals_of_rows_differ(tmp_path):
     shares, totals = rng.dirichlet(np.ones(6), 60), rng.integers(400, 3001, 60)
     samples = np.stack([rng.multinomial(n, p) for n, p in zip(totals, shares, strict=True)])
     assert set(types_of(neighbours(tmp_path, samples)).values()) == {"count", "real"}
+    # beyond what a count may be none is one
+    beyond = types_of(neighbours(tmp_path, samples * 10_000_000))
+    assert len(beyond) == 7 and set(beyond.values()) == {"real"}
     # rows of one total, and four columns
     equal = np.stack([rng.multinomial(1200, p) for p in shares])
     for others in (equal, samples[:, :4]):
