@@ -363,9 +363,8 @@ def _describe_judgement(run: read.Run, judged: Convergence) -> Iterator[str]:
         stopped = run.summary.get("until") or {"reached": False}
         missed = "iterations" in stopped and not stopped["reached"]
         after = f" after {stopped['iterations']:,} iterations" if stopped["reached"] else ""
-        # that the targets were missed has been said
-        none = f"no R-hat is {convergence.NOT_CONVERGED:g} or more" if missed else f"no sign of non-convergence{after}"
-        yield f"{none}: largest R-hat {rhat} ({judged.quantity}){draws}"
+        targets = f"targets not reached, though no R-hat is {convergence.NOT_CONVERGED:g} or more"
+        yield f"{targets if missed else f'no sign of non-convergence{after}'}: largest R-hat {rhat} ({judged.quantity}){draws}"
     if ends := run.summary.get("both_ends"):
         begun = " and ".join(f"{end['start']:,}" for end in ends)
         if judged.converged:
