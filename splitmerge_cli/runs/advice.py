@@ -363,8 +363,10 @@ def _describe_judgement(run: read.Run, judged: Convergence) -> Iterator[str]:
         stopped = run.summary.get("until") or {"reached": False}
         missed = "iterations" in stopped and not stopped["reached"]
         after = f" after {stopped['iterations']:,} iterations" if stopped["reached"] else ""
-        targets = f"targets not reached, though no R-hat is {convergence.NOT_CONVERGED:g} or more"
-        yield f"{targets if missed else f'no sign of non-convergence{after}'}: largest R-hat {rhat} ({judged.quantity}){draws}"
+        said = f"no sign of non-convergence{after}"
+        if missed:
+            said = f"targets not reached, though no R-hat is {convergence.NOT_CONVERGED:g} or more"
+        yield f"{said}: largest R-hat {rhat} ({judged.quantity}){draws}"
     if ends := run.summary.get("both_ends"):
         begun = " and ".join(f"{end['start']:,}" for end in ends)
         if judged.converged:
