@@ -18,6 +18,7 @@ from splitmerge_cli.data.tables.separators import read_list
 from splitmerge_cli.data.tables.table import MISSING, WRITTEN, Table, quote
 from splitmerge_cli.data.tables.text import PLAIN, Text
 from splitmerge_cli.data.values import notes_entry, number_by_appearance, numbered_labels, require
+from splitmerge_cli.overrides import shell_word, write
 from splitmerge_cli.received import DataError
 
 A_WEIGHT = "a number from 0 on (data.weights)"
@@ -364,10 +365,10 @@ def _note_constant(dataset: Dataset, group: Column, units: NDArray[np.int64]) ->
     differs &= ~(np.isnan(dataset.values) & np.isnan(dataset.values[units[group.cells]]))
     names = [dataset.column_names[j] for j in np.flatnonzero(~differs.any(axis=0))]
     if names and dataset.kind.has_columns:
-        columns = ", ".join(names)
         yield (
-            f"{group.title}: each unit has one value of {columns} in all its rows, which counts in each row: clusters "
-            f"may follow {'it' if len(names) == 1 else 'them'} alone, or be single units (data.drop=[{columns}])"
+            f"{group.title}: each unit has one value of {', '.join(names)} in all its rows, which counts in each row: "
+            f"clusters may follow {'it' if len(names) == 1 else 'them'} alone, or be single units "
+            f"({shell_word(f'data.drop={write(names)}')})"
         )
 
 

@@ -148,6 +148,11 @@ NAMED_AS_CLASS = re.compile(
     r"|truth|ground[_ .-]?truth|species|diagnosis|outcome|survived|variety|cultivar)"
 )
 """Names of columns that hold the classes of the items."""
+NAMED_AS_WEIGHT = re.compile(
+    r"(?i:(fnl|final|p|samp|sampling|survey|design|post|poststrat|person|hh|household|analysis|expansion|raked)[_ .-]?"
+    r"(weight|weights|wgt|wght|wt)|perwt|hhwt|wtfinl|wtssall|anweight|pspwght)"
+)
+"""Names of columns that say how many people a row stands for; ``weight`` alone may be that of a body."""
 
 
 @dataclass(frozen=True)
@@ -223,7 +228,8 @@ def _repeated_id(key: str, codes: NDArray[np.int64], words: list[str]) -> Readin
     """An id that stands in several rows: a column that is left out."""
     counts = np.bincount(codes[codes >= 0])
     often = f"{words[int(np.argmax(counts))]} stands in {counts.max()} rows"
-    why = f"it is an id that repeats ({often}); each row is one item"
+    group = shell_word(f"data.group={key}")
+    why = f"it is an id that repeats ({often}); each row is one item, with {group} the rows of each id are one"
     return Reading(why=why, ways=(f"data.types={{{key}:categorical}} would read it",))
 
 

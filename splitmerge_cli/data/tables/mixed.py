@@ -287,7 +287,7 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
     read, values = [read[d] for d in data], values[:, data]
     _note_read(table, readings, read, values)
     if labels is None and wanted.columns is None:
-        notes.note_classes(table, read, values)
+        notes.note_names(table, read, values)
         for kind in kinds().values():
             kind.note_table(table, columns_read)
     numeric = [d for d, j in enumerate(read) if (type := readings[j].type) is not None and not type.levels]

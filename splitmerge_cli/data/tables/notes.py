@@ -30,6 +30,7 @@ from splitmerge_cli.data.tables import inference
 from splitmerge_cli.data.tables.cells import DATE, cells_of
 from splitmerge_cli.data.tables.table import IN_MEMORY, Table, column_key, is_missing, is_text, list_names, quote
 from splitmerge_cli.data.values import BLOCK, is_csr
+from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.received import DataError
 
 ROUTINE = (READ_AS, AS_NETWORK, "missing cells: ")
@@ -230,12 +231,19 @@ def note_total(table: Table, columns: Sequence[int], x: NDArray[Any]) -> None:
         table.note(f"{row}, is the sum of the others in {names}: {way} leaves it out")
 
 
-def note_classes(table: Table, columns: Sequence[int], x: NDArray[Any]) -> None:
-    """Note which of the `columns` (positions, with their numbers or codes `x`) are data by name the classes of the
-    rows."""
+def note_names(table: Table, columns: Sequence[int], x: NDArray[Any]) -> None:
+    """Note which of the `columns` (positions, with their numbers or codes `x`) are by name the classes or the weights
+    of the rows."""
     if len(columns) < 2 or not table.names:
         return
     for d, j in enumerate(columns):
+        if inference.NAMED_AS_WEIGHT.fullmatch(table.names[j].strip()) and np.nanmin(x[:, d]) > 0:
+            key = column_key(table, j)
+            drop, weights = shell_word(f"data.drop=[{key}]"), shell_word(f"data.weights={key}")
+            table.note(
+                f"{table.column(j)}: if it says how many people a row stands for, it is no measurement: {drop} leaves "
+                f"it out, {weights} counts rows so"
+            )
         if inference.NAMED_AS_CLASS.fullmatch(table.names[j].strip()) is None:
             continue
         values = x[:, d][~np.isnan(x[:, d])] if x.dtype.kind == "f" else x[:, d]

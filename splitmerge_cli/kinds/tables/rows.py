@@ -84,7 +84,7 @@ class RowsReading(reading.KindReading):
         if not whole:
             columns_read, values = self._leave_out(table, columns_read, values)
             if isinstance(values, np.ndarray):
-                notes.note_classes(table, columns_read, values)
+                notes.note_names(table, columns_read, values)
             if isinstance(values, np.ndarray) and self.kind.of_numbers:
                 notes.note_total(table, columns_read, values)
         columns = [table.names[j] for j in columns_read] if table.names else None
@@ -147,7 +147,7 @@ class RowsReading(reading.KindReading):
         elif isinstance(x, np.ndarray) and self.kind.of_numbers:
             notes.leave_out_determined(table, columns_read, x, lambda _: WOULD_READ, asked_for=columns_read)
         if wanted.truth is None and wanted.columns is None:
-            notes.note_classes(table, columns_read, x)
+            notes.note_names(table, columns_read, x)
         if isinstance(x, np.ndarray) and self.kind.of_numbers:
             notes.note_total(table, columns_read, x)
         if isinstance(x, np.ndarray) and x.dtype.kind == "f" and has_nan(x):

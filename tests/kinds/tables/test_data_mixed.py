@@ -1,6 +1,8 @@
 """Mixed tables: what each column is read as, what is missing, what is left out and what is rejected."""
 
 import datetime
+import re
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -565,3 +567,26 @@ def test_notes_that_differ_in_numbers_are_one_line(tmp_path: Path) -> None:
     assert second.endswith("; likewise, with other numbers, column 5 ('e'), column 6 ('f')")
     alike, *_ = from_object(pd.DataFrame({"x": rng.normal(size=100)} | {k: years[k] for k in "de"}), "mixed").notes
     assert alike.endswith("; likewise column 3 ('e')")
+
+
+def test_weights_and_ids_that_repeat_are_told_from_measurements(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"age": rng.normal(40, 9, 60).round(1), "weight": rng.normal(70, 9, 60).round(1)})
+    frame = frame.assign(**{"final wgt": rng.gamma(2, 900, 60).round(3), "person_id": np.arange(60) // 3 + 100})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    notes = csv(tmp_path / "t.csv", "mixed").notes
+    (weights,) = [note for note in notes if "stands for" in note]
+    assert "column 3 ('final wgt'): if it says" in weights
+    assert "'data.drop=[3]' leaves it out, data.weights=3 counts" in weights
+    assert any("with data.group=person_id the rows of each id are one (" in note for note in notes)
+    named = csv(tmp_path / "t.csv", "mixed", weights=3, group="person_id")
+    assert named.N == 60 and not any("stands for" in note for note in named.notes)
+
+
+def test_columns_of_units_are_named_as_a_command_takes_them(tmp_path):
+    frame = pd.DataFrame({"unit": np.arange(40) // 4, "born in": np.arange(40) // 4 % 3, "x": np.arange(40) ** 1.5})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    notes = csv(tmp_path / "t.csv", "mixed", group="unit").notes
+    (constant,) = [note for note in notes if "one value of" in note]
+    (words,) = re.findall(r"single units \((.*)\)$", constant)
+    assert shlex.split(words) == ["data.drop=['born in']"]
