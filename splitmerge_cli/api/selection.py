@@ -194,7 +194,7 @@ def _choose(spec: RunSpecification, say: Callable[[str], None], made: Fits | Non
                 keys = {"model": spec.model.name} | keys
                 table = read(MIXED, **options_of(keys, "data."))
                 spec = as_asked.with_(keys | _unnamed_options(as_asked, keys["model"], table))
-            if spec.model.name in candidates.of_given_totals():
+            if spec.model.target.HAS_GIVEN_TOTALS:
                 return Settled(replace(spec, to_choose=frozenset()), found | {"by": describe_comparison()})
         if OF_POWER in spec.to_choose:
             having = [name for name, target in classes("model").items() if POWER in {o.name for o in target.OPTIONS}]
@@ -254,16 +254,16 @@ def choose_readings(
         if not types:
             continue
         tables = {name: read(MIXED, types=of_columns) for name, of_columns in types.items()}
-        forms, vectors, columns = dict[str, dict[str, Any]](), None, None
+        forms, columns = dict[str, dict[str, Any]](), None
+        vectors: Dataset | None = None
         if what == "counts":
             forms = choice.forms_of_counts(tables, options)
             # rows with weights or links have no vectors
             if is_of_rows and table.bundles is None and not {*options} - {*candidates.SCALES}:
                 vectors = program.as_vectors(table)
-            columns = vectors and _find_columns(read, candidates.of_given_totals()[0], table)
-        ranking = candidates.compare_readings(
-            what, options, tables, fits, say, None if columns is None else vectors, forms
-        )
+            columns = None if vectors is None else _find_columns(read, candidates.of_given_totals()[0], table)
+        vectors = None if columns is None else vectors
+        ranking = candidates.compare_readings(what, options, tables, fits, say, vectors, forms)
         found[what], taken = candidates.as_records(ranking), ranking[what][0]
         if columns is not None and taken in candidates.of_given_totals():
             return {"model": taken} | {f"data.{key}": value for key, value in columns.items()}, found

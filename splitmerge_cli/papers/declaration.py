@@ -269,7 +269,7 @@ def paper_names(config_dir: str | Path | None = None) -> dict[str, str]:
     return {figure.id: each.name for each in figure_sets(config_dir) for figure in each.figures}
 
 
-def function_of(figure: PaperFigure, named: str | Callable[[Any], Any]) -> Callable[[Any], Any]:
+def function_of(figure: PaperFigure, named: str | Callable[..., Any]) -> Callable[..., Any]:
     """The function that draws or computes a figure, imported where it is named."""
     if not isinstance(named, str):
         return named
@@ -277,7 +277,7 @@ def function_of(figure: PaperFigure, named: str | Callable[[Any], Any]) -> Calla
     assert owner is not None
     module, _, name = named.rpartition(".")
     try:
-        function: Callable[[Any], Any] = plugins.run_foreign(
+        function: Callable[..., Any] = plugins.run_foreign(
             lambda: getattr(importlib.import_module(f"{owner.package}.{module}"), name)
         )
     except plugins.ForeignError as error:
