@@ -101,7 +101,7 @@ def judge_alpha(claim: Claim, _runs: Sequence[Run]) -> Verdict:
     alphas, chances = (1.0, 0.1, 0.01, 0.001), []
     for alpha in alphas:
         spec = specify(["experiment=sdds-table1", f"model.alpha={alpha:g}"])
-        chances.append(float(allocation(spec)["probability"].iloc[1]))
+        chances.append(float(allocation(spec.model)["probability"].iloc[1]))
     listed = ", ".join(f"{chance:.3f} at {alpha:g}" for alpha, chance in zip(alphas, chances, strict=True))
     reason = f"probability of the second A joining the first, by alpha: {listed}"
     return holds(claim, chances[-1], bool((np.diff(chances) > 0).all()), reason, claim.reading)

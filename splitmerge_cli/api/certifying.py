@@ -113,11 +113,11 @@ def certify(
     keys["progress"] = updating.choose_progress(progress)
     keys = {key: value for key, value in keys.items() if value is not None}
     further_keys = {"init": coupled_pairs.MIXTURE} | dict(options or {})
+    keys["out"] = str(tempfile.mkdtemp(prefix="smcmc-") if store is None else store)
     settled, _ = sampling.specify_sample(model, data, sampler, keys, None, further_keys)
-    folder = tempfile.mkdtemp(prefix="smcmc-") if store is None else store
-    plan = coupled_pairs.check_coupling(settled.spec.with_(out=str(folder)))
+    plan = coupled_pairs.check_coupling(settled.spec)
     new_items = None if new is None else plan.dataset.kind.new_items(plan.dataset, new)
-    return make_certificate(plan, pairs, lag, k, m, seconds, coupling, new_items)
+    return make_certificate(plan, pairs, lag, k, m, seconds, coupling, new_items, keys["progress"])
 
 
 def make_certificate(
@@ -129,6 +129,7 @@ def make_certificate(
     seconds: float | None = None,
     coupling: str = coupled_pairs.COUPLING,
     new: Dataset | None = None,
+    progress: str = "auto",
 ) -> Certificate:
     """Make a certificate, and write its tables and picture; parameters as in `coupled_pairs.certify`."""
     for name, value, least in [("pairs", pairs, 2), ("lag", lag, 1), ("k", k, 0), ("m", m, 1)]:
@@ -142,7 +143,7 @@ def make_certificate(
         state.complete, state.share = done, done
         state.left = (time.monotonic() - began) / done * (n_pairs - done) if done else math.inf
 
-    with SweepProgress(plan.spec.progress, pairs, lambda: state, "pairs"):
+    with SweepProgress(progress, pairs, lambda: state, "pairs"):
         time_limit = math.inf if seconds is None else seconds
         result = coupled_pairs.certify(plan, pairs, lag, k, m, time_limit, on_pair, coupling, new)
     result.write()
@@ -167,7 +168,7 @@ def efficiencies(jobs: Sequence[RunSpecification], pairs: int, workers: int | No
             continue
         jobs_to_certify.append(config)
         try:
-            certificate = make_certificate(coupled_pairs.check_coupling(config), pairs)
+            certificate = make_certificate(coupled_pairs.check_coupling(config), pairs, progress=config.progress)
         except ConfigError as error:
             yield f"{config.sampler_name}: {error}"
             continue

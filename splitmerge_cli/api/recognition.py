@@ -7,11 +7,14 @@ network, and so is a symmetric matrix that holds nothing on its diagonal; the ma
 and correlations all differ from 0. All else is a table.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from splitmerge_cli import config
+from splitmerge_cli.config import groups
+from splitmerge_cli.data.dataset import OF_NETWORKS
 from splitmerge_cli.data.opening import readable, require_file, unpack
 from splitmerge_cli.data.tables import separators, text
 from splitmerge_cli.data.tables.table import Table
@@ -24,6 +27,8 @@ from splitmerge_cli.received import DataError
 
 TABLE, NETWORK, DOCUMENTS = "csv", "edges", "corpus"
 """Choices of ``data``."""
+OWN_OF_NETWORKS = [f"data.{name}" for name in (*OF_NETWORKS, "matrix", "source", "target")]
+"""Keys that networks alone have."""
 EDGE_LISTS = (".edges", ".edgelist", ".ncol", ".mtx")
 COUNTED = (".ldac", ".lda-c")
 ARRAYS = (".npy", ".npz")
@@ -76,6 +81,19 @@ def recognise(path: str | Path, encoding: str = "utf-8", separator: str = "auto"
     except (DataError, OSError, UnicodeError, LookupError):
         # the reader of tables says what is wrong
         return Recognised(TABLE)
+
+
+def recognise_named(path: str | Path, named: Mapping[str, Any]) -> Recognised:
+    """As `recognise`, of a run that names these keys: a key that networks alone have makes a table a network; a model
+    of tables, or a key that only tables have, makes anything else a table."""
+    found = recognise(path, str(named.get("data.encoding", "utf-8")), str(named.get("data.separator", "auto")))
+    if found.data == TABLE:
+        key = next((key for key in named if key in OWN_OF_NETWORKS), None)
+        return found if key is None or "data" in named else Recognised(NETWORK, f"the key {key}")
+    model = named.get("model")
+    of_tables = groups.choice("data", TABLE).keys() - groups.choice("data", found.data).keys()
+    is_of_tables = model in config.choices("model") and config.component("model", model).kind.reader == TABLE
+    return Recognised(TABLE) if is_of_tables or any(f"data.{key}" in named for key in of_tables) else found
 
 
 def _of_lines(file: Path, encoding: str) -> Recognised | None:

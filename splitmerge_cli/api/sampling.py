@@ -17,16 +17,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from splitmerge_cli.api import posterior, selection, updating
-from splitmerge_cli.api.recognition import DOCUMENTS, NETWORK, recognise
+from splitmerge_cli.api.recognition import DOCUMENTS, NETWORK, recognise_named
 from splitmerge_cli.config import schema, specify_keys
 from splitmerge_cli.config.errors import ConfigError, nearest
 from splitmerge_cli.data.dataset import OF_NETWORKS, Dataset
 from splitmerge_cli.data.objects import as_pandas, from_object, take_columns
 from splitmerge_cli.data.tables.scaled import reduce_keys
-from splitmerge_cli.fits.candidates import of_given_totals
+from splitmerge_cli.fits.candidates import model_of
 from splitmerge_cli.fits.objects import choice_keys, held_keys
 from splitmerge_cli.fits.short_fits import short_fits
-from splitmerge_cli.kinds.tables.choice import FORMS_OF_COUNTS
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -229,7 +228,7 @@ def specify_sample(
     ``auto`` chose."""
     keys = keys | choice_keys("model", model) | ({} if sampler is None else choice_keys("sampler", sampler))
     of_run, of_table = dict(options or {}), {}
-    chosen: dict[str, Any] | None = None
+    chosen: dict[str, Any] = {}
     if isinstance(data, str | Path | Dataset):
         is_held = isinstance(data, Dataset)
         expected = "None with a Dataset" if is_held else "names of columns and files, as data are a file"
@@ -249,39 +248,41 @@ def specify_sample(
     asks_scale = of_table.get("scale", keys["model"]) == selection.AUTO and not isinstance(data, str | Path | Dataset)
     of_table = {key: value for key, value in of_table.items() if (key, value) != ("scale", selection.AUTO)}
     if keys["model"] == selection.AUTO and isinstance(data, str | Path) and Path(data).exists():
-        of_networks = any(f"data.{key}" in of_run for key in OF_NETWORKS)
-        read_by = str(of_run.get("data.encoding", "utf-8")), str(of_run.get("data.separator", "auto"))
-        keys["model"] = MODELS.get(NETWORK if of_networks else recognise(data, *read_by).data, selection.AUTO)
+        keys["model"] = MODELS.get(recognise_named(data, of_run).data, selection.AUTO)
     fits = short_fits(sampler, int(keys.get("seed", 0)), say, keys["progress"])
+
+    def read(model: str, **further: Any) -> Dataset:
+        return from_object(data, selection.kind_of_model(model).name, **{**of_table, **further})
+
     if keys["model"] == selection.AUTO and not isinstance(data, str | Path):
-        keys["model"], data = selection.model_for_object(data, is_table=bool(of_table))
-        if keys["model"] == selection.MIXED and not isinstance(data, Dataset):
-            of_table, chosen = selection.read_whole_numbers(data, of_table, keys, fits, say)
-            counts = ((chosen or {}).get("counts") or [{}])[0].get("counts")
-            keys["model"] = counts if counts in of_given_totals() else selection.MIXED
-            keys |= {f"model.{key}": value for key, value in FORMS_OF_COUNTS.get(counts, {}).items()}
-        if keys["model"] in selection.OF_REALS and not isinstance(data, Dataset):
-            table, named = from_object(data, selection.MIXED, **of_table), selection.options_of(keys)
-            of_zeros, found = selection.choose_zeros(table, named, fits, say)
-            keys, chosen = keys | of_zeros, (chosen or {}) | found or None
+        keys["model"], data = selection.model_for_object(data, of_table)
+        is_read = keys["model"] in selection.OF_REALS and not isinstance(data, Dataset)
+        if is_read:
+            of_model, by_size = selection.options_of(keys), reduce_keys(read(keys["model"]))
+            of_data = {"types": None} | selection.options_of(by_size, "data.") | of_table
+            found, chosen = selection.choose_readings(read, keys["model"], of_data, of_model, fits, say)
+            of_table |= selection.options_of(found, "data.")
+            keys |= {key: value for key, value in found.items() if not key.startswith("data.")}
         if keys["model"] in selection.OF_REALS:
-            kind = selection.kind_of_model(keys["model"]).name
-            read = data if isinstance(data, Dataset) else from_object(data, kind, **of_table)
-            named = {key.removeprefix("model."): value for key, value in keys.items()}
-            keys = {
-                f"model.{key}": value for key, value in selection.options_for(keys["model"], read, named).items()
-            } | keys
-            if not isinstance(data, Dataset):
-                of_table = {key.removeprefix("data."): value for key, value in reduce_keys(read).items()} | of_table
+            table = read(keys["model"])
+            by_data = selection.options_for(keys["model"], table, selection.options_of(keys))
+            keys = {f"model.{key}": value for key, value in by_data.items()} | keys
+            if is_read:
+                of_table = selection.options_of(reduce_keys(table), "data.") | of_table
     if asks_scale and keys["model"] in selection.OF_REALS:
-        of_table, of_scale = selection.read_scales(data, of_table, keys, fits, say)
-        chosen = chosen if of_scale is None else (chosen or {}) | of_scale
+        of_model = {key: value for key, value in selection.options_of(keys).items() if value != selection.AUTO}
+        of_model = model_of({"name": keys["model"]} | of_model).as_typed
+        if keys.get(selection.OF_COVARIANCE) == selection.AUTO:
+            del of_model["covariance"]
+        scales, of_scale = selection.choose_scales(read, of_model, fits, say)
+        of_table, chosen = of_table | selection.options_of(scales, "data."), chosen | of_scale
+    chosen |= {"by": selection.describe_comparison()} if chosen else {}
     dataset, of_data = held_keys(data, str(keys["model"]), truth, of_table)
     keys |= of_data | of_run
     job, how = selection.settle(specify_keys(keys), say, fits)
     if keys.get("sampler") == selection.AUTO:  # where somebody asks for it; the default stays silent in a program
         say(str(job.automatic))
-    return selection.Settled(job, how if chosen is None else (how or {}) | chosen), dataset
+    return selection.Settled(job, chosen | (how or {}) or None), dataset
 
 
 MODELS = {NETWORK: "irm", DOCUMENTS: "hdp"}

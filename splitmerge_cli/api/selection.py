@@ -34,9 +34,10 @@ Numbers that many cells of a real column hold
     By a calibration curve: `splitmerge_cli.kinds.tables.choice`.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +45,7 @@ import numpy as np
 
 from splitmerge_cli import config, received
 from splitmerge_cli.api.updating import Settled
-from splitmerge_cli.config import ConfigError, RunSpecification, class_of, classes, specification
+from splitmerge_cli.config import Component, ConfigError, RunSpecification, class_of, classes, specification
 from splitmerge_cli.data import objects, opening, values
 from splitmerge_cli.data.dataset import Dataset, Kind, get_kind, kinds
 from splitmerge_cli.data.tables import mixed, scaled
@@ -64,7 +65,10 @@ OF_DEGREES, OF_NOISE = "model.degrees", "model.noise"
 IN_UNITS = ("m0", "b0", "resolution")
 """Options of models whose numbers are in the units of the columns."""
 NOT_SKEWED = f"{OF_SCALE}=auto: columns {candidates.AS_THEY_ARE}: none is clearly skewed, or priors have units"
+OF_MODEL = (OF_COVARIANCE, OF_TAILS, OF_NOISE, OF_DEGREES)
 Tell = Callable[[Dataset], None] | None  # receives a table as it is read
+Read = Callable[..., Dataset]
+"""Reads the data of a run for a model, with the options of the data that the run names but those that are given."""
 POWER = "power"
 A_POWER = {POWER: 0.5}
 """Options with which a model is asked whether it has a power for a data set."""
@@ -111,23 +115,24 @@ def kind_of_model(name: str) -> Kind:
     return get_kind(class_of("model", name).kind)
 
 
-def model_for_object(data: Any, is_table: bool = False) -> tuple[str, Any]:
+def model_for_object(data: Any, of_table: Mapping[str, Any] | None = None) -> tuple[str, Any]:
     """The model that reads an object as `splitmerge_cli.data.objects.from_object` takes it: a graph, texts, or a table;
     and the data themselves, of a data frame for another model than `mixed` the columns that are data, or the texts,
-    unless it `is_table` by the options that are given."""
+    unless it is a table by the options that are given, `of_table`."""
     if isinstance(data, Dataset):
         return model_for(data), data
+    of_table = of_table or {}
     for kind in kinds().values():
-        if (part := kind.part_of(data)) is not None and not (is_table and part is not data):
+        if (part := kind.part_of(data)) is not None and not (of_table and part is not data):
             if part is not data:
                 program.warn(f"data: column {part.name!r} alone is read, as {kind.name}", program.DataNote)
             return kind.model, part
-    table = objects.from_object(data, MIXED)
+    table = objects.from_object(data, MIXED, **of_table)
     model = model_for(table)
     # of a frame the model may leave out less than is left out of a mixed table
     for kept in (data, program.columns_read(data, table)):
         with suppress(received.DataError):
-            read = objects.from_object(kept, kind_of_model(model).name)
+            read = objects.from_object(kept, kind_of_model(model).name, **of_table)
             if _are_same(read, table):
                 if kept is not data:
                     program.warn_of_data(table)
@@ -146,7 +151,7 @@ def settle(spec: RunSpecification, say: Callable[[str], None], fits: Fits | None
     that the table for which a model is chosen; `fits` were made of these data before."""
     if not spec.to_choose:
         return Settled(spec, None)
-    compared = _describe_comparison() | _list_candidates()
+    compared = describe_comparison() | _list_candidates()
     if OF_DEGREES in spec.to_choose:
         compared |= {"forms_of_edges": ["degrees", "density", "counts"]}
     file = manifest.path_of(spec.out, identity.choice_id(spec, compared))
@@ -172,150 +177,166 @@ def _without_times(chosen: Any) -> Any:
 @opening.read_once()
 def _choose(spec: RunSpecification, say: Callable[[str], None], made: Fits | None, tell: Tell, so_far: Path) -> Settled:
     """`settle` for a run without a stored choice; `so_far` has the fits of one that was interrupted."""
-    asked = spec.to_choose
-    asks = OF_SCALE in asked or ("model" in asked and OF_SCALE not in spec.given_keys.keys)
-    as_asked = spec
-    if "model" in asked:
+    as_asked, found, of_model = spec, dict[str, Any](), "model" in spec.to_choose
+    asks_scales = OF_SCALE in spec.to_choose or (of_model and OF_SCALE not in spec.given_keys.keys)
+    if of_model:
         spec = spec.with_(named := _choose_model(spec, tell))
         said = [specification.override(key, value) for key, value in named.items() if value != AUTO and key != "gap"]
         say(f"model={AUTO}: {' '.join(said)}")
     sampler = {key: value for key, value in spec.values["sampler"].items() if key != "_target_"}
     fits = made or short_fits(sampler, spec.seed, say, spec.progress)
-    of_ratings: dict[str, Any] = {}
     with keeping(fits, so_far, again=not spec.resume) if made is None else nullcontext():
-        if "model" in asked and spec.model.name == MIXED:
-            spec, of_ratings = _settle_ratings(spec, say, fits)
-        if "model" in asked:
-            spec, of_zeros = _settle_zeros(as_asked, spec, say, fits)
-            of_ratings |= of_zeros
-        # choose what is left to the data when the model and the reading of ratings are known
-        calibrates = OF_POWER in spec.to_choose
-        if calibrates:
-            model = spec.model.name
+        if of_model:
+            read = partial(_read, as_asked)
+            options = options_of({**as_asked.given_keys.values, **dict.fromkeys(as_asked.to_choose, AUTO)})
+            keys, found = choose_readings(read, spec.model.name, spec.data.values, options, fits, say)
+            if keys:
+                keys = {"model": spec.model.name} | keys
+                table = read(MIXED, **options_of(keys, "data."))
+                spec = as_asked.with_(keys | _unnamed_options(as_asked, keys["model"], table))
+            if spec.model.target.HAS_GIVEN_TOTALS:
+                return Settled(replace(spec, to_choose=frozenset()), found | {"by": describe_comparison()})
+        if OF_POWER in spec.to_choose:
             having = [name for name, target in classes("model").items() if POWER in {o.name for o in target.OPTIONS}]
-            if model not in having:
-                raise ConfigError(f"{OF_POWER}={AUTO}: model={model} has no power; expected one of {', '.join(having)}")
-        readings = [spec]
-        if "model" in asked and spec.model.name == MIXED and (types := _types_of(spec, "counts")):
-            reals = spec.with_({"data.types": types[program.REALS]})
-            readings.append(reals.with_(_unnamed_options(spec, MIXED, _read(reals))))
-        decided, chosen = _settle_readings(readings, asks, say, fits, "model" not in asked)
-        by = (_describe_comparison() if chosen else {}) | ({"powers": list(choice.POWERS)} if calibrates else {})
-        if calibrates:
-            dataset = _read_accepted(decided, OF_POWER)
-            problem = candidates.find_problem(decided.model, dataset, **A_POWER)
-            if problem:
+            if spec.model.name not in having:
+                problem = f"model={spec.model.name} has no power; expected one of {', '.join(having)}"
+                raise ConfigError(f"{OF_POWER}={AUTO}: {problem}")
+        if names_scale := OF_SCALE in spec.to_choose:
+            spec = spec.with_({OF_SCALE: None})
+        if asks_scales and "scale" in spec.data.values:
+            options = {k: v for k, v in spec.model.as_typed.items() if f"model.{k}" not in spec.to_choose}
+            keys, of_scale = choose_scales(partial(_read, spec), options, fits, say)
+            spec, found = spec.with_(keys) if keys else spec, found | of_scale
+        if names_scale and OF_SCALE not in found:
+            say(NOT_SKEWED)
+        if of_data := [key for key in OF_MODEL if key in spec.to_choose]:
+            for key in sorted(of_data):
+                if (name := key.removeprefix("model.")) not in spec.model.options or (
+                    key == OF_NOISE and not choice.has_background(spec.model)
+                ):
+                    raise ConfigError(f"{key}={AUTO}: model={spec.model.name} has no {name} to choose")
+            dataset = _read_accepted(spec, of_data[0])
+            of_each = choose_options(spec.model, dataset, spec.to_choose, spec.given_keys.keys, fits, say, not of_model)
+            spec, found = spec.with_(of_each[0]), found | of_each[1]
+        by: dict[str, Any] = describe_comparison() if found else {}
+        if OF_POWER in spec.to_choose:
+            dataset = _read_accepted(spec, OF_POWER)
+            if problem := candidates.find_problem(spec.model, dataset, **A_POWER):
                 raise ConfigError(problem.replace(f"{OF_POWER}={A_POWER[POWER]:g}", f"{OF_POWER}={AUTO}"))
-            found = choice.calibrate(decided.model.as_typed, dataset, fits.sample)
-            say(choice.format_calibration(found))
-            decided = decided.with_({OF_POWER: found.power})
-            chosen |= {OF_POWER: found.table.astype(object).to_dict("records"), "rows": found.rows}
-        settled = Settled(decided, chosen | {"by": by} if chosen else None)
-    return settled._replace(chosen=of_ratings | (settled.chosen or {}) or None)
+            curve = choice.calibrate(spec.model.as_typed, dataset, fits.sample)
+            say(choice.format_calibration(curve))
+            spec, by = spec.with_({OF_POWER: curve.power}), by | {"powers": list(choice.POWERS)}
+            found |= {OF_POWER: curve.table.astype(object).to_dict("records"), "rows": curve.rows}
+    return Settled(spec, found | {"by": by} if found else None)
 
 
-def _settle_ratings(
-    spec: RunSpecification, say: Callable[[str], None], fits: Fits
-) -> tuple[RunSpecification, dict[str, Any]]:
-    """A run that reads the ratings of a table, unless their types are given, as predicts rows best; and how that was
-    chosen."""
-    runs_by_name = {name: spec.with_({"data.types": types}) for name, types in _types_of(spec, "ratings").items()}
-    if not runs_by_name:
-        return spec, {}
-    datasets = {name: _read(run) for name, run in runs_by_name.items()}
-    table = candidates.compare_readings("ratings", _options_given(spec), datasets, fits, say)
-    if (name := table["ratings"][0]) != program.AS_READ["ratings"]:
-        spec = runs_by_name[name].with_(_unnamed_options(spec, MIXED, datasets[name]))
-    return spec, {"ratings": candidates.as_records(table), "by": _describe_comparison()}
-
-
-def _types_of(spec: RunSpecification, what: str) -> dict[str, dict[Any, str]]:
-    """The option ``data.types`` by the name of a reading; empty without ratings or counts whose type is not given, and
-    for numbers that are recorded in an unknown way."""
-    if spec.model.values.get("resolution") != AUTO or "types" not in spec.data.values:
-        return {}
-    typed = dict(spec.data.values["types"] or {})
-    return program.add_types(typed, what, _read(spec))
-
-
-def _options_given(spec: RunSpecification) -> dict[str, Any]:
-    """The options of the model that the run names."""
-    return {key: value for key, value in spec.model.values.items() if f"model.{key}" in spec.given_keys.keys}
-
-
-def _settle_readings(
-    readings: Sequence[RunSpecification], asks_scales: bool, say: Callable[[str], None], fits: Fits, names_tails: bool
-) -> tuple[RunSpecification, dict[str, Any]]:
-    """A run with what predicts rows best: of the `readings`, the second of which reads counts as real numbers, then of
-    columns as they are and, where this is asked, on scales of their own, and of the covariances where these are
-    ``auto``, if a power is to be chosen of those that have one; and how that was chosen. With
-    `names_tails` a line says why, if none but normal ones are possible."""
-    names_scale = OF_SCALE in readings[0].to_choose
-    readings = [reading.with_({OF_SCALE: None}) for reading in readings] if names_scale else readings
-    found, spec = dict[str, Any](), readings[0]
-    if len(readings) > 1:
-        of_reals, options, table = readings[1], _options_given(spec), _read(spec)
-        vectors = (
-            None if set(options) - {*candidates.SCALES} or OF_POWER in spec.to_choose else program.as_vectors(table)
-        )
-        columns = _find_columns(spec, candidates.of_given_totals()[0], table) if vectors else None
-        by_name = {program.COUNTS: table, program.REALS: _read(of_reals)}
+def choose_readings(
+    read: Read,
+    model: str,
+    of_data: Mapping[str, Any],
+    options: Mapping[str, Any],
+    fits: Fits,
+    say: Callable[[str], None],
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Keys with which a table whose model nobody names is read as predicts rows best, and how that was found: its
+    ratings and counts, unless their types are given, or, without counts, its spikes, with a probability of their own or
+    among other numbers. `model` reads the table as it is; `of_data` and `options` of the model are those that the run
+    names."""
+    keys, found = dict[str, Any](), dict[str, Any]()
+    if model not in OF_REALS or of_data.get("reduce"):
+        return keys, found
+    # of numbers that are recorded in an unknown way
+    takes_types = model == MIXED and "types" in of_data and options.get("resolution", AUTO) == AUTO
+    table, is_of_rows = read(MIXED), options.get(POWER) != AUTO
+    options = {key: value for key, value in options.items() if value != AUTO}
+    for what in program.READINGS if takes_types else ():
+        types = program.add_types(keys.get("data.types", of_data["types"]) or {}, what, table)
+        if not types:
+            continue
+        tables = {name: read(MIXED, types=of_columns) for name, of_columns in types.items()}
+        forms, columns = dict[str, dict[str, Any]](), None
+        vectors: Dataset | None = None
+        if what == "counts":
+            forms = choice.forms_of_counts(tables, options)
+            # rows with weights or links have no vectors
+            if is_of_rows and table.bundles is None and not {*options} - {*candidates.SCALES}:
+                vectors = program.as_vectors(table)
+            columns = None if vectors is None else _find_columns(read, candidates.of_given_totals()[0], table)
         vectors = None if columns is None else vectors
-        forms = choice.forms_of_counts(by_name, options)
-        ranking = candidates.compare_readings("counts", options, by_name, fits, say, vectors, forms)
-        found["counts"], taken = candidates.as_records(ranking), ranking["counts"][0]
-        if taken.partition(",")[0] == program.REALS:
-            spec = of_reals
-        if taken in forms:
-            spec = spec.with_({f"model.{key}": value for key, value in forms[taken].items()})
-        elif taken in candidates.of_given_totals():
-            named = {"model": taken} | {f"data.{key}": value for key, value in (columns or {}).items()}
-            return replace(spec.with_(named), to_choose=frozenset()), found
-    on_scales = _with_scales(spec) if asks_scales else None
-    if names_scale and on_scales is None:
-        say(NOT_SKEWED)
-    if on_scales is not None:
-        options = {k: v for k, v in spec.model.as_typed.items() if f"model.{k}" not in spec.to_choose}
-        ranking = candidates.compare_scales(options, _read(spec), _read(on_scales), fits)
-        say(candidates.format_rescaled(ranking, choice.format_scales(on_scales.data.values["scale"])))
-        found[OF_SCALE] = candidates.as_records(ranking)
-        spec = on_scales if ranking["columns"][0] == candidates.RESCALED else spec
-    later = A_POWER if OF_POWER in spec.to_choose else None
-    for key in sorted({OF_COVARIANCE, OF_TAILS, OF_NOISE, OF_DEGREES} & spec.to_choose):
-        if (name := key.removeprefix("model.")) not in spec.model.options or (
-            key == OF_NOISE and not choice.has_background(spec.model)
-        ):
-            raise ConfigError(f"{key}={AUTO}: model={spec.model.name} has no {name} to choose")
-    if OF_COVARIANCE in spec.to_choose:
-        dataset = _read_accepted(spec, OF_COVARIANCE)
-        ranking = candidates.covariances(spec.model, dataset, fits, later)
+        ranking = candidates.compare_readings(what, options, tables, fits, say, vectors, forms)
+        found[what], taken = candidates.as_records(ranking), ranking[what][0]
+        if columns is not None and taken in candidates.of_given_totals():
+            return {"model": taken} | {f"data.{key}": value for key, value in columns.items()}, found
+        if (name := taken.partition(",")[0]) != program.AS_READ[what]:
+            keys["data.types"], table = types[name], tables[name]
+        keys |= {f"model.{key}": value for key, value in forms.get(taken, {}).items()}
+    if "counts" not in found and not table.count_columns("count") and choice.can_part_zeros(table, options):
+        ranking = candidates.compare_zeros(options, table, fits)
+        say(candidates.format_zeros(ranking, choice.describe_spikes(table)))
+        found["zeros"], form = candidates.as_records(ranking), candidates.FORMS_OF_ZEROS[ranking["zeros"][0]]
+        keys |= {"model": MIXED} | {f"model.{key}": value for key, value in form.items()} if form else {}
+    return keys, found
+
+
+def choose_scales(
+    read: Read, options: Mapping[str, Any], fits: Fits, say: Callable[[str], None]
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The key of the scales of skewed columns, if these predict rows better, and how that was found: nothing where no
+    column needs a scale, or a prior is in units of the columns. `options` of a model, its name among them."""
+    in_units = any(not isinstance(options.get(key), str | None) for key in IN_UNITS)
+    if options["name"] not in OF_REALS or in_units:
+        return {}, {}
+    as_they_are = read(options["name"])
+    if not (scales := choice.find_scales(as_they_are)):
+        return {}, {}
+    ranking = candidates.compare_scales(options, as_they_are, read(options["name"], scale=scales), fits)
+    say(candidates.format_rescaled(ranking, choice.format_scales(scales)))
+    keys = {OF_SCALE: scales} if ranking["columns"][0] == candidates.RESCALED else {}
+    return keys, {OF_SCALE: candidates.as_records(ranking)}
+
+
+def choose_options(
+    model: Component,
+    dataset: Dataset,
+    asked: Collection[str],
+    named: Collection[str],
+    fits: Fits,
+    say: Callable[[str], None],
+    names_tails: bool,
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The options of a model that predict rows best, of those `OF_MODEL` that are `asked` for, by key, and how they
+    were found. If a power is to be chosen as well, they are of those that have one. With `names_tails` a line says why,
+    if none but normal ones are possible; `named` are the keys that the run names."""
+    later = A_POWER if OF_POWER in asked else None
+    keys, found = dict[str, Any](), dict[str, Any]()
+    if OF_COVARIANCE in asked:
+        ranking = candidates.covariances(model, dataset, fits, later)
         say(candidates.format_covariances(ranking))
-        found[OF_COVARIANCE] = candidates.as_records(ranking)
-        spec = spec.with_({OF_COVARIANCE: ranking["covariance"][0]})
-    if OF_TAILS in spec.to_choose:
-        ranking = choice.compare_tails(spec.model, _read_accepted(spec, OF_TAILS), fits, later)
+        keys[OF_COVARIANCE], found[OF_COVARIANCE] = ranking["covariance"][0], candidates.as_records(ranking)
+        model = model.with_options(covariance=keys[OF_COVARIANCE])
+    if OF_TAILS in asked:
+        ranking = choice.compare_tails(model, dataset, fits, later)
         if not ranking.attrs["problem"] or names_tails:
             say(choice.format_tails(ranking))
-        found[OF_TAILS] = candidates.as_records(ranking)
-        spec = spec.with_({OF_TAILS: ranking["tails"][0]})
-    if OF_NOISE in spec.to_choose:
-        tails = "normal" if OF_TAILS in found else spec.model.as_typed["tails"]
-        ranking = choice.compare_noise(spec.model, _read_accepted(spec, OF_NOISE), fits, tails, later)
+        keys[OF_TAILS], found[OF_TAILS] = ranking["tails"][0], candidates.as_records(ranking)
+        model = model.with_options(tails=keys[OF_TAILS])
+    if OF_NOISE in asked:
+        tails = "normal" if OF_TAILS in asked else model.as_typed["tails"]
+        ranking = choice.compare_noise(model, dataset, fits, tails, later)
         if not np.isnan(ranking["difference"]).any():
             say(choice.format_noise(ranking))
             found[OF_NOISE] = candidates.as_records(ranking)
-        share = float(ranking["noise"][0])
-        spec = spec.with_({OF_NOISE: share} | ({OF_TAILS: tails} if share else {}))
-    if OF_DEGREES in spec.to_choose:
+        keys[OF_NOISE] = float(ranking["noise"][0])
+        keys |= {OF_TAILS: tails} if keys[OF_NOISE] else {}
+    if OF_DEGREES in asked:
         # a table needs nothing of networks
         from splitmerge_cli.kinds.networks.start import choose_forms
 
-        dataset = _read_accepted(spec, OF_DEGREES)
         of_network, found[OF_DEGREES] = choose_forms(
-            spec.model, dataset, spec.given_keys.keys, lambda line: say(f"{OF_DEGREES}={AUTO}: {line}")
+            model, dataset, named, lambda line: say(f"{OF_DEGREES}={AUTO}: {line}")
         )
-        spec = spec.with_(of_network)
-    return spec, found
+        keys |= of_network
+    return keys, found
 
 
 def _read_accepted(spec: RunSpecification, key: str) -> Dataset:
@@ -327,117 +348,21 @@ def _read_accepted(spec: RunSpecification, key: str) -> Dataset:
     return dataset
 
 
-def _describe_comparison() -> dict[str, int]:
+def describe_comparison() -> dict[str, int]:
     """How candidates are compared."""
     iterations = sum(candidates.ROUNDS)
     return {"rows": candidates.MOST_ROWS, "iterations": iterations, "chains": CHAINS, "draws": candidates.DRAWS}
 
 
-def read_whole_numbers(
-    data: Any,
-    of_table: Mapping[str, Any],
-    keys: Mapping[str, Any],
-    fits: Fits,
-    say: Callable[[str], None],
-) -> tuple[dict[str, Any], dict[str, Any] | None]:
-    """How an object is read as a mixed table: `from_object`'s arguments `of_table`, with the types that ``model=auto``
-    finds of its ratings and counts; and how these were found. `keys` are the keys of the run."""
-    of_table, options, chosen = dict(of_table), options_of(keys), dict[str, Any]()
-    if options.get("resolution", AUTO) != AUTO:
-        return of_table, None
-    for what in program.READINGS:
-        as_read = objects.from_object(data, MIXED, **of_table)
-        types = program.add_types(of_table.get("types") or {}, what, as_read)
-        by_name = {name: of_table | {"types": of_columns} for name, of_columns in types.items()}
-        if not by_name:
-            continue
-        datasets = {name: objects.from_object(data, MIXED, **given) for name, given in by_name.items()}
-        whole = what == "counts" and not (options or of_table) and np.shape(data) == as_read.values.shape
-        vectors = program.as_vectors(as_read) if whole else None
-        forms = choice.forms_of_counts(datasets, options) if what == "counts" else {}
-        ranking = candidates.compare_readings(what, options, datasets, fits, say, vectors, forms)
-        chosen[what] = candidates.as_records(ranking)
-        if (name := ranking[what][0].partition(",")[0]) in by_name and name != program.AS_READ[what]:
-            of_table = by_name[name]
-    return of_table, chosen | {"by": _describe_comparison()} if chosen else None
-
-
-def choose_zeros(
-    table: Dataset, options: Mapping[str, Any], fits: Fits, say: Callable[[str], None]
-) -> tuple[dict[str, str], dict[str, Any]]:
-    """Keys with which a mixed table's spikes have a probability of their own, if that predicts rows better, and how
-    that was found; both empty of a table without spikes, or with counts, whose readings are compared with theirs."""
-    if table.count_columns("count") or not choice.can_part_zeros(table, options):
-        return {}, {}
-    ranking = candidates.compare_zeros(options, table, fits)
-    say(candidates.format_zeros(ranking, choice.describe_spikes(table)))
-    keys = {f"model.{key}": value for key, value in candidates.FORMS_OF_ZEROS[ranking["zeros"][0]].items()}
-    return {"model": MIXED} | keys if keys else {}, {
-        "zeros": candidates.as_records(ranking),
-        "by": _describe_comparison(),
-    }
-
-
-def _settle_zeros(
-    asked: RunSpecification, spec: RunSpecification, say: Callable[[str], None], fits: Fits
-) -> tuple[RunSpecification, dict[str, Any]]:
-    """A run whose model was chosen (`asked` before that), of a table with spikes as `choose_zeros` says; and how that
-    was found."""
-    if spec.model.name not in OF_REALS or spec.data.values.get("reduce"):
-        return spec, {}
-    options = options_of(asked.given_keys.values)
-    table = _read(spec if spec.model.name == MIXED else asked, MIXED)
-    keys, found = choose_zeros(table, options, fits, say)
-    if keys and spec.model.name != MIXED:
-        keys |= _unnamed_options(asked, MIXED, table)
-        spec = asked
-    return spec.with_(keys) if keys else spec, found
-
-
-def read_scales(
-    data: Any, of_table: Mapping[str, Any], keys: Mapping[str, Any], fits: Fits, say: Callable[[str], None]
-) -> tuple[dict[str, Any], dict[str, Any] | None]:
-    """How an object is read by a model of real columns: `from_object`'s arguments `of_table`, with the scales of
-    ``data.scale=auto``; and how these were found. `keys` are the keys of the run."""
-    of_table, kind = dict(of_table), kind_of_model(keys["model"]).name
-    as_they_are = objects.from_object(data, kind, **of_table)
-    options = options_of(keys)
-    if _names_units(options) or not (scales := choice.find_scales(as_they_are)):
-        return of_table, None
-    on_scales = of_table | {"scale": scales}
-    options = candidates.model_of({"name": keys["model"]} | {k: v for k, v in options.items() if v != AUTO}).as_typed
-    if keys.get(OF_COVARIANCE) == AUTO:
-        del options["covariance"]
-    rescaled = objects.from_object(data, kind, **on_scales)
-    ranking = candidates.compare_scales(options, as_they_are, rescaled, fits)
-    say(candidates.format_rescaled(ranking, choice.format_scales(scales)))
-    taken = on_scales if ranking["columns"][0] == candidates.RESCALED else of_table
-    return taken, {OF_SCALE: candidates.as_records(ranking), "by": _describe_comparison()}
-
-
-def options_of(keys: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of the model among the keys of a run."""
-    return {key.removeprefix("model."): value for key, value in keys.items() if key.startswith("model.")}
-
-
-def _with_scales(spec: RunSpecification) -> RunSpecification | None:
-    """The run with scales for its skewed columns; None where no column needs one, or a prior is given in units."""
-    if "scale" not in spec.data.values or spec.model.name not in OF_REALS or _names_units(spec.model.values):
-        return None
-    scales = choice.find_scales(_read(spec, scale=None))
-    return spec.with_({OF_SCALE: scales}) if scales else None
-
-
-def _names_units(options: Mapping[str, Any]) -> bool:
-    """Whether options of a model hold numbers in the units of the columns, which are others on another scale."""
-    return any(not isinstance(options.get(key), str | None) for key in IN_UNITS)
+def options_of(keys: Mapping[str, Any], group: str = "model.") -> dict[str, Any]:
+    """The options of the model, or of another group, among the keys of a run."""
+    return {key.removeprefix(group): value for key, value in keys.items() if key.startswith(group)}
 
 
 def _unnamed_options(spec: RunSpecification, model: str, dataset: Dataset) -> dict[str, Any]:
     """The options that ``model=auto`` takes (`options_for`), but those that the run names."""
-    named = spec.given_keys.keys | spec.to_choose
-    typed = {key.removeprefix("model."): value for key, value in spec.given_keys.values.items()}
-    options = {f"model.{key}": value for key, value in options_for(model, dataset, typed).items()}
+    named, of_model = spec.given_keys.keys | spec.to_choose, options_of(spec.given_keys.values)
+    options = {f"model.{key}": value for key, value in options_for(model, dataset, of_model).items()}
     return {key: value for key, value in options.items() if key not in named}
 
 
@@ -475,7 +400,7 @@ def _choose_model(spec: RunSpecification, tell: Tell) -> dict[str, Any]:
     named_own = any(key in spec.given_keys.keys for key in dataset.kind.own_keys)
     model = dataset.kind.model if named_own else model_for(dataset)
     if dataset.kind.any_columns and model != MIXED:
-        columns = _find_columns(spec, model, dataset)
+        columns = _find_columns(partial(_read, spec), model, dataset, "data.drop" in spec.given_keys.keys)
         if columns is None:
             model, columns = MIXED, {}
     named = {f"data.{key}": value for key, value in (columns or {}).items()}
@@ -483,13 +408,14 @@ def _choose_model(spec: RunSpecification, tell: Tell) -> dict[str, Any]:
     return {"model": model, **named, **reduced, **_unnamed_options(spec, model, dataset), **joins}
 
 
-def _find_columns(spec: RunSpecification, model: str, table: Dataset) -> dict[str, Any] | None:
-    """Options with which the reader of a model finds the cells of a mixed table; None where it does not."""
+def _find_columns(read: Read, model: str, table: Dataset, names_drop: bool = False) -> dict[str, Any] | None:
+    """Options with which the reader of a model finds the cells of a mixed table; None where it does not. They take the
+    place of the columns that are dropped, if the run `names_drop`."""
     names: dict[str, Any] = {"columns": table.meta["typed"]} if "typed" in table.meta else {}
-    names |= {"drop": None} if "data.drop" in spec.given_keys.keys else {}
+    names |= {"drop": None} if names_drop else {}
     for options in ({}, names):
         with suppress(received.DataError):
-            if _are_same(_read(spec, model, **options), table):
+            if _are_same(read(model, **options), table):
                 return options
     return None
 

@@ -335,26 +335,6 @@ def choosing(words: str = "") -> Iterator[None]:
         raise typer.Exit(interrupts.STATUS) from None
 
 
-def settle_run(
-    spec: "RunSpecification", tell: "Callable[[Dataset], None] | None" = None
-) -> "tuple[RunSpecification, dict[str, Any] | None]":
-    """Choose what a run leaves to the data, and the initial state of large tables, and print the choice; `tell`
-    receives a table as soon as it is read. Returns the run and how it was chosen."""
-    from splitmerge_cli.runs.starts import start_of
-
-    chosen = None
-    if spec.to_choose:
-        from splitmerge_cli.api.selection import settle
-
-        with choosing():
-            spec, chosen = settle(spec, lambda line: typer.echo(terminal.fold(line), err=True), tell=tell)
-    if spec.undecided:
-        from splitmerge_cli.data.dataset import say_models
-
-        say_models(spec.data, spec.words)
-    return start_of(spec).choose(note), chosen
-
-
 def settle_jobs(jobs: "list[RunSpecification]", words: str = "") -> "list[RunSpecification]":
     """Replace ``auto`` in jobs by what it stands for, choose initial states of large tables, and print the choices;
     `words` are printed if that is interrupted, as by `choosing`."""

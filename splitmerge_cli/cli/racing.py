@@ -63,11 +63,11 @@ def certify(
     job = specify(base.with_workers(running.with_file(overrides or []), workers), config_dir, leave_to_data=True)
     if "init" not in job.given_keys.keys:
         job = job.with_(init=coupled_pairs.MIXTURE)
-    plan = coupled_pairs.check_coupling(base.settle_run(job)[0])
+    plan = coupled_pairs.check_coupling(running.settle_run(job)[0])
     items = None if new is None else predictive.items_of(plan.data, plan.dataset, new)
     for note in plan.dataset.notes:
         base.complain(f"note: {note}")
-    certificate = certifying.make_certificate(plan, pairs, lag, k, m, seconds, coupling, items)
+    certificate = certifying.make_certificate(plan, pairs, lag, k, m, seconds, coupling, items, job.progress)
     results.show_certificate(certificate)
     typer.echo(certificate.path)
 

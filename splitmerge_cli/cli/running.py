@@ -5,7 +5,7 @@
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from textwrap import fill
 from typing import Annotated, Any
@@ -15,7 +15,7 @@ import typer
 from splitmerge_cli import config, runs, terminal
 from splitmerge_cli.cli import base
 from splitmerge_cli.config import errors, groups, schema
-from splitmerge_cli.data.dataset import OF_NETWORKS, READ_AS, Dataset, Kind, kind_of_any_table
+from splitmerge_cli.data.dataset import READ_AS, Dataset, Kind, kind_of_any_table, say_models
 from splitmerge_cli.data.opening import SIGN
 from splitmerge_cli.overrides import PATH, path_word, read, shell_word, write
 from splitmerge_cli.runs import interrupts
@@ -80,8 +80,6 @@ _CFG = ("job", "hydra", "all")
 _INFO = ("all", "config", "defaults", "defaults-tree", "plugins", "searchpath")
 
 
-_OF_NETWORKS = [f"data.{name}" for name in (*OF_NETWORKS, "matrix", "source", "target")]
-"""Keys that networks alone have."""
 _READ_AS = {"csv": "a table", "edges": "a network", "corpus": "documents"}
 
 
@@ -92,15 +90,9 @@ def with_file(words: Sequence[str]) -> list[str]:
         if (path := _find_file(word, words)) is None:
             overrides.append(word)
             continue
-        from splitmerge_cli.api.recognition import NETWORK, TABLE, Recognised, recognise
+        from splitmerge_cli.api.recognition import TABLE, recognise_named
 
-        named = {_key(word): word.partition("=")[2] for word in words}
-        recognised = recognise(path, named.get("data.encoding", "utf-8"), named.get("data.separator", "auto"))
-        of_networks = next((key for key in map(_key, words) if key in _OF_NETWORKS), None)
-        if recognised.data == TABLE and of_networks and "data" not in map(_key, words):
-            recognised = Recognised(NETWORK, f"the key {of_networks}")
-        elif recognised.data != TABLE and (_is_of_tables(words) or _has_keys_of_tables(recognised.data, words)):
-            recognised = Recognised(TABLE)
+        recognised = recognise_named(path, {_key(word): word.partition("=")[2] for word in words})
         overrides += [f"data={recognised.data}", f"data.path={write(path, PATH)}"]
         if recognised.data == TABLE and not any(override.startswith(("model=", "experiment=")) for override in words):
             overrides.append("model=auto")
@@ -110,22 +102,6 @@ def with_file(words: Sequence[str]) -> list[str]:
             )
             base.note(f"{path}: read as {_READ_AS[recognised.data]} ({recognised.why}); {others}")
     return overrides
-
-
-def _is_of_tables(words: Sequence[str]) -> bool:
-    """Whether overrides name a model of tables."""
-    models = [word.partition("=")[2] for word in words if _key(word) == "model"]
-    return (
-        bool(models)
-        and models[-1] in config.choices("model")
-        and config.component("model", models[-1]).kind.reader == "csv"
-    )
-
-
-def _has_keys_of_tables(data: str, words: Sequence[str]) -> bool:
-    """Whether overrides have a key that only tables have, of these and what a file is read as, `data`."""
-    keys = {key.removeprefix("data.") for key in map(_key, words) if key.startswith("data.")}
-    return bool(keys & (groups.choice("data", "csv").keys() - groups.choice("data", data).keys()))
 
 
 def _key(word: str) -> str:
@@ -190,7 +166,7 @@ def run(
             printed, _without_own(dataset.notes, spec, dataset.kind), [column.type for column in dataset.types or ()]
         )
 
-    spec, chosen = base.settle_run(spec, tell)
+    spec, chosen = settle_run(spec, tell)
     # nothing is built if the run was finished before
     if done := runs.finished_run(spec):
         _tell_notes(printed, _without_own(done.summary.get("notes", []), spec, spec.model.kind))
@@ -224,6 +200,24 @@ def run(
             raise
     advice.say(done, spec)
     typer.echo(done.path)
+
+
+def settle_run(
+    spec: config.RunSpecification, tell: Callable[[Dataset], None] | None = None
+) -> tuple[config.RunSpecification, dict[str, Any] | None]:
+    """Choose what a run leaves to the data, and the initial state of large tables, and print the choice; `tell`
+    receives a table as soon as it is read. Returns the run and how it was chosen."""
+    from splitmerge_cli.runs.starts import start_of
+
+    chosen = None
+    if spec.to_choose:
+        from splitmerge_cli.api.selection import settle
+
+        with base.choosing():
+            spec, chosen = settle(spec, lambda line: typer.echo(terminal.fold(line), err=True), tell=tell)
+    if spec.undecided:
+        say_models(spec.data, spec.words)
+    return start_of(spec).choose(base.note), chosen
 
 
 def _without_own(notes: Iterable[str], spec: Any, kind: Kind) -> list[str]:

@@ -42,8 +42,8 @@ class PaperFigure:
         imported when the figure is drawn. Beside it the module may have ``picture_FUNCTION``, which takes what the
         figure plots, ``ID.csv``, and returns the `matplotlib.figure.Figure`: kept figures are drawn with it.
     compute : str or callable, optional
-        Exact figures: the function that takes the configuration of the experiment and returns the table, or its name.
-        None: drawn from runs.
+        Exact figures: the function that returns the table, or its name. It takes what it names of the experiment's
+        run, such as `model` and `samplers`; any other argument is the whole specification. None: drawn from runs.
     shows : str
         What is seen: the kind of chart and its axes, for readers who do not see the picture.
     differs : mapping of str to str
@@ -53,7 +53,7 @@ class PaperFigure:
     id: str
     caption: str
     draw: str | Callable[[Any], Any]
-    compute: str | Callable[[Any], Any] | None = None
+    compute: str | Callable[..., Any] | None = None
     shows: str = ""
     differs: Mapping[str, str] = field(default_factory=dict)
 
@@ -269,7 +269,7 @@ def paper_names(config_dir: str | Path | None = None) -> dict[str, str]:
     return {figure.id: each.name for each in figure_sets(config_dir) for figure in each.figures}
 
 
-def function_of(figure: PaperFigure, named: str | Callable[[Any], Any]) -> Callable[[Any], Any]:
+def function_of(figure: PaperFigure, named: str | Callable[..., Any]) -> Callable[..., Any]:
     """The function that draws or computes a figure, imported where it is named."""
     if not isinstance(named, str):
         return named
@@ -277,7 +277,7 @@ def function_of(figure: PaperFigure, named: str | Callable[[Any], Any]) -> Calla
     assert owner is not None
     module, _, name = named.rpartition(".")
     try:
-        function: Callable[[Any], Any] = plugins.run_foreign(
+        function: Callable[..., Any] = plugins.run_foreign(
             lambda: getattr(importlib.import_module(f"{owner.package}.{module}"), name)
         )
     except plugins.ForeignError as error:

@@ -1,5 +1,6 @@
 """Reproduce and plot: from the name of a figure to its runs, its picture and its verdicts."""
 
+import inspect
 import sys
 from collections.abc import Sequence
 from functools import cache
@@ -91,7 +92,9 @@ def reproduce(
             continue
         if compute := known[name].compute:
             (tables / name).mkdir(parents=True, exist_ok=True)
-            _write_csv(function_of(known[name], compute)(specs[name]), tables / name / TABLE)
+            table_of, spec = function_of(known[name], compute), specs[name]
+            parts = {key: getattr(spec, key, spec) for key in inspect.signature(table_of).parameters}
+            _write_csv(table_of(**parts), tables / name / TABLE)
             manifest.write_manifest(tables / name / manifest.MANIFEST, [TABLE])
         paths = [o.path for o in figure_outcomes if o.path]
         _draw(known[name], paths, scale, tables, config_dir, folder, overrides, everything)

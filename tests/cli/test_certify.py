@@ -23,6 +23,7 @@ from splitmerge_cli.analysis import coupled_pairs
 from splitmerge_cli.analysis.predictive import items_of
 from splitmerge_cli.config import ConfigError, compose, specify
 from splitmerge_cli.diagnostics.intervals import unbiased_estimate
+from splitmerge_cli.runs.store import manifest
 
 CLOUDS = np.concatenate([np.random.default_rng(s).normal(6.0 * s, 1.0, size=(20, 2)) for s in range(3)])
 SMALL = ["model=bernoulli", "data=jain_neal", "N=12", "sampler=gibbs", "schedule=move_only", "progress=none"]
@@ -49,6 +50,14 @@ def test_certificate_of_a_table(tmp_path: Path) -> None:
     tables = {"pairs": 20, "estimates": 8, "bound": len(found.bound.t), "co_clustering": of_items}
     for name, rows in {**tables, "wasserstein": len(found.wasserstein.t)}.items():
         assert len(pd.read_parquet(found.path / f"{name}.parquet")) == rows
+
+
+def test_what_is_chosen_for_a_certificate_is_stored_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    model = {"name": "gaussian", "covariance": "auto"}
+    splitmerge_cli.certify(model, CLOUDS, "sams", pairs=2, store=tmp_path / "kept", progress="none")
+    assert [path.name for path in tmp_path.iterdir()] == ["kept"]
+    assert len(list((tmp_path / "kept" / manifest.CHOICES).glob("*.json"))) == 1
 
 
 def test_co_clustering_of_a_pair_is_the_mean_of_its_estimates(tmp_path: Path) -> None:

@@ -12,10 +12,11 @@ import pytest
 
 import splitmerge_cli as sm
 from splitmerge_cli import overrides, terminal
-from splitmerge_cli.api.recognition import recognise
+from splitmerge_cli.api.recognition import recognise, recognise_named
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.fits import candidates
 from splitmerge_cli.kinds.networks.readers.edges import edges
+from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.store.read import Run
 
 FEW = ("iterations=20", "chains=2", "progress=none")
@@ -447,3 +448,21 @@ def test_calls_for_networks_run(names: list[str], layers: bool) -> None:
     call = next(note for note in from_object(data, "mixed").notes if "edges" in note).partition("sample(")[2]
     found = eval(f"sm.sample({call[:-1]}, iterations=20, chains=2, progress='none')", {"sm": sm, "data": data})
     assert found.dataset.N == 8 and "directed" in found.dataset.notes[0]
+
+
+def test_keys_say_what_a_file_is(tmp_path: Path) -> None:
+    """On the command line and in Python."""
+    rows = [f"{number % 2},{' '.join(f'w{(number * k) % 31}' for k in range(1, 15))}" for number in range(40)]
+    (tmp_path / "news.csv").write_text("\n".join(["label,text", *rows]))
+    (tmp_path / "table.csv").write_text("\n".join(["a,b,c", *(f"{n},{n * n % 7},{n % 3}" for n in range(40))]))
+
+    def found(name: str, **named: object) -> str:
+        return recognise_named(tmp_path / name, {key.replace("__", "."): value for key, value in named.items()}).data
+
+    assert found("news.csv") == found("news.csv", data__encoding="utf-8", model="auto") == "corpus"
+    assert {found("news.csv", data__truth="label"), found("news.csv", model="mixed"), found("table.csv")} == {"csv"}
+    assert found("news.csv", model="hdp") == "corpus"
+    assert found("table.csv", data__directed=True) == found("table.csv", data__source="a") == "edges"
+    assert found("table.csv", data__directed=True, data="csv") == "csv"
+    with pytest.raises(DataError, match="no column is left"):
+        sm.sample("auto", tmp_path / "news.csv", progress="none", options={"data.truth": "label"})

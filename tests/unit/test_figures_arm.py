@@ -21,6 +21,7 @@ from splitmerge_cli.papers.arm import runs as arm_runs
 from splitmerge_cli.papers.arm import tables as arm_tables
 from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, NOT_TESTABLE, REPRODUCED, UNDECIDED, by_rhat, estimate
 from splitmerge_cli.runs import run as make_run
+from splitmerge_cli.runs.initial import build_model
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.verify import transitions
 
@@ -351,7 +352,7 @@ def test_table2_and_fig6b_and_fig4(mixtures):
 @pytest.fixture(scope="module")
 def move():
     spec = compose(["experiment=arm-fig1"])
-    model = arm_moves._model(spec, arm_moves._dataset(spec))
+    model = build_model(spec.model, spec.data.function(**spec.data.options))
     return transitions.find_example(model, spec.samplers[0], spec.seed)
 
 

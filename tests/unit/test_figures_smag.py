@@ -211,7 +211,7 @@ def test_perplexity_is_judged_as_split_merge_less_gibbs(heldout_runs):
 
 
 def test_fig2_is_the_papers():
-    table = smag_runs.groups(compose(["experiment=smag-fig2"]))
+    table = smag_runs.groups(compose(["experiment=smag-fig2"]).data)
     with use_style():
         drawing = smag_runs.fig2(table)
     assert {v.verdict for v in drawing.verdicts} == {verdicts.REPRODUCED}

@@ -31,12 +31,12 @@ from splitmerge_cli.analysis.plots.style import (
     mark_alone,
     title_of,
 )
-from splitmerge_cli.config import RunSpecification, component
+from splitmerge_cli.config import Component, DataSource, component
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.verdicts import Verdict, by_noise, exactly, holds
-from splitmerge_cli.runs.initial import dataset_of
+from splitmerge_cli.runs import initial
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.verify import transitions
 from splitmerge_cli.verify.enumerate import State, irm_log_weight, mixture_states, normalise, state_of
@@ -311,23 +311,14 @@ def _fig2_verdicts(p: dict[tuple[str, str], pd.DataFrame]) -> list[Verdict]:
     ]
 
 
-def _dataset(spec: RunSpecification) -> Dataset:
-    dataset = spec.data.function(**spec.data.options)
-    assert isinstance(dataset, Dataset)
-    return dataset
-
-
-def _model(spec: RunSpecification, dataset: Dataset) -> Any:
-    return spec.model.target.from_data(dataset, **spec.model.options)
-
-
-def plates(spec: RunSpecification) -> pd.DataFrame:
+def plates(data: DataSource, model: Component, samplers: Sequence[Component], seed: int) -> pd.DataFrame:
     """Figure 1: a move, and the move that undoes it, by the data, model, sampler and seed of the experiment.
 
     Columns way (forth, back), plate, item, label (-1: not placed; in the refinement the block of c, -1 outside), i, j,
     log_ratio.
     """
-    forth, back = transitions.find_example(_model(spec, _dataset(spec)), spec.samplers[0], spec.seed)
+    dataset = data.function(**data.options)
+    forth, back = transitions.find_example(initial.build_model(model, dataset), samplers[0], seed)
     return pd.concat([_rows("forth", forth), _rows("back", back)], ignore_index=True)
 
 
@@ -370,24 +361,24 @@ PATHS = {
 """The paths of Figure 2, by panel."""
 
 
-def paths(spec: RunSpecification) -> pd.DataFrame:
+def paths(data: DataSource, model: Component) -> pd.DataFrame:
     """Figure 2: two paths to one partition, twice, on the experiment's network of four nodes; of panel (a) its first
     three.
 
     Columns panel, path (upper, lower; of (b) also `compiled`: the probability with which the compiled walk of a split
     of items 1 and 2 proposes the end), step, item (from 1), start, end (labels as text), probability.
     """
-    dataset = _dataset(spec)
-    rows = []
+    dataset, rows = data.function(**data.options), []
     for (panel, path), (start, steps) in PATHS.items():
         n = len(start[0])
         part = Dataset("part", "graph", dataset.values[:n][:, :n])
-        model, state = _model(spec, part), start[0]
+        built, state = initial.build_model(model, part), start[0]
         for number, (item, end, options) in enumerate(steps, start=1):
-            p = transitions.option_probabilities(model, options)[list(options).index(end)]
+            p = transitions.option_probabilities(built, options)[list(options).index(end)]
             rows.append((panel, path, number, item + 1, _text(state), _text(end), float(p)))
             state = end
-    p = transitions.proposal_probability(_model(spec, dataset), component("sampler", "sarm"), *FOUR, (0, 1))
+    whole = initial.build_model(model, dataset)
+    p = transitions.proposal_probability(whole, component("sampler", "sarm"), *FOUR, (0, 1))
     rows.append(("b", "compiled", 1, 0, _text(FOUR[0][0]), _text(FOUR[1]), p))
     return pd.DataFrame(rows, columns=["panel", "path", "step", "item", "start", "end", "probability"])
 
@@ -447,7 +438,7 @@ METHODS = {
 
 def fig3(runs: Sequence[Run]) -> Drawing:
     """Draw how often each partition of the 4-node network occurs: exact and empirical frequency."""
-    adjacency = dataset_of(runs[0]).values.toarray()
+    adjacency = initial.dataset_of(runs[0]).values.toarray()
     model = runs[0].config["model"]
     weight = irm_log_weight(adjacency, model["concentration"], model["beta1"], model["beta0"], model["prior"])
     states = mixture_states(len(adjacency))

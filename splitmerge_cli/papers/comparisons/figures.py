@@ -16,7 +16,6 @@ from matplotlib.ticker import LogLocator, NullLocator
 
 from splitmerge_cli.analysis.plots import style
 from splitmerge_cli.analysis.race import race_of
-from splitmerge_cli.config import RunSpecification
 from splitmerge_cli.config.resolution import ANY, AUTO
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.runs.store.read import Run
@@ -401,9 +400,9 @@ MARKS: dict[tuple[str, str], dict[str, Any]] = {
 """Marks by mode and column, from above to below in a row."""
 
 
-def compute(spec: RunSpecification) -> pd.DataFrame:
+def compute(iterations: int | None) -> pd.DataFrame:
     """Return the table of all samplers, with chains as long as the configuration's; see `deviations`."""
-    return deviations(ALL, spec.iterations or 0)
+    return deviations(ALL, iterations or 0)
 
 
 def deviations(samplers: Sequence[str], iterations: int) -> pd.DataFrame:

@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 from scipy.special import gammaln, logsumexp
 
 from splitmerge_cli.analysis.plots import races, style
-from splitmerge_cli.config import RunSpecification
+from splitmerge_cli.config import Component
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.papers import verdicts as vd
 from splitmerge_cli.papers.claims import published_claims
@@ -33,17 +33,17 @@ STATES = ["00001122", "00112233", "00001111"]
 """Figures 1 and 2: the state x of section 4.1, and what a smart split and a smart merge make of it."""
 
 
-def _model(spec: RunSpecification, mentions: str) -> Any:
+def _build(model: Component, mentions: str) -> Any:
     tokens = sorted(set(mentions))
     data = Dataset("example", "tokens", np.array([tokens.index(t) for t in mentions], np.int32), vocabulary=tokens)
-    return spec.model.target.from_data(data, **spec.model.options)
+    return model.target.from_data(data, **model.options)
 
 
-def allocation(spec: RunSpecification) -> pd.DataFrame:
+def allocation(model: Component) -> pd.DataFrame:
     """Table 1: the probability of each step in the sequential allocation, under the code's own proposal; columns step
     (1 ..), token, side (1 or 2), probability."""
     sides = [int(s) for s in SIDES]
-    steps = allocation_steps(_model(spec, ALLOCATED), list(range(len(ALLOCATED))), sides)
+    steps = allocation_steps(_build(model, ALLOCATED), list(range(len(ALLOCATED))), sides)
     columns = {"token": list(ALLOCATED), "side": [s + 1 for s in sides], "probability": steps}
     return pd.DataFrame({"step": range(1, len(steps) + 1), **columns})
 
@@ -93,7 +93,7 @@ def _log_marginal(labels: Sequence[int], alpha: float) -> float:
     return total
 
 
-def proposals(spec: RunSpecification) -> pd.DataFrame:
+def proposals(model: Component, samplers: Sequence[Component]) -> pd.DataFrame:
     """Figures 1 and 2: what each move of the experiment's sampler proposes from the states of section 4.1; columns
     state, move, target (clusters as by `words`), probability (given the move).
 
@@ -101,15 +101,15 @@ def proposals(spec: RunSpecification) -> pd.DataFrame:
     in `EQUATION_3` are the ones of section 4: all merges or splits, in proportion to the posterior of the states that
     they lead to.
     """
-    model = _model(spec, MENTIONS)
+    built = _build(model, MENTIONS)
     tables = []
     for state in STATES:
         labels = tuple(int(label) for label in state)
-        table = proposal_table(model, spec.samplers[0], (labels, max(labels) + 1))
+        table = proposal_table(built, samplers[0], (labels, max(labels) + 1))
         table["target"] = [words(target) for target, _ in table["target_state"]]
         sums = table.groupby(["move", "target"], as_index=False)["probability"].sum()
         sums["probability"] /= sums.groupby("move")["probability"].transform("sum")
-        sums = pd.concat([sums, equation_3(labels, spec.model.options["alpha"])], ignore_index=True)
+        sums = pd.concat([sums, equation_3(labels, model.options["alpha"])], ignore_index=True)
         sums.insert(0, "state", words(labels))
         tables.append(sums.sort_values(["move", "probability"], ascending=[True, False]))
     return pd.concat(tables, ignore_index=True)

@@ -28,7 +28,7 @@ from splitmerge_cli.analysis.plots.style import (
     mark,
     mark_alone,
 )
-from splitmerge_cli.config import RunSpecification
+from splitmerge_cli.config import DataSource
 from splitmerge_cli.diagnostics.intervals import overlapping_interval
 from splitmerge_cli.kinds.documents import PERPLEXITY
 from splitmerge_cli.kinds.documents.topics import counts
@@ -39,13 +39,13 @@ from splitmerge_cli.runs.store.read import Run
 MAP = LinearSegmentedColormap.from_list("shares", ["#FFFFFF", "#9FC1DE", "#3B6FA0", "#12304C"])
 
 
-def groups(spec: RunSpecification) -> pd.DataFrame:
+def groups(data: DataSource) -> pd.DataFrame:
     """The topics, the groups and their mixtures.
 
     Columns panel (topics: probabilities of words; groups: tokens of words; mixtures: weights of topics), row (topic or
     group, from 1), column (word, or topic from 1), value.
     """
-    dataset = spec.data.function(**spec.data.options)
+    dataset = data.function(**data.options)
     corpus, words = dataset.values, list(dataset.vocabulary)
     of_groups = counts(corpus.tokens.documents(), corpus.tokens.words, (corpus.tokens.J, corpus.V)).toarray()
     names = [str(t + 1) for t in range(len(corpus.topics))]

@@ -11,7 +11,7 @@ import pytest
 import splitmerge_cli as sm
 from splitmerge_cli.api import selection
 from splitmerge_cli.api.sampling import specify_sample
-from splitmerge_cli.config import ConfigError, component, specify
+from splitmerge_cli.config import ConfigError, component, specify, specify_keys
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.tables.mixed import RejectedColumns
 from splitmerge_cli.fits import candidates
@@ -119,6 +119,61 @@ def test_a_frame_with_ids_is_read_without_them() -> None:
     assert found.run.config["model"]["name"] == "gaussian" and found.dataset.columns == ["x", "y"]
     assert np.isfinite(found.log_predictive(frame)).all()
     np.testing.assert_array_equal(sm.Posterior.load(found.path, frame).labels, found.labels)
+
+
+def _spikes_in_a_wide_table(rng: np.random.Generator) -> pd.DataFrame:
+    cells = np.where(rng.random((20, 40)) < 0.4, 0.0, rng.normal(size=(20, 40)).round(3))
+    return pd.DataFrame(cells, columns=[f"v{j}" for j in range(40)])
+
+
+def _shares_beside_names(rng: np.random.Generator) -> pd.DataFrame:
+    shares = np.array([[0.6, 0.2, 0.1, 0.1], [0.1, 0.2, 0.6, 0.1]])[rng.integers(2, size=80)]
+    rows = [
+        rng.multinomial(total, share) for total, share in zip(rng.negative_binomial(3, 0.1, 80), shares, strict=True)
+    ]
+    return pd.DataFrame(rows, columns=list("abcd")).assign(id=[f"row{n}" for n in range(80)])
+
+
+def _whole_numbers(rng: np.random.Generator) -> pd.DataFrame:
+    return pd.DataFrame(rng.poisson(np.array([20, 60])[rng.integers(2, size=(80, 1))], size=(80, 3)), columns=[*"abc"])
+
+
+def _numbers_beside_words(rng: np.random.Generator) -> pd.DataFrame:
+    words = [f"{word} of {number % 25}" for number, word in enumerate(["some"] * 40 + ["none"] * 40)]
+    return pd.DataFrame(rng.normal(size=(80, 2)), columns=["x", "y"]).assign(remark=words)
+
+
+@pytest.mark.parametrize(
+    ("make", "options", "model"),
+    [
+        (_numbers_beside_words, {"data.columns": ["x", "y"]}, "gaussian"),
+        (_spikes_in_a_wide_table, {}, "gaussian"),
+        (_shares_beside_names, {}, "multinomial"),
+        (_whole_numbers, {"data.types": {"a": "real"}}, "mixed"),
+    ],
+)
+def test_a_frame_is_read_as_its_file_is(make: Any, options: dict[str, Any], model: str, tmp_path: Path) -> None:
+    frame = make(np.random.default_rng(1))
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    keys = {"iterations": 2, "chains": 2, "progress": "none"}
+    of_file = specify_keys(keys | options | {"data": "csv", "data.path": str(tmp_path / "t.csv"), "model": "auto"})
+    settled = selection.settle(of_file, lambda line: None).spec
+    found = sm.sample("auto", frame, options=options, **keys)
+    assert found.run.config["model"]["name"] == settled.model.name == model
+    read = prepare(settled).dataset
+    np.testing.assert_array_equal(found.dataset.values, read.values)
+    assert (found.dataset.types, found.dataset.columns) == (read.types, read.columns)
+    kept = frame[options.get("data.columns", list(frame))]
+    np.testing.assert_array_equal(sm.Posterior.load(found.path, kept).labels, found.labels)
+
+
+def test_weighted_rows_are_not_compared_with_vectors_that_have_no_weight(tmp_path: Path) -> None:
+    frame = _shares_beside_names(np.random.default_rng(1)).assign(id=np.arange(80) % 3 + 0.5)
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    named = {"data": "csv", "data.path": str(tmp_path / "t.csv"), "data.weights": "id", "model": "auto"}
+    chosen = selection.settle(specify_keys(named | {"progress": "none"}), lambda line: None).chosen
+    assert chosen is not None
+    assert all(row["counts"].startswith("as ") for row in chosen["counts"])
 
 
 def test_what_is_left_out_is_named(capsys: pytest.CaptureFixture[str], tilted_cloud: np.ndarray) -> None:

@@ -4,13 +4,14 @@ import math
 import re
 from dataclasses import replace
 from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import splitmerge_cli
-from splitmerge_cli.api.selection import choose_zeros
+from splitmerge_cli.api import selection
 from splitmerge_cli.config import specify
 from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.data.objects import from_object
@@ -215,12 +216,18 @@ def test_auto_compares_spikes_apart() -> None:
     frame, z = spending()
     lines: list[str] = []
     fits = short_fits(None, 0, lines.append, "none")
-    keys, found = choose_zeros(from_object(frame, "mixed"), {}, fits, lines.append)
+
+    def choose(frame: pd.DataFrame, **options: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        def read(model: str, **of_table: Any) -> Dataset:
+            return from_object(frame, model, **of_table)
+
+        return selection.choose_readings(read, "gaussian", {"types": None}, options, fits, lines.append)
+
+    keys, found = choose(frame)
     assert keys == {"model": "mixed", "model.zeros": "apart"} and found["zeros"][0]["zeros"] == "apart"
     assert any(line.startswith("spend = 0 in ") and "model=mixed model.zeros=apart" in line for line in lines)
-    plain = from_object(frame[frame["spend"] > 0], "mixed")
-    assert choose_zeros(plain, {}, fits, lines.append) == ({}, {})
-    assert choose_zeros(from_object(frame, "mixed"), {"zeros": "poisson"}, fits, lines.append) == ({}, {})
+    assert choose(frame[frame["spend"] > 0]) == ({}, {})
+    assert choose(frame, zeros="poisson") == ({}, {})
     posterior = splitmerge_cli.sample("auto", frame, iterations=400, progress="none")
     assert posterior.run.config["model"]["zeros"] == "apart"
     of_groups = [np.bincount(z[posterior.labels == k]).max() for k in np.unique(posterior.labels)]
