@@ -345,15 +345,21 @@ def as_written(cells: Cells, decimal: str | None, prefix: str = "") -> Reading:
     numbers = numbers_written(cells.text, cells.missing, decimal, cells.table.units.get(cells.j, ""))
     if numbers.values is None:
         return Reading(problem=str(cells.table.error(numbers.row, cells.j, f"{numbers.expected} {prefix}".strip())))
-    i, unit = cells.first(cells.are_decorated()), ""
+    decorated, limits = cells.are_decorated(), cells.are_limits()
+    i, unit = cells.first(decorated & ~limits), ""
     if numbers.unit:
         cells.table.units[cells.j] = numbers.unit
-        other = cells.are_decorated() & ~cells.matches(rf"[^\pL°]{re.escape(numbers.unit)}$")
+        other = decorated & ~cells.matches(rf"[^\pL°]{re.escape(numbers.unit)}$")
         i, unit = cells.first(other) if other.any() else i, f" {numbers.unit}"
-    shown = quote(str(cells.text[i].as_py()))
-    reading = _as_numbers(replace(cells, numbers=numbers.values), "real")
     value = f"{numbers.values[i]:.6g}{unit}" if unit else f"{numbers.values[i]:.12g}"
-    return replace(reading, said=f"cells such as {shown} are read as numbers, {value}")
+    said = [f"cells such as {quote(str(cells.text[i].as_py()))} are read as numbers, {value}"]
+    if limits.any():
+        shown = quote(str(cells.text[cells.first(limits)].as_py()))
+        said = said if (decorated & ~limits).any() else []
+        several = "limits such as {} are" if limits.sum() > 1 else "limit, {}, is"
+        said.append(f"{limits.sum()} {several.format(shown)} read as the number behind the sign")
+    reading = _as_numbers(replace(cells, numbers=numbers.values), "real")
+    return replace(reading, said="; ".join(said))
 
 
 def _as_days(cells: Cells, type: str) -> Reading:
@@ -426,8 +432,10 @@ def _of_words(cells: Cells, key: str, codes: NDArray[np.int64], words: list[str]
     if len(words) == 2:
         return _as_levels(codes, words)
     numeric = int(cells.is_number.sum())
-    decorated = cells.are_decorated()
-    if 2 * (numeric + decorated.sum()) >= present and decorated.any():
+    decorated, limits = cells.are_decorated(), cells.are_limits()
+    few = len(words) <= SOME and REPEATED * len(words) <= present
+    few |= _are_levels(np.bincount(codes[codes >= 0]))
+    if 2 * (numeric + decorated.sum()) >= present and decorated.any() and not (few and limits.any()):
         reading = as_written(cells, cells.decimal)
         if reading.problem:
             as_points = [f"data.types={{{key}:real}} reads points as decimal ones"] * ("points" in reading.problem)
@@ -439,8 +447,7 @@ def _of_words(cells: Cells, key: str, codes: NDArray[np.int64], words: list[str]
             reading = reading if alone.type is None else replace(alone, said=said)
         return reading
     if numeric < present and 2 * numeric >= present and not cells.is_coded:
-        few = len(words) <= SOME and REPEATED * len(words) <= present
-        if few or _are_levels(np.bincount(codes[codes >= 0])):
+        if few:
             note = f"numbers and words, {len(words)} different ones in {present} rows, are read as categories"
             return replace(_as_levels(codes, words), said=note)
         i = cells.first(~(cells.is_number | cells.missing))
