@@ -21,7 +21,7 @@ from splitmerge_cli.data.tables.cells import DATE, DAY, Cells
 from splitmerge_cli.data.tables.table import EXACT, NUMBER, Table, column_key, quote
 from splitmerge_cli.data.tables.written import DATE_TYPES, days_of_column, days_written, numbers_written
 from splitmerge_cli.data.values import FINITE, LARGEST, MAGNITUDE
-from splitmerge_cli.overrides import shell_word
+from splitmerge_cli.overrides import shell_word, write
 
 SHORT_FORMS: tuple[Mapping[str, str], ...] = (
     {"y": "yes", "n": "no"},
@@ -148,6 +148,22 @@ NAMED_AS_CLASS = re.compile(
 """Names of columns that hold the classes of the items."""
 
 
+SCALES = (
+    "strongly disagree/totally disagree/completely disagree, disagree, somewhat disagree/slightly disagree, "
+    "neutral/neither agree nor disagree/undecided, somewhat agree/slightly agree, agree, "
+    "strongly agree/totally agree/completely agree",
+    "never, almost never, rarely/seldom, occasionally, sometimes, often/frequently, very often, almost always, always",
+    "none, very low, low, medium/moderate/average, high, very high",
+    "very small, small, medium, large, very large",
+    "very bad/very poor, bad/poor, fair, average/acceptable, good, very good, excellent",
+    "very dissatisfied, dissatisfied, neutral, satisfied, very satisfied",
+    "very unlikely, unlikely, neutral, likely, very likely",
+    "none, mild, moderate, severe",
+    "not at all, a little/slightly, somewhat, moderately, quite a bit, very/very much, extremely",
+)
+"""Answers in their order; a sign divides words of one place."""
+
+
 @dataclass(frozen=True)
 class Reading:
     """A column as it is read, or why it is not read.
@@ -188,7 +204,21 @@ def infer(cells: Cells, key: str, chosen: bool = False) -> Reading:
     if note and reading.type is not None and reading.type.levels:
         note = f"{note} (data.types={{{key}:categorical}} reads words as they are written)"
         reading = replace(reading, said=f"{reading.said}; {note}" if reading.said else note)
+    if reading.type is not None and (scale := _in_scale(reading.type.levels)):
+        order = shell_word(f"data.types={{{key}:{write(scale)}}}")
+        note = f"its words have an order, in which {order} reads them"
+        reading = replace(reading, said=f"{reading.said}; {note}" if reading.said else note)
     return _of_digits(cells, key, name, reading, chosen) if cells.is_long and cells.numbers is not None else reading
+
+
+def _in_scale(words: Sequence[str]) -> list[str]:
+    """The words of a column in the order that one of the `SCALES` gives them; empty where none does."""
+    for scale in SCALES:
+        places = {word: k for k, alike in enumerate(scale.split(", ")) for word in alike.split("/")}
+        ordered = {places.get(word.casefold(), -1): word for word in words}
+        if -1 not in ordered and len(ordered) == len(words) > 2:
+            return [ordered[k] for k in sorted(ordered)]
+    return []
 
 
 def _warn_of_rounding(cells: Cells, reading: Reading) -> Reading:
