@@ -489,7 +489,10 @@ def _of_words(cells: Cells, key: str, codes: NDArray[np.int64], words: list[str]
             return _reject(cells, description, as_documents(cells.table, key))
         return Reading(why=f"it holds free text, {len(words)} different cells", ways=(as_documents(cells.table, key),))
     if len(words) == present:
-        return Reading(why="every value differs", names=True)
+        # merged cells hold their value in the first of their rows
+        merged = not cells.missing[0] and 2 * present <= len(cells.missing)
+        ways = ("if cells are merged, write each value into all of its rows",) * merged
+        return Reading(why="every value differs", names=True, ways=ways)
     most_words = max(SOME, min(MOST, present // 2))
     if len(words) <= most_words:
         return _as_levels(codes, words)
