@@ -202,7 +202,7 @@ PADDED = r"^0\d+$"
 """Digits that are no number: their zeros at the front tell them apart."""
 _NO_LEVELS = rf"(?i)^({tables.NUMBER.pattern}|true|false)$|{DATE}|{tables.DECORATED}"
 """Cells among which Python writes ``None`` for a missing one."""
-_BEFORE_UNIT = rf"^[-+−]?[{tables.CURRENCY}]? ?(\d[\d.,'’ \x{{a0}}\x{{202f}}]*\d|\d|[.,]\d+)"
+_BEFORE_UNIT = rf"^(?:{tables.LIMIT})?[-+−]?[{tables.CURRENCY}]? ?(\d[\d.,'’ \x{{a0}}\x{{202f}}]*\d|\d|[.,]\d+)"
 _UNIT = rf"( ?°?\pL[\pL/²³]{{0,8}}\.?) ?[{tables.CURRENCY}]?$"
 """A number before its unit, and the unit."""
 
@@ -261,18 +261,27 @@ class Cells:
         return is_match & ~self.missing
 
     def are_decorated(self) -> NDArray[np.bool_]:
-        """Which cells are numbers, but not of digits alone: with a currency, a percent sign, a unit and the like."""
+        """Which cells are numbers, but not of digits alone: with a currency, a percent sign, a unit and the like; with
+        the sign of a limit where all cells are numbers, or half of them are without that sign."""
         is_number = np.zeros(len(self.missing), dtype=bool) if self.is_number is None else self.is_number
         feet = self.matches(FEET_AND_INCHES)
         feet |= self.matches(FEET) & feet.any()
         decorated = self.matches(tables.DECORATED) & ~is_number & ~feet
         has_unit = self.matches(_BEFORE_UNIT + _UNIT) & ~decorated & ~is_number & ~feet
+        limits = self.are_limits()
+        numbers = decorated | has_unit | is_number | feet
+        if 2 * (numbers & ~limits).sum() < self.present and numbers.sum() < self.present:
+            decorated, has_unit = decorated & ~limits, has_unit & ~limits
         if self.text is None or not (has_unit | feet).any():
             return decorated
         own = pc.unique(pc.replace_substring_regex(self.text.filter(array_of(has_unit)), _BEFORE_UNIT + _UNIT, r"\2"))
         bare = bool((decorated | is_number).any())
         names = own.to_pylist() + ["in"] * bool(feet.any())
         return decorated | has_unit | feet if are_read(names, bare) else decorated
+
+    def are_limits(self) -> NDArray[np.bool_]:
+        """Which cells begin with the sign of a limit."""
+        return self.matches(f"^{tables.LIMIT}")
 
     def values(self, spelled: bool = False) -> tuple[NDArray[np.int64], list[str]]:
         """Code of every cell (-1 where it is missing), and what the codes stand for, in ascending order as numbers, or

@@ -21,7 +21,7 @@ from splitmerge_cli.data.tables.cells import DATE, DAY, Cells
 from splitmerge_cli.data.tables.table import EXACT, NUMBER, Table, column_key, quote
 from splitmerge_cli.data.tables.written import DATE_TYPES, days_of_column, days_written, numbers_written
 from splitmerge_cli.data.values import FINITE, LARGEST, MAGNITUDE
-from splitmerge_cli.overrides import shell_word
+from splitmerge_cli.overrides import shell_word, write
 
 SHORT_FORMS: tuple[Mapping[str, str], ...] = (
     {"y": "yes", "n": "no"},
@@ -155,6 +155,22 @@ NAMED_AS_WEIGHT = re.compile(
 """Names of columns that say how many people a row stands for; ``weight`` alone may be that of a body."""
 
 
+SCALES = (
+    "strongly disagree/totally disagree/completely disagree, disagree, somewhat disagree/slightly disagree, "
+    "neutral/neither agree nor disagree/undecided, somewhat agree/slightly agree, agree, "
+    "strongly agree/totally agree/completely agree",
+    "never, almost never, rarely/seldom, occasionally, sometimes, often/frequently, very often, almost always, always",
+    "none, very low, low, medium/moderate/average, high, very high",
+    "very small, small, medium, large, very large",
+    "very bad/very poor, bad/poor, fair, average/acceptable, good, very good, excellent",
+    "very dissatisfied, dissatisfied, neutral, satisfied, very satisfied",
+    "very unlikely, unlikely, neutral, likely, very likely",
+    "none, mild, moderate, severe",
+    "not at all, a little/slightly, somewhat, moderately, quite a bit, very/very much, extremely",
+)
+"""Answers in their order; a sign divides words of one place."""
+
+
 @dataclass(frozen=True)
 class Reading:
     """A column as it is read, or why it is not read.
@@ -195,7 +211,21 @@ def infer(cells: Cells, key: str, chosen: bool = False) -> Reading:
     if note and reading.type is not None and reading.type.levels:
         note = f"{note} (data.types={{{key}:categorical}} reads words as they are written)"
         reading = replace(reading, said=f"{reading.said}; {note}" if reading.said else note)
+    if reading.type is not None and (scale := _in_scale(reading.type.levels)):
+        order = shell_word(f"data.types={{{key}:{write(scale)}}}")
+        note = f"its words have an order, in which {order} reads them"
+        reading = replace(reading, said=f"{reading.said}; {note}" if reading.said else note)
     return _of_digits(cells, key, name, reading, chosen) if cells.is_long and cells.numbers is not None else reading
+
+
+def _in_scale(words: Sequence[str]) -> list[str]:
+    """The words of a column in the order that one of the `SCALES` gives them; empty where none does."""
+    for scale in SCALES:
+        places = {word: k for k, alike in enumerate(scale.split(", ")) for word in alike.split("/")}
+        ordered = {places.get(word.casefold(), -1): word for word in words}
+        if -1 not in ordered and len(ordered) == len(words) > 2:
+            return [ordered[k] for k in sorted(ordered)]
+    return []
 
 
 def _warn_of_rounding(cells: Cells, reading: Reading) -> Reading:
@@ -353,15 +383,21 @@ def as_written(cells: Cells, decimal: str | None, prefix: str = "") -> Reading:
     numbers = numbers_written(cells.text, cells.missing, decimal, cells.table.units.get(cells.j, ""))
     if numbers.values is None:
         return Reading(problem=str(cells.table.error(numbers.row, cells.j, f"{numbers.expected} {prefix}".strip())))
-    i, unit = cells.first(cells.are_decorated()), ""
+    decorated, limits = cells.are_decorated(), cells.are_limits()
+    i, unit = cells.first(decorated & ~limits), ""
     if numbers.unit:
         cells.table.units[cells.j] = numbers.unit
-        other = cells.are_decorated() & ~cells.matches(rf"[^\pL°]{re.escape(numbers.unit)}$")
+        other = decorated & ~cells.matches(rf"[^\pL°]{re.escape(numbers.unit)}$")
         i, unit = cells.first(other) if other.any() else i, f" {numbers.unit}"
-    shown = quote(str(cells.text[i].as_py()))
-    reading = _as_numbers(replace(cells, numbers=numbers.values), "real")
     value = f"{numbers.values[i]:.6g}{unit}" if unit else f"{numbers.values[i]:.12g}"
-    return replace(reading, said=f"cells such as {shown} are read as numbers, {value}")
+    said = [f"cells such as {quote(str(cells.text[i].as_py()))} are read as numbers, {value}"]
+    if limits.any():
+        shown = quote(str(cells.text[cells.first(limits)].as_py()))
+        said = said if (decorated & ~limits).any() else []
+        several = "limits such as {} are" if limits.sum() > 1 else "limit, {}, is"
+        said.append(f"{limits.sum()} {several.format(shown)} read as the number behind the sign")
+    reading = _as_numbers(replace(cells, numbers=numbers.values), "real")
+    return replace(reading, said="; ".join(said))
 
 
 def _as_days(cells: Cells, type: str) -> Reading:
@@ -434,8 +470,10 @@ def _of_words(cells: Cells, key: str, codes: NDArray[np.int64], words: list[str]
     if len(words) == 2:
         return _as_levels(codes, words)
     numeric = int(cells.is_number.sum())
-    decorated = cells.are_decorated()
-    if 2 * (numeric + decorated.sum()) >= present and decorated.any():
+    decorated, limits = cells.are_decorated(), cells.are_limits()
+    few = len(words) <= SOME and REPEATED * len(words) <= present
+    few |= _are_levels(np.bincount(codes[codes >= 0]))
+    if 2 * (numeric + decorated.sum()) >= present and decorated.any() and not (few and limits.any()):
         reading = as_written(cells, cells.decimal)
         if reading.problem:
             as_points = [f"data.types={{{key}:real}} reads points as decimal ones"] * ("points" in reading.problem)
@@ -447,8 +485,7 @@ def _of_words(cells: Cells, key: str, codes: NDArray[np.int64], words: list[str]
             reading = reading if alone.type is None else replace(alone, said=said)
         return reading
     if numeric < present and 2 * numeric >= present and not cells.is_coded:
-        few = len(words) <= SOME and REPEATED * len(words) <= present
-        if few or _are_levels(np.bincount(codes[codes >= 0])):
+        if few:
             note = f"numbers and words, {len(words)} different ones in {present} rows, are read as categories"
             return replace(_as_levels(codes, words), said=note)
         i = cells.first(~(cells.is_number | cells.missing))
@@ -460,7 +497,10 @@ def _of_words(cells: Cells, key: str, codes: NDArray[np.int64], words: list[str]
             return _reject(cells, description, as_documents(cells.table, key))
         return Reading(why=f"it holds free text, {len(words)} different cells", ways=(as_documents(cells.table, key),))
     if len(words) == present:
-        return Reading(why="every value differs", names=True)
+        # merged cells hold their value in the first of their rows
+        merged = not cells.missing[0] and 2 * present <= len(cells.missing)
+        ways = ("if cells are merged, write each value into all of its rows",) * merged
+        return Reading(why="every value differs", names=True, ways=ways)
     most_words = max(SOME, min(MOST, present // 2))
     if len(words) <= most_words:
         return _as_levels(codes, words)

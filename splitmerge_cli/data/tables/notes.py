@@ -9,7 +9,7 @@ in inches as a fifth column, the adjusted Rand index falls from 0.90 to 0.57. Th
 * levels that stand for the levels of another column, one for one.
 
 All but for the rounding of every column. The column with the most missing cells follows from the others; of several,
-the last.
+the one that is rounded to far fewer values, else the last.
 """
 
 import math
@@ -301,6 +301,8 @@ SINGLE = 1e-6
 """A constant below this share of the cells is none: files that were once of single precision have one."""
 STEPS = 10.0 ** np.arange(6, -13, -1)
 """Steps to which a column may be rounded."""
+FINER = 1.5
+"""Times as many different values as another column has, from which on a column says more than that one."""
 SHOWN = 3
 """Terms of a linear function that are written."""
 
@@ -388,14 +390,18 @@ def _find(
     missing = np.isnan(x).sum(axis=0)
     numbers = [d for d in range(x.shape[1]) if d not in leveled and missing[d] < len(x)]
     numbers = [d for d in numbers if np.nanmin(x[:, d]) < np.nanmax(x[:, d])]
-    kept: list[_Number] = []
+    kept: dict[int, _Number] = {}
     for d in sorted(numbers, key=lambda d: (missing[d], d)) if len(numbers) <= MOST_COLUMNS else ():
         number = _Number(names[d], x[:, d])
-        function = (_of_one(number, kept) or _of_several(number, kept)) if d in may_follow else None
-        if function is None:
-            kept.append(number)
-        else:
-            found[d] = f"{function}, but for rounding"
+        follow: dict[int, str] = {}
+        for k, other in kept.items():
+            if k in may_follow and number.is_finer(other) and (function := _of_one(other, [number])):
+                follow[k] = f"{function}, but for rounding"
+        others = list(kept.values()) if d in may_follow and not follow else []
+        if function := _of_one(number, others) or _of_several(number, others):
+            follow[d] = f"{function}, but for rounding"
+        found |= follow
+        kept = {k: other for k, other in {**kept, d: number}.items() if k not in follow}
     first: dict[bytes, int] = {}
     for d in sorted(leveled, key=lambda d: (missing[d], d)):
         # codes in the order of their first rows, so that columns that name the same groups are equal
@@ -413,7 +419,7 @@ class _Number:
     """A column of numbers ``[N]``, in its own units or as logarithms, with the largest error of rounding of each."""
 
     def __init__(self, name: str, cells: NDArray[np.float64]) -> None:
-        self.name, self.known = name, ~np.isnan(cells)
+        self.name, self.known, self.different = name, ~np.isnan(cells), len(np.unique(cells[~np.isnan(cells)]))
         present = cells[self.known]
         step = _step(present)
         self.forms = {"{}": (cells, np.full(len(cells), step / 2 + EXACT * np.abs(present).max()))}
@@ -422,6 +428,10 @@ class _Number:
         # of mean 0 and length 1, so that a product is a correlation; a missing value counts as the mean
         centred = {form: np.nan_to_num(values - np.nanmean(values)) for form, (values, _) in self.forms.items()}
         self.units = {form: values / np.linalg.norm(values) for form, values in centred.items()}
+
+    def is_finer(self, other: "_Number") -> bool:
+        """Whether it has far more different values than the other."""
+        return self.different > FINER * other.different
 
 
 def _step(values: NDArray[np.float64]) -> float:
@@ -448,7 +458,8 @@ def _of_one(number: _Number, others: Sequence[_Number]) -> str | None:
                 fit = _fit(y[number.known], x[number.known, None], error[number.known], error_of_x[number.known, None])
                 if fit is not None:
                     same = "the same" if form == "{}" else "the same as its logarithm"
-                    function = _write_terms(fit, [term.format(other.name)], y[number.known], error[number.known].max())
+                    rounding = error[number.known].max() + error_of_x[number.known].max() * abs(fit[0])
+                    function = _write_terms(fit, [term.format(other.name)], y[number.known], rounding)
                     return f"{function} says {same}"
     return None
 
@@ -508,13 +519,15 @@ def _fit(
 
 def _write_terms(fit: NDArray[np.float64], names: Sequence[str], y: NDArray[np.float64], error: float) -> str:
     """Write a linear function as text, without a constant that rounding explains: of the cells of y, or of single
-    precision."""
+    precision; else the constant has the digits that rounding leaves."""
     least = max(SLACK * error, SINGLE * np.abs(y).max())
     terms = [(c, name) for c, name in zip(fit, [*names, ""], strict=True) if name or abs(c) > least]
     text = ""
     for coefficient, name in sorted(terms, key=lambda term: term[0] < 0):
         size = f"{abs(coefficient):.3g}"
-        term = f"{size} * {name}" if name and size != "1" else name or f"{abs(coefficient):.6g}"
+        written = (float(f"{abs(coefficient):.{digits}g}") for digits in range(1, 7))
+        constant = next((value for value in written if abs(value - abs(coefficient)) <= error), abs(coefficient))
+        term = f"{size} * {name}" if name and size != "1" else name or f"{constant:.6g}"
         sign = "-" if coefficient < 0 else "+"
         text += f" {sign} {term}" if text else term if coefficient > 0 else f"-{term}"
     return text

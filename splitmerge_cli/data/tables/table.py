@@ -31,8 +31,10 @@ MISSING = {"", "nan"}  # of tokens and labels, compared in lower case, spaces st
 NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.ASCII | re.IGNORECASE)
 """A finite number for the parser; `float` takes more (0_1, digits of other scripts)."""
 CURRENCY = "$€£¥₹"
+LIMIT = r"[<>≤≥]=? ?"
+"""The sign of a number that was too small or too large to be measured: <0.5."""
 DECORATED = (
-    rf"(?i)^['\"(]?[-+]?[{CURRENCY}]?[-+]? ?(\d+|\d{{1,3}}([,.' \x{{a0}}\x{{202f}}]\d{{3}})+)([.,]\d+)?"
+    rf"(?i)^({LIMIT})?['\"(]?[-+]?[{CURRENCY}]?[-+]? ?(\d+|\d{{1,3}}([,.' \x{{a0}}\x{{202f}}]\d{{3}})+)([.,]\d+)?"
     rf" ?(%|[{CURRENCY}]|eur|usd|gbp|chf)?['\")]?$"
 )
 """Numbers with commas, a currency or a percent sign, in brackets or quotes of another kind."""

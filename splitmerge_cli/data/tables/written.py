@@ -19,7 +19,7 @@ from splitmerge_cli.data.tables import cells, table
 
 _CURRENCY = r"R\$|[$€£¥₹]|eur|usd|gbp|chf|jpy|inr|aud|cad"
 _NUMBER = re.compile(
-    rf"""(?P<open>\()?(?P<sign>[-+−])?\ ?(?P<before>{_CURRENCY})?\ ?(?P<inner>[-+−])?
+    rf"""(?:[<>≤≥]=?\ ?)?(?P<open>\()?(?P<sign>[-+−])?\ ?(?P<before>{_CURRENCY})?\ ?(?P<inner>[-+−])?
     (?P<digits>[0-9][0-9.,'’\ \xa0\u202f]*?|[.,][0-9]+)(?P<unit>\ ?°?[^\W\d_](?:[^\W\d_]|[/²³]){{0,8}}\.?)??
     \ ?(?P<after>%|{_CURRENCY})?(?P<close>\))?""",
     re.VERBOSE | re.IGNORECASE,
@@ -81,8 +81,8 @@ def numbers_written(
 ) -> Written:
     """Convert numbers with a currency, a percent sign, a unit, signs between thousands, or brackets for a minus. The
     decimal sign is the one with which every cell is a number. Where both are, it is `decimal` or, without that, commas
-    alone stand between thousands (``1,200``), and points alone are asked about (``1.200 €``). 12% becomes 12. The cells
-    of the text have no spaces around them. Units become `unit`, by default the commonest.
+    alone stand between thousands (``1,200``), and points alone are asked about (``1.200 €``). 12% becomes 12, and <0.5
+    becomes 0.5. The cells of the text have no spaces around them. Units become `unit`, by default the commonest.
 
     >>> import numpy as np, pyarrow as pa
     >>> cells = pa.chunked_array([["$1,200.50", "-$3", "($7)"]])

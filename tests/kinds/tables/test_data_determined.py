@@ -98,6 +98,31 @@ def test_parts_of_a_whole_lose_the_last() -> None:
     assert found == {4: "a linear function of a, b, c and 1 more says the same, but for rounding"}
 
 
+@pytest.mark.parametrize("rows", [300, 3000])
+def test_the_column_of_far_fewer_values_goes(rows: int) -> None:
+    """A class of a school is school.class: nothing says the class once it is left out. In inches there are as many
+    values as in centimetres, so that the later column goes."""
+    rng = np.random.default_rng(0)
+    school = rng.integers(1, 41, rows).astype(float)
+    x = np.column_stack([school, school + rng.integers(1, 4, rows) / 10])
+    assert find_determined(x, ["school", "class"]) == {0: "class says the same, but for rounding"}
+    assert find_determined(x[:, ::-1], ["class", "school"]) == {1: "class says the same, but for rounding"}
+    assert find_determined(np.column_stack([school, school / 2.54]), ["cm", "inch"]).keys() == {1}
+    twice = find_determined(np.column_stack([x, 2 * x[:, 1]]), ["school", "class", "twice"])
+    assert twice == {0: "class says the same, but for rounding", 2: "2 * class says the same, but for rounding"}
+
+
+def test_a_constant_has_the_digits_that_rounding_leaves() -> None:
+    asleep = np.random.default_rng(0).uniform(2, 20, 80).round(1)
+    awake = 24 - asleep + np.where(np.arange(80) % 4 == 0, 0.05, 0.0)
+    found = find_determined(np.column_stack([asleep, awake.round(2)]), ["asleep", "awake"])
+    assert found == {1: "24 - asleep says the same, but for rounding"}
+    found = find_determined(np.column_stack([asleep, 24.0625 - asleep]), ["asleep", "awake"])
+    assert found[1].startswith("24.1 - asleep")
+    exact = np.random.default_rng(0).normal(size=80)
+    assert find_determined(np.column_stack([exact, 24.0625 - exact]), ["a", "b"])[1].startswith("24.0625 - a")
+
+
 def test_measurements_that_correlate_are_data() -> None:
     rng = np.random.default_rng(0)
     for seed in range(20):
