@@ -351,6 +351,9 @@ def describe_misfit(summary: Mapping[str, Any]) -> Iterator[str]:
         if groups is not None and grouping.are_apart(groups):
             fall = grouping.describe_fall(groups)
             yield f"the draws cut the clusters into parts ({share}, on average), but {fall} any two"
+        elif grouping.is_undivided(summary):
+            nearer = "one cluster is nearer to the draws than these are"
+            yield f"the {items} hardly separate into groups: {nearer} ({share})"
         elif several:
             yield f"the clusters overlap: {share}, on average"
         elif groups is None:
@@ -359,7 +362,7 @@ def describe_misfit(summary: Mapping[str, Any]) -> Iterator[str]:
         yield from answers_of(grouping.kind_of_summary(summary)).explain_unlike({one["quantity"] for one in unlike})
     # where groups were looked for their line says more
     is_plain = grouping.nouns(summary)[1] == "cluster" and not {schema.GROUPS, schema.JOINED_BY} & summary.keys()
-    if several and (overlap or unlike) and is_plain:
+    if several and (overlap or unlike) and is_plain and not grouping.is_undivided(summary):
         yield "one group may be several clusters: as many as the model needs for its shape"
 
 

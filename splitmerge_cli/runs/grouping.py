@@ -77,6 +77,15 @@ def find_apart(draws: Mapping[int, Late], word: str) -> dict[str, Any] | None:
     }
 
 
+def is_undivided(summary: Mapping[str, Any]) -> bool:
+    """Whether one cluster is nearer to the draws than the clusters of the estimate are, and no density was looked at
+    for groups."""
+    least, chosen = summary.get("least_expected_vi"), summary["point_estimate"]
+    looked = {schema.GROUPS, schema.JOINED_BY} & summary.keys()
+    several = chosen["n_clusters"] > 1 and not has_one_and_outliers(chosen.get("labels"), row_sizes(summary))
+    return several and least is not None and least["n_clusters"] == 1 and not looked
+
+
 def do_overlap(summary: Mapping[str, Any]) -> bool:
     """Whether the draws cut the rows at places that differ from draw to draw."""
     fit = summary.get(schema.FIT) or {}

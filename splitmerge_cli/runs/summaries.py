@@ -354,4 +354,6 @@ def headline(run: read.Run) -> str:
         return f"{counted}, of the best state"
     if not readings and summary.get(schema.AS_THE_ESTIMATE, 1.0) < CLEAR:
         counted += f" ({cluster_table.span(*summary[schema.INTERVAL])}, 95 %)"
+    if grouping.is_undivided(summary):
+        counted = f"no clear groups: {counted}"
     return f"{counted}, the point estimate of all chains"

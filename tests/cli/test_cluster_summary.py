@@ -399,3 +399,16 @@ def test_a_start_that_no_partition_has_is_refused(smcmc, visits: pd.DataFrame, w
     rows.to_csv("t.csv", index=False)
     words = [*words, "model=gaussian", *([] if "data.truth=w" in words else ["data.drop=[w]"])]
     assert message in read_rejection(smcmc, "run", "t.csv", *words)
+
+
+@pytest.mark.parametrize("distance", [0.0, 4.0])
+def test_clusters_that_the_draws_do_not_hold_are_no_clear_groups(smcmc, distance: float) -> None:
+    rng, z = np.random.default_rng(2), np.arange(150) % 2
+    shares = np.exp(distance * z[:, None] * np.arange(4))
+    draws = {f"q{j}": [rng.choice([*"abcd"], p=p / p.sum()) for p in shares] for j in range(4)}
+    pd.DataFrame(draws).to_csv("t.csv", index=False)
+    ended = smcmc("run", "t.csv", "seed=0", "progress=none", status=0)
+    said = " ".join(ended.stderr.split())
+    hardly = "the rows hardly separate into groups: one cluster is nearer to the draws than these are (two rows of a"
+    assert (hardly in said, " no clear groups: " in said) == (distance == 0, distance == 0)
+    assert "of least expected variation of information has 1 cluster" in said or distance > 0

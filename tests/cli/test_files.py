@@ -420,7 +420,7 @@ def test_commands_for_records_run(smcmc, name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["calls.csv", "a,b=c.csv", "it's one.csv", "-"])
-@pytest.mark.parametrize("head", ["caller,callee,n", "first side,other side,n"])
+@pytest.mark.parametrize("head", ["caller,callee,n", "first side,other side,n", "userId,movieId,n", "from_id,to_id,n"])
 def test_commands_for_networks_run(smcmc, name: str, head: str) -> None:
     """A table that may be a list of edges, by the names of its columns or by its pairs of words."""
     pairs = [(i, j) for i in range(8) for j in range(8) if i != j and i // 4 == j // 4]
@@ -430,6 +430,7 @@ def test_commands_for_networks_run(smcmc, name: str, head: str) -> None:
     ended = smcmc("run", "data=csv", f"data.path={overrides.write(name, overrides.PATH)}", input=text)
     found = re.search(r"smcmc (run .*?data=edges .*?data\.(?:directed|bipartite)=true)", " ".join(ended.stderr.split()))
     assert found and overrides.path_word(name) in found[1], ended.stderr
+    assert ("data.bipartite" in found[1]) == head.startswith("user")
     ended = smcmc(*shlex.split(found[1]), *FEW, input=text, status=0)
 
 

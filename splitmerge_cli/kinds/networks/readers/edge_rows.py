@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from splitmerge_cli.data.tables import notes, text
+from splitmerge_cli.data.tables import inference, notes, text
 from splitmerge_cli.data.tables.columns import index, labels_in, position, words
 from splitmerge_cli.data.tables.separators import is_numeric
 from splitmerge_cli.data.tables.table import (
@@ -391,6 +391,8 @@ def _is_end_repeated(table: text.Text, s: int, t: int, head: Sequence[str]) -> b
 MANY_PAIRS, REPEATED, SHARED = 20, 1.2, 4
 """A list of edges has so many rows at least, and so many for each name; or one in so many names of the ends that have
 fewer stands among the others, too."""
+OF_ENDS = re.compile(r"(?i)from|to_|source|target|sender|recei|parent|child|follow|citing|cited")
+"""Names of ids that are ends of one kind."""
 FRAME_NAMES = {"weights": "weight"}
 """Names by which a column of a data frame is known, where they are not the roles."""
 
@@ -405,19 +407,21 @@ def note_pairs(table: Table, columns: Sequence[int]) -> list[str]:
         roles = {role: names.index(end) for role, end in zip(ENDS, named, strict=True)}
         ends = " and ".join(map(table.column, roles.values()))
         return _note_command(table, f"{ends}: if they are the ends of edges", roles, {"directed": True})
+    ids = [j for j, name in enumerate(table.names or ()) if inference.REPEATED_ID.search(name.strip())]
+    if len(ids) == 2 and table.rows >= MANY_PAIRS and _shared_by_pairs(table, ids) is not None:
+        # equal numbers of users and of films are nobody's name
+        are_alike = any(OF_ENDS.search((table.names or [])[j]) for j in ids)
+        ends = " and ".join(map(table.column, ids))
+        roles = dict(zip(ENDS, ids, strict=True))
+        why = f"{ends}: every row is another pair of ids: if they are edges of a network"
+        return _note_command(table, why, roles, {"directed" if are_alike else "bipartite": True})
     number = r"^\s*-?[\d.]+([eE][-+]?\d+)?\s*$"
     texts = [j for j in columns if is_text(table.cells(j))]
     words = [j for j in texts if not pc.all(pc.match_substring_regex(table.cells(j), number)).as_py()]
     if len(columns) not in (2, 3) or len(words) < 2 or table.rows < MANY_PAIRS:
         return []
-    codes = {j: pc.utf8_trim_whitespace(table.cells(j)).combine_chunks().dictionary_encode() for j in words}
     roles = {"source": words[0], "target": words[-1]}
-    first, second = (set(codes[k].dictionary.to_pylist()) for k in roles.values())
-    pairs = np.stack([codes[k].indices.to_numpy(zero_copy_only=False) for k in words], axis=1)
-    few, many = sorted((len(first), len(second)))
-    are_shared = SHARED * len(first & second) >= few
-    recur = are_shared or table.rows >= REPEATED * many
-    if few < 3 or not recur or len(np.unique(pairs, axis=0)) < table.rows:
+    if (are_shared := _shared_by_pairs(table, words)) is None:
         return []
     options: dict[str, Any] = {}
     if len(words) == 3:
@@ -428,6 +432,19 @@ def note_pairs(table: Table, columns: Sequence[int]) -> list[str]:
         options |= {"values": described[0]} if described else {}
     options["directed" if are_shared else "bipartite"] = True
     return _note_command(table, "every row is another pair of words: if they are edges of a network", roles, options)
+
+
+def _shared_by_pairs(table: Table, columns: Sequence[int]) -> bool | None:
+    """Whether the first and the last of these columns share names; None where rows repeat another, or names neither
+    recur nor are shared."""
+    texts = [table.cells(j).cast("string").combine_chunks() for j in columns]
+    codes = [pc.utf8_trim_whitespace(column).dictionary_encode() for column in texts]
+    first, second = (set(column.dictionary.to_pylist()) for column in (codes[0], codes[-1]))
+    pairs = np.stack([column.indices.to_numpy(zero_copy_only=False) for column in codes], axis=1)
+    few, many = sorted((len(first), len(second)))
+    are_shared = SHARED * len(first & second) >= few
+    recur = are_shared or table.rows >= REPEATED * many
+    return are_shared if few >= 3 and recur and len(np.unique(pairs, axis=0)) == table.rows else None
 
 
 def _note_command(table: Table, why: str, roles: Mapping[str, int], options: dict[str, Any]) -> list[str]:
