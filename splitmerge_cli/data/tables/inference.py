@@ -6,11 +6,13 @@ A density has no bound where many rows hold exactly the same number, so numbers 
 column. A quantity has rare values at its ends; codes, years of a study and doses do not: each is held by many rows.
 """
 
+import math
 import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -166,9 +168,19 @@ SCALES = (
     "very dissatisfied, dissatisfied, neutral, satisfied, very satisfied",
     "very unlikely, unlikely, neutral, likely, very likely",
     "none, mild, moderate, severe",
+    "very unhappy, unhappy, neutral, happy, very happy",
+    "f, e, d-, d, d+, c-, c, c+, b-, b, b+, a-, a, a+",
+    "xxs, xs, s, m, l, xl, xxl, xxxl",
     "not at all, a little/slightly, somewhat, moderately, quite a bit, very/very much, extremely",
 )
 """Answers in their order; a sign divides words of one place."""
+_END = r"[$€£]?(?P<{0}>\d+(?:,\d{{3}})*(?:\.\d+)?)(?P<{0}_k>k)?"
+RANGE = re.compile(
+    r"(?i)(?P<below><=?|≤|under |below |less than |up to )? ?(?P<more>>=?|≥|over |above |more than )? ?"
+    rf"{_END.format('first')} ?(?:(?P<to>-|–|to) ?{_END.format('last')})?"
+    r"(?P<plus>\+| and over| and older| or more| and more)?(?: ?[a-z%]{1,6})?"
+)
+"""A range of numbers, as answers are grouped."""
 
 
 @dataclass(frozen=True)
@@ -225,7 +237,27 @@ def _in_scale(words: Sequence[str]) -> list[str]:
         ordered = {places.get(word.casefold(), -1): word for word in words}
         if -1 not in ordered and len(ordered) == len(words) > 2:
             return [ordered[k] for k in sorted(ordered)]
-    return []
+    ends = [_range_of(word) for word in words]
+    if len(words) < 3 or any(end is None for end in ends):
+        return []
+    ranges = sorted((end, word) for end, word in zip(ends, words, strict=True) if end is not None)
+    do_not_overlap = all(one[1] <= other[0] for (one, _), (other, _) in pairwise(ranges))
+    return [word for _, word in ranges] if do_not_overlap else []
+
+
+def _range_of(word: str) -> tuple[float, float] | None:
+    """The ends of a range such as 18-24, <20k or 65 and over; None of any other word."""
+    if (match := RANGE.fullmatch(word.strip())) is None:
+        return None
+    if [bool(match["below"]), bool(match["to"]), bool(match["more"] or match["plus"])].count(True) != 1:
+        return None
+    first, last = (
+        float(match[end].replace(",", "")) * (1000 if match[f"{end}_k"] else 1) if match[end] else math.inf
+        for end in ("first", "last")
+    )
+    if match["last_k"] and not match["first_k"]:
+        first *= 1000
+    return (-math.inf, first) if match["below"] else (first, last)
 
 
 def _warn_of_rounding(cells: Cells, reading: Reading) -> Reading:

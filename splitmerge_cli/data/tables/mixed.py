@@ -350,7 +350,9 @@ def _note_readings(table: Table, readings: Mapping[int, inference.Reading]) -> N
     by_form: dict[str, list[int]] = {}
     for j, reading in readings.items():
         if reading.said:
-            by_form.setdefault(re.sub(r"-?\d[\d,.]*|\{.*?\}|data.drop=\S*", "", reading.said), []).append(j)
+            # an order of words is one column's, but for others of the same words
+            changes = r"(?<=\{).*?(?=:\[)" if ":[" in reading.said else r"-?\d[\d,.]*|\{.*?\}|data.drop=\S*"
+            by_form.setdefault(re.sub(changes, "", reading.said), []).append(j)
     for first, *others in by_form.values():
         numbers = {re.sub(r"\{.*?\}|data.drop=\S*", "", readings[j].said) for j in (first, *others)}
         how = "likewise" if len(numbers) < 2 else "likewise, with other numbers,"
