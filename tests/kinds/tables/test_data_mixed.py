@@ -593,11 +593,10 @@ def test_columns_of_units_are_named_as_a_command_takes_them(tmp_path):
 
 
 def test_orders_of_words_are_one_note_where_the_words_are_the_same(tmp_path):
-    ages, moods = [*"abc"] * 7, ["low", "high", "medium"] * 7
-    frame = pd.DataFrame(
-        {"age": [{"a": "18-24", "b": "25-34", "c": "35+"}[one] for one in ages], "u": moods, "v": moods}
-    )
-    frame.assign(w=[f"{i % 3 + 1}0-{i % 3 + 2}0" for i in range(21)]).to_csv(tmp_path / "t.csv", index=False)
-    orders = [note.partition(": ")[2] for note in csv(tmp_path / "t.csv", "mixed").notes if "order" in note]
+    rng, moods = np.random.default_rng(0), ["low", "high", "medium"]
+    words = {"age": ["18-24", "25-34", "35+"], "u": moods, "v": moods, "w": ["10-20", "20-30", "30-40"]}
+    frame = pd.DataFrame({key: rng.choice(levels, 40) for key, levels in words.items()})
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    orders = [note.partition(": ")[2] for note in csv(tmp_path / "t.csv", "mixed").notes if "have an order" in note]
     assert len(orders) == 3 and "likewise column 3 ('v')" in orders[1] and "'10-20','20-30','30-40'" in orders[2]
     assert all("likewise" not in note for note in (orders[0], orders[2]))
