@@ -129,8 +129,10 @@ def model_for_object(data: Any, of_table: Mapping[str, Any] | None = None) -> tu
             return kind.model, part
     table = objects.from_object(data, MIXED, **of_table)
     model = model_for(table)
-    # of a frame the model may leave out less than is left out of a mixed table
-    for kept in (data, program.columns_read(data, table)):
+    # of a frame the model may leave out less than is left out of a mixed table; columns that are chosen are a frame of
+    # these, as which a stored run takes them again
+    frames = (data, program.columns_read(data, table))
+    for kept in reversed(frames) if "columns" in of_table else frames:
         with suppress(received.DataError):
             read = objects.from_object(kept, kind_of_model(model).name, **of_table)
             if _are_same(read, table):
@@ -281,7 +283,7 @@ def choose_readings(
 def choose_scales(
     read: Read, options: Mapping[str, Any], fits: Fits, say: Callable[[str], None]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The key of the scales of skewed columns, if these predict rows better, and how that was found: nothing where no
+    """The key for scales of skewed columns, if these predict rows better, and how that was found: nothing where no
     column needs a scale, or a prior is in units of the columns. `options` of a model, its name among them."""
     in_units = any(not isinstance(options.get(key), str | None) for key in IN_UNITS)
     if options["name"] not in OF_REALS or in_units:

@@ -457,13 +457,13 @@ def test_keys_say_what_a_file_is(tmp_path: Path) -> None:
     (tmp_path / "news.csv").write_text("\n".join(["label,text", *rows]))
     (tmp_path / "table.csv").write_text("\n".join(["a,b,c", *(f"{n},{n * n % 7},{n % 3}" for n in range(40))]))
 
-    def found(name: str, **named: object) -> str:
+    def kind_of(name: str, **named: object) -> str:
         return recognise_named(tmp_path / name, {key.replace("__", "."): value for key, value in named.items()}).data
 
-    assert found("news.csv") == found("news.csv", data__encoding="utf-8", model="auto") == "corpus"
-    assert {found("news.csv", data__truth="label"), found("news.csv", model="mixed"), found("table.csv")} == {"csv"}
-    assert found("news.csv", model="hdp") == "corpus"
-    assert found("table.csv", data__directed=True) == found("table.csv", data__source="a") == "edges"
-    assert found("table.csv", data__directed=True, data="csv") == "csv"
+    assert kind_of("news.csv") == kind_of("news.csv", data__encoding="utf-8", model="auto") == "corpus"
+    assert {kind_of("news.csv", data__truth="label"), kind_of("news.csv", model="mixed"), kind_of("table.csv")} == {"csv"}
+    assert kind_of("news.csv", model="hdp") == "corpus"
+    assert kind_of("table.csv", data__directed=True) == kind_of("table.csv", data__source="a") == "edges"
+    assert kind_of("table.csv", data__directed=True, data="csv") == "csv"
     with pytest.raises(DataError, match="no column is left"):
         sm.sample("auto", tmp_path / "news.csv", progress="none", options={"data.truth": "label"})

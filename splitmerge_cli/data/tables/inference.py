@@ -117,7 +117,7 @@ SPIKE = 0.2
 TAIL = 20
 """The tail of counts: fewer than one in so many rows hold the largest."""
 COMPARED = "model=auto compares whether that number has a probability of its own in every cluster"
-"""What is said of a number that many cells hold."""
+"""The comparison of a number that many cells hold."""
 FEW = 3
 """Rows below which no column counts them: that may well be chance."""
 TYPICAL_COUNT = 10
@@ -154,7 +154,7 @@ NAMED_AS_WEIGHT = re.compile(
     r"(?i:(fnl|final|p|samp|sampling|survey|design|post|poststrat|person|hh|household|analysis|expansion|raked)[_ .-]?"
     r"(weight|weights|wgt|wght|wt)|perwt|hhwt|wtfinl|wtssall|anweight|pspwght)"
 )
-"""Names of columns that say how many people a row stands for; ``weight`` alone may be that of a body."""
+"""Names of columns that say how many people a row stands for; a ``weight`` alone may be a body's."""
 
 
 SCALES = (
@@ -174,6 +174,11 @@ SCALES = (
     "not at all, a little/slightly, somewhat, moderately, quite a bit, very/very much, extremely",
 )
 """Answers in their order; a sign divides words of one place."""
+CODES = (
+    *(-one for one in (1, 7, 8, 9, 77, 88, 98, 99, 777, 888, 998, 999, 9999, 99999)),
+    *(9, 77, 88, 97, 98, 99, 777, 888, 997, 998, 999, 7777, 8888, 9998, 9999, 99999),
+)
+"""Numbers that stand for missing cells in many surveys."""
 _END = r"[$€£]?(?P<{0}>\d+(?:,\d{{3}})*(?:\.\d+)?)(?P<{0}_k>k)?"
 RANGE = re.compile(
     r"(?i)(?P<below><=?|≤|under |below |less than |up to )? ?(?P<more>>=?|≥|over |above |more than )? ?"
@@ -210,7 +215,8 @@ def infer(cells: Cells, key: str, chosen: bool = False) -> Reading:
     if cells.other is not None:
         return _foreign(cells, key, chosen)
     if cells.numbers is not None and not cells.category and not cells.is_coded:
-        return _warn_of_rounding(cells, _of_numbers(cells, key, name, chosen))
+        reading = _warn_of_rounding(cells, _of_numbers(cells, key, name, chosen))
+        return reading if chosen or reading.type is None else _warn_of_codes(cells, reading)
     codes, words = cells.values(spelled=True)
     note = ""
     if not cells.category and len(words) < cells.present and len(words) <= MOST:
@@ -228,6 +234,28 @@ def infer(cells: Cells, key: str, chosen: bool = False) -> Reading:
         note = f"its words have an order, in which {order} reads them"
         reading = replace(reading, said=f"{reading.said}; {note}" if reading.said else note)
     return _of_digits(cells, key, name, reading, chosen) if cells.is_long and cells.numbers is not None else reading
+
+
+def _warn_of_codes(cells: Cells, reading: Reading) -> Reading:
+    """A column of numbers, with a note where some may be codes of missing cells: the only ones below 0, or apart from
+    all others by more than these differ."""
+    assert cells.numbers is not None
+    different, rows = np.unique(cells.numbers[~cells.missing], return_counts=True)
+    is_code = np.isin(different, CODES)
+    ends = {"below": different < 0, "above": np.logical_and.accumulate(is_code[::-1])[::-1] & (different > 0)}
+    for end, at in ends.items():
+        rest = different[~at]
+        if not at.any() or not is_code[at].all() or rows[at].sum() < FEW or len(rest) < 2:
+            continue
+        if end == "below" or different[at].min() - rest.max() >= rest.max() - rest.min():
+            shown = ",".join(f"{number:g}" for number in different[at])
+            one = at.sum() == 1
+            stand = f"{shown.replace(',', ' and ')} {'stands' if one else 'stand'} in {rows[at].sum()} rows"
+            meaning = "it is a code" if one else "they are codes"
+            reads = f"data.missing=[{shown}] reads {'it' if one else 'them'} so in all columns"
+            note = f"{stand}: if {meaning} of missing cells, {reads}"
+            return replace(reading, said=f"{reading.said}; {note}" if reading.said else note)
+    return reading
 
 
 def _in_scale(words: Sequence[str]) -> list[str]:

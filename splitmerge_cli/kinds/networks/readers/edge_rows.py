@@ -408,7 +408,7 @@ def note_pairs(table: Table, columns: Sequence[int]) -> list[str]:
         ends = " and ".join(map(table.column, roles.values()))
         return _note_command(table, f"{ends}: if they are the ends of edges", roles, {"directed": True})
     ids = [j for j, name in enumerate(table.names or ()) if inference.REPEATED_ID.search(name.strip())]
-    if len(ids) == 2 and table.rows >= MANY_PAIRS and _shared_by_pairs(table, ids) is not None:
+    if len(ids) == 2 and table.rows >= MANY_PAIRS and _share_names(table, ids) is not None:
         # equal numbers of users and of films are nobody's name
         are_alike = any(OF_ENDS.search((table.names or [])[j]) for j in ids)
         ends = " and ".join(map(table.column, ids))
@@ -421,7 +421,7 @@ def note_pairs(table: Table, columns: Sequence[int]) -> list[str]:
     if len(columns) not in (2, 3) or len(words) < 2 or table.rows < MANY_PAIRS:
         return []
     roles = {"source": words[0], "target": words[-1]}
-    if (are_shared := _shared_by_pairs(table, words)) is None:
+    if (are_shared := _share_names(table, words)) is None:
         return []
     options: dict[str, Any] = {}
     if len(words) == 3:
@@ -434,7 +434,7 @@ def note_pairs(table: Table, columns: Sequence[int]) -> list[str]:
     return _note_command(table, "every row is another pair of words: if they are edges of a network", roles, options)
 
 
-def _shared_by_pairs(table: Table, columns: Sequence[int]) -> bool | None:
+def _share_names(table: Table, columns: Sequence[int]) -> bool | None:
     """Whether the first and the last of these columns share names; None where rows repeat another, or names neither
     recur nor are shared."""
     texts = [table.cells(j).cast("string").combine_chunks() for j in columns]
