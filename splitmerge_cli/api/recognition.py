@@ -182,5 +182,5 @@ def _of_cells(table: Table) -> Recognised:
     if formats.names_tokens(head):
         return Recognised(DOCUMENTS, f"the columns {', '.join(map(repr, head))}")
     if formats.is_of_texts(table):
-        return Recognised(DOCUMENTS, "a text in each row")
+        return Recognised(DOCUMENTS, f"a text in each {'row' if table.width > 1 else 'line'}")
     return Recognised(TABLE)

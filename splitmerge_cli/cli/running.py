@@ -97,10 +97,10 @@ def with_file(words: Sequence[str]) -> list[str]:
         if recognised.data == TABLE and not any(override.startswith(("model=", "experiment=")) for override in words):
             overrides.append("model=auto")
         if recognised.why:
-            others = ", ".join(
-                f"data={data} {path_word(path)} as {form}" for data, form in _READ_AS.items() if data != recognised.data
-            )
-            base.note(f"{path}: read as {_READ_AS[recognised.data]} ({recognised.why}); {others}")
+            # a folder is nothing else
+            forms = {} if os.path.isdir(path) else {k: v for k, v in _READ_AS.items() if k != recognised.data}
+            others = ", ".join(f"data={data} {path_word(path)} as {form}" for data, form in forms.items())
+            base.note(f"{path}: read as {_READ_AS[recognised.data]} ({recognised.why}){'; ' * bool(others)}{others}")
     return overrides
 
 

@@ -467,3 +467,15 @@ def test_keys_say_what_a_file_is(tmp_path: Path) -> None:
     assert kind_of("table.csv", data__directed=True, data="csv") == "csv"
     with pytest.raises(DataError, match="no column is left"):
         sm.sample("auto", tmp_path / "news.csv", progress="none", options={"data.truth": "label"})
+
+
+def test_what_is_read_is_said_as_it_is(smcmc, tmp_path: Path) -> None:
+    """A folder is nothing else, and a text has lines."""
+    (tmp_path / "texts").mkdir()
+    for number in range(4):
+        (tmp_path / "texts" / f"{number}.txt").write_text(f"heart flow bone number{number} here of it all\n")
+    (tmp_path / "lines.txt").write_text("".join(path.read_text() for path in sorted((tmp_path / "texts").iterdir())))
+    told = smcmc("run", "texts", *FEW).stderr
+    assert "note: texts: read as documents (a folder of texts)\n" in told
+    told = " ".join(smcmc("run", "lines.txt", *FEW).stderr.split())
+    assert "read as documents (a text in each line); data=csv data.path=lines.txt as a table" in told

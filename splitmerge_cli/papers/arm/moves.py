@@ -36,7 +36,7 @@ from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.verdicts import Verdict, by_noise, exactly, holds
-from splitmerge_cli.runs import initial
+from splitmerge_cli.runs.initial import build_model, dataset_of
 from splitmerge_cli.runs.store.read import Run
 from splitmerge_cli.verify import transitions
 from splitmerge_cli.verify.enumerate import State, irm_log_weight, mixture_states, normalise, state_of
@@ -318,7 +318,7 @@ def plates(data: DataSource, model: Component, samplers: Sequence[Component], se
     log_ratio.
     """
     dataset = data.function(**data.options)
-    forth, back = transitions.find_example(initial.build_model(model, dataset), samplers[0], seed)
+    forth, back = transitions.find_example(build_model(model, dataset), samplers[0], seed)
     return pd.concat([_rows("forth", forth), _rows("back", back)], ignore_index=True)
 
 
@@ -372,12 +372,12 @@ def paths(data: DataSource, model: Component) -> pd.DataFrame:
     for (panel, path), (start, steps) in PATHS.items():
         n = len(start[0])
         part = Dataset("part", "graph", dataset.values[:n][:, :n])
-        built, state = initial.build_model(model, part), start[0]
+        built, state = build_model(model, part), start[0]
         for number, (item, end, options) in enumerate(steps, start=1):
             p = transitions.option_probabilities(built, options)[list(options).index(end)]
             rows.append((panel, path, number, item + 1, _text(state), _text(end), float(p)))
             state = end
-    whole = initial.build_model(model, dataset)
+    whole = build_model(model, dataset)
     p = transitions.proposal_probability(whole, component("sampler", "sarm"), *FOUR, (0, 1))
     rows.append(("b", "compiled", 1, 0, _text(FOUR[0][0]), _text(FOUR[1]), p))
     return pd.DataFrame(rows, columns=["panel", "path", "step", "item", "start", "end", "probability"])
@@ -438,7 +438,7 @@ METHODS = {
 
 def fig3(runs: Sequence[Run]) -> Drawing:
     """Draw how often each partition of the 4-node network occurs: exact and empirical frequency."""
-    adjacency = initial.dataset_of(runs[0]).values.toarray()
+    adjacency = dataset_of(runs[0]).values.toarray()
     model = runs[0].config["model"]
     weight = irm_log_weight(adjacency, model["concentration"], model["beta1"], model["beta0"], model["prior"])
     states = mixture_states(len(adjacency))

@@ -175,6 +175,33 @@ def test_stop_words_are_found_in_the_corpus() -> None:
     assert "hund1" not in left and "der" not in left and "die" in left
 
 
+def test_words_of_nearly_all_texts_are_noted() -> None:
+    """Tags of pages and headers of mails, unless they have few tokens or may be left out by other keys."""
+    pages = [f"<p class=note>heart{k} flow{k % 5} bone{k % 7} page{k}</p>" for k in range(20)]
+    note = "words in 95% of the documents or more: 2 with 33% of the tokens (class, note); such are tags of"
+    assert corpus(put("t.txt", "\n".join(pages)), stop_words="none").notes[-1].startswith(note)
+    assert corpus(put("t.txt", "\n".join([*pages[1:], "heart only"])), stop_words="none").notes[-1].startswith(note)
+    made = corpus("t.txt", max_share=0.9, stop_words="none")
+    assert not any("words in 95%" in line for line in made.notes) and "class" not in (made.vocabulary or ())
+    long = [f"{page} {' '.join(f'w{k}x{j}' for j in range(20))}" for k, page in enumerate(pages)]
+    for texts in (pages[:19], long, [*pages[2:], "heart only", "bone only"]):
+        assert not any(
+            "words in 95%" in line for line in corpus(put("t.txt", "\n".join(texts)), stop_words="none").notes
+        )
+
+
+def test_columns_that_take_no_part_are_said() -> None:
+    for head, row, said in [
+        ("label,text", "a{},heart of the flow number {} here is long", "another); the other column takes no part"),
+        ("id,text", "{},heart of the flow number {} here is long", "another)"),
+        ("id,kind,text", "{},a,heart of the flow number {} here is long", "another); the other column takes no part"),
+        ("a,b,text", "a,b,heart of the flow number {} here is long", "another); the other columns take no part"),
+    ]:
+        rows = [row.format(*((k % 2 if head == "label,text" else k), k)[-row.count("{}") :]) for k in range(8)]
+        notes = corpus(put("t.csv", "\n".join([head, *rows]))).notes
+        assert next(line for line in notes if "is read as texts" in line).endswith(f"(data.columns chooses {said}")
+
+
 @pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
 def test_the_words_of_a_table_are_kept_where_none_is_a_stop_word(name: str) -> None:
     rows = pd.DataFrame({"doc": ["d0", "d0"], "word": ["0", "A"], "count": [1, 1]})

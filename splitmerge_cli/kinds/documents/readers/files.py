@@ -114,7 +114,8 @@ def corpus(
             read = formats.read_text_column(table, columns[0], header, N, min_length)
             if found_column is not None:
                 how = f"column {found_column} is read as texts, a document a row (data.columns chooses another)"
-                how += "; the other columns take no part" * (table.width > 2)
+                others = table.width - 1 - (read.corpus.documents is not None)
+                how += f"; the other column{'s take' if others > 1 else ' takes'} no part" if others else ""
                 read = read._replace(notes=[*read.notes, f"{path}: {how}"])
             format = "text"
     elif format == "text":

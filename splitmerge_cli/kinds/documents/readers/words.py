@@ -37,6 +37,8 @@ FEWEST = 20
 """Documents from which on words of texts in another language are left out by how many documents have them."""
 SHOWN = 3
 """Documents that a note names at most."""
+EVERYWHERE, BOILERPLATE = 0.95, 0.1
+"""Words in this share of the texts or more are noted, if they have at least that share of the tokens."""
 COMMON = 0.5
 """Share of the documents above which a word distinguishes none of them."""
 WORD_BYTES = 70
@@ -142,6 +144,17 @@ def keep_words(
         note = (
             f"data.stop_words=auto: {why_stopped}: {int((stopped & (documents_by_word > 0)).sum())} words with "
             f"{share:.0%} of the tokens are left out (data.stop_words=none keeps them)"
+        )
+        meta["notes"] = [*meta.get("notes", ()), note]
+    everywhere = is_kept & (documents_by_word >= EVERYWHERE * corpus.tokens.J)
+    share = float(everywhere[corpus.tokens.words].sum() / len(tokens.words))
+    if texts and max_share == 1.0 and corpus.tokens.J >= FEWEST and share >= BOILERPLATE:
+        order = sorted(np.flatnonzero(everywhere), key=lambda w: -documents_by_word[w])
+        many = f"{len(order)} with {share:.0%} of the tokens"
+        named = ", ".join(vocabulary[w] for w in order[:SHOWN]) + ", ..." * (len(order) > SHOWN)
+        note = (
+            f"words in {EVERYWHERE:.0%} of the documents or more: {many} ({named}); such are tags of "
+            "pages and headers of mails (data.max_share=0.9 leaves them out)"
         )
         meta["notes"] = [*meta.get("notes", ()), note]
     if not is_kept.all():
