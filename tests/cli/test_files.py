@@ -457,14 +457,14 @@ def test_keys_say_what_a_file_is(tmp_path: Path) -> None:
     (tmp_path / "news.csv").write_text("\n".join(["label,text", *rows]))
     (tmp_path / "table.csv").write_text("\n".join(["a,b,c", *(f"{n},{n * n % 7},{n % 3}" for n in range(40))]))
 
-    def kind_of(name: str, **named: object) -> str:
+    def read(name: str, **named: object) -> str:
         return recognise_named(tmp_path / name, {key.replace("__", "."): value for key, value in named.items()}).data
 
-    assert kind_of("news.csv") == kind_of("news.csv", data__encoding="utf-8", model="auto") == "corpus"
-    assert {kind_of("news.csv", data__truth="label"), kind_of("news.csv", model="mixed"), kind_of("table.csv")} == {"csv"}
-    assert kind_of("news.csv", model="hdp") == "corpus"
-    assert kind_of("table.csv", data__directed=True) == kind_of("table.csv", data__source="a") == "edges"
-    assert kind_of("table.csv", data__directed=True, data="csv") == "csv"
+    assert read("news.csv") == read("news.csv", data__encoding="utf-8", model="auto") == "corpus"
+    assert {read("news.csv", data__truth="label"), read("news.csv", model="mixed"), read("table.csv")} == {"csv"}
+    assert read("news.csv", model="hdp") == "corpus"
+    assert read("table.csv", data__directed=True) == read("table.csv", data__source="a") == "edges"
+    assert read("table.csv", data__directed=True, data="csv") == "csv"
     with pytest.raises(DataError, match="no column is left"):
         sm.sample("auto", tmp_path / "news.csv", progress="none", options={"data.truth": "label"})
 
