@@ -38,7 +38,8 @@ FEWEST = 20
 SHOWN = 3
 """Documents that a note names at most."""
 EVERYWHERE, BOILERPLATE = 0.95, 0.1
-"""Words in this share of the texts or more are noted, if they have at least that share of the tokens."""
+"""Words in this share of the texts or more are noted, if they have at least that share of the tokens, and are at most
+that share of the words."""
 COMMON = 0.5
 """Share of the documents above which a word distinguishes none of them."""
 WORD_BYTES = 70
@@ -148,7 +149,8 @@ def keep_words(
         meta["notes"] = [*meta.get("notes", ()), note]
     everywhere = is_kept & (documents_by_word >= EVERYWHERE * corpus.tokens.J)
     share = float(everywhere[corpus.tokens.words].sum() / len(tokens.words))
-    if texts and max_share == 1.0 and corpus.tokens.J >= FEWEST and share >= BOILERPLATE:
+    is_of_few = everywhere.sum() <= BOILERPLATE * is_kept.sum()
+    if texts and corpus.tokens.J >= FEWEST and is_of_few and share >= BOILERPLATE:
         order = sorted(np.flatnonzero(everywhere), key=lambda w: -documents_by_word[w])
         many = f"{len(order)} with {share:.0%} of the tokens"
         named = ", ".join(vocabulary[w] for w in order[:SHOWN]) + ", ..." * (len(order) > SHOWN)
