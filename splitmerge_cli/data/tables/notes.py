@@ -5,7 +5,7 @@ A determined column tells nothing new, yet a model counts it as evidence of its 
 in inches as a fifth column, the adjusted Rand index falls from 0.90 to 0.57. Three things are looked for:
 
 * a number, or its logarithm, that is a linear function of another number, or its logarithm;
-* a linear function of several numbers;
+* a linear function of several numbers, or of their logarithms, as the logarithm of a product or a power is;
 * levels that stand for the levels of another column, one for one.
 
 All but for the rounding of every column. The column with the most missing cells follows from the others; of several,
@@ -303,6 +303,8 @@ STEPS = 10.0 ** np.arange(6, -13, -1)
 """Steps to which a column may be rounded."""
 FINER = 1.5
 """Times as many different values as another column has, from which on a column says more than that one."""
+SAYS = {"{}": "the same", "log({})": "the same as its logarithm"}
+"""What a function says that is the number in a form."""
 SHOWN = 3
 """Terms of a linear function that are written."""
 
@@ -398,7 +400,10 @@ def _find(
             if k in may_follow and number.is_finer(other) and (function := _of_one(other, [number])):
                 follow[k] = f"{function}, but for rounding"
         others = list(kept.values()) if d in may_follow and not follow else []
-        if function := _of_one(number, others) or _of_several(number, others):
+        function = (
+            _of_one(number, others) or _of_several(number, others, "{}") or _of_several(number, others, "log({})")
+        )
+        if function:
             follow[d] = f"{function}, but for rounding"
         found |= follow
         kept = {k: other for k, other in {**kept, d: number}.items() if k not in follow}
@@ -421,8 +426,8 @@ class _Number:
     def __init__(self, name: str, cells: NDArray[np.float64]) -> None:
         self.name, self.known, self.different = name, ~np.isnan(cells), len(np.unique(cells[~np.isnan(cells)]))
         present = cells[self.known]
-        step = _step(present)
-        self.forms = {"{}": (cells, np.full(len(cells), step / 2 + EXACT * np.abs(present).max()))}
+        self.step = _step(present)
+        self.forms = {"{}": (cells, np.full(len(cells), self.step / 2 + EXACT * np.abs(present).max()))}
         if present.min() > 0:
             self.forms["log({})"] = (np.log(cells), self.forms["{}"][1] / cells)
         # of mean 0 and length 1, so that a product is a correlation; a missing value counts as the mean
@@ -430,8 +435,9 @@ class _Number:
         self.units = {form: values / np.linalg.norm(values) for form, values in centred.items()}
 
     def is_finer(self, other: "_Number") -> bool:
-        """Whether it has far more different values than the other."""
-        return self.different > FINER * other.different
+        """Whether it has far more different values than the other, and is no number of the rows."""
+        counts_rows = self.step >= 1 and 2 * self.different > self.known.sum()
+        return self.different > FINER * other.different and not counts_rows
 
 
 def _step(values: NDArray[np.float64]) -> float:
@@ -457,19 +463,20 @@ def _of_one(number: _Number, others: Sequence[_Number]) -> str | None:
                     continue
                 fit = _fit(y[number.known], x[number.known, None], error[number.known], error_of_x[number.known, None])
                 if fit is not None:
-                    same = "the same" if form == "{}" else "the same as its logarithm"
                     rounding = error[number.known].max() + error_of_x[number.known].max() * abs(fit[0])
                     function = _write_terms(fit, [term.format(other.name)], y[number.known], rounding)
-                    return f"{function} says {same}"
+                    return f"{function} says {SAYS[form]}"
     return None
 
 
-def _of_several(number: _Number, others: Sequence[_Number]) -> str | None:
-    """Write a number as a linear function of several others."""
-    others = [other for other in others if (number.known <= other.known).all()]
-    y, error = (values[number.known] for values in number.forms["{}"])
+def _of_several(number: _Number, others: Sequence[_Number], form: str) -> str | None:
+    """Write a number in a form, if it has it, as a linear function of several others in this form."""
+    if form not in number.forms:
+        return None
+    others = [other for other in others if form in other.forms and (number.known <= other.known).all()]
+    y, error = (values[number.known] for values in number.forms[form])
     while len(others) > 1 and len(y) >= FEWEST + PER_COEFFICIENT * len(others):
-        x, errors = (np.column_stack([other.forms["{}"][i][number.known] for other in others]) for i in (0, 1))
+        x, errors = (np.column_stack([other.forms[form][i][number.known] for other in others]) for i in (0, 1))
         if (fit := _fit(y, x, error, errors)) is None:
             return None
         size = np.abs(fit[:-1]) * x.std(axis=0)
@@ -482,9 +489,12 @@ def _of_several(number: _Number, others: Sequence[_Number]) -> str | None:
         ):
             matters[size.argmin()] = False
         if matters.all():
-            names = [other.name for other in others]
+            if form != "{}" and len(others) > SHOWN:  # no product that anybody makes
+                return None
+            names = [form.format(other.name) for other in others]
             more = f"a linear function of {', '.join(names[:SHOWN])} and {len(names) - SHOWN} more"
-            return f"{_write_terms(fit, names, y, error.max()) if len(names) <= SHOWN else more} says the same"
+            function = _write_terms(fit, names, y, error.max()) if len(names) <= SHOWN else more
+            return f"{function} says {SAYS[form]}"
         others = [other for other, is_term in zip(others, matters, strict=True) if is_term]
     return None
 
@@ -524,7 +534,7 @@ def _write_terms(fit: NDArray[np.float64], names: Sequence[str], y: NDArray[np.f
     terms = [(c, name) for c, name in zip(fit, [*names, ""], strict=True) if name or abs(c) > least]
     text = ""
     for coefficient, name in sorted(terms, key=lambda term: term[0] < 0):
-        size = f"{abs(coefficient):.3g}"
+        size = f"{float(f'{abs(coefficient):.3g}'):.6g}"
         written = (float(f"{abs(coefficient):.{digits}g}") for digits in range(1, 7))
         constant = next((value for value in written if abs(value - abs(coefficient)) <= error), abs(coefficient))
         term = f"{size} * {name}" if name and size != "1" else name or f"{constant:.6g}"

@@ -108,8 +108,34 @@ def test_the_column_of_far_fewer_values_goes(rows: int) -> None:
     assert find_determined(x, ["school", "class"]) == {0: "class says the same, but for rounding"}
     assert find_determined(x[:, ::-1], ["class", "school"]) == {1: "class says the same, but for rounding"}
     assert find_determined(np.column_stack([school, school / 2.54]), ["cm", "inch"]).keys() == {1}
+    # a number of the rows is no finer
+    pupil = 1000 * school + np.arange(rows) * 900 // rows
+    found = find_determined(np.column_stack([school, pupil]), ["school", "pupil"])
+    assert found[1].endswith("* school says the same, but for rounding")
+    group = 100 * school + np.arange(rows) // 7 % 3
+    assert find_determined(np.column_stack([school, group]), ["school", "group"]).keys() == {0}
     twice = find_determined(np.column_stack([x, 2 * x[:, 1]]), ["school", "class", "twice"])
     assert twice == {0: "class says the same, but for rounding", 2: "2 * class says the same, but for rounding"}
+
+
+def test_products_ratios_and_powers_say_the_same() -> None:
+    rng = np.random.default_rng(0)
+    hours, rate = rng.integers(1, 41, 150).astype(float), rng.lognormal(3, 0.4, 150).round(2)
+    found = find_determined(np.column_stack([hours, rate, (hours * rate).round(2)]), ["hours", "rate", "amount"])
+    assert found == {2: "log(hours) + log(rate) says the same as its logarithm, but for rounding"}
+    weight, height = rng.normal(75, 12, 150).round(1), rng.normal(172, 9, 150).round(0)
+    body = np.column_stack([rng.integers(18, 80, 150), weight, height, (weight / (height / 100) ** 2).round(1)])
+    found = find_determined(body, ["age", "weight", "height", "bmi"])
+    assert found.keys() == {3} and "log(weight) + 9.2" in found[3] and "- 2 * log(height)" in found[3]
+    # a weight of another day; a zero, which has no logarithm; as many factors as nobody multiplies
+    other_day = (weight + rng.normal(0, 0.8, 150)).round(1)
+    assert find_determined(np.column_stack([other_day, body[:, 1:]])[:, [0, 2, 3]], list("whb")) == {}
+    assert (
+        find_determined(np.column_stack([hours - hours.min(), rate, (hours - hours.min()) * rate]), list("abc")) == {}
+    )
+    factors = rng.lognormal(0, 1, (150, 5)).round(3)
+    assert find_determined(np.column_stack([factors, factors.prod(axis=1)]), list("abcdef")) == {}
+    assert find_determined(np.column_stack([factors, factors[:, :3].prod(axis=1)]), list("abcdef")).keys() == {5}
 
 
 def test_a_constant_has_the_digits_that_rounding_leaves() -> None:
