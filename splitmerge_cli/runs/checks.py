@@ -345,8 +345,9 @@ def describe_misfit(summary: Mapping[str, Any]) -> Iterator[str]:
     is_one = chosen["n_clusters"] == 1 and schema.JOINED_BY not in summary
     as_estimate, certainty = summary.get(schema.AS_THE_ESTIMATE, 1.0), (summary.get(schema.FIT) or {}).get("certainty")
     if overlap or (is_one and as_estimate < 0.5 and certainty is not None):
-        items, often = cluster_table.plural_of(grouping.nouns(summary)[0]), f"{summary[schema.FIT]['certainty']:.0%}"
-        share = f"two {items} of a cluster are together in {often} of the draws"
+        item, unit = grouping.nouns(summary)
+        items, often = cluster_table.plural_of(item), f"{summary[schema.FIT]['certainty']:.0%}"
+        share = f"two {items} of a {unit} are together in {often} of the draws"
         groups = summary.get(schema.GROUPS)
         if groups is not None and grouping.are_apart(groups):
             fall = grouping.describe_fall(groups)
@@ -355,7 +356,7 @@ def describe_misfit(summary: Mapping[str, Any]) -> Iterator[str]:
             nearer = "one cluster is nearer to the draws than these are"
             yield f"the {items} hardly separate into groups: {nearer} ({share})"
         elif several:
-            yield f"the clusters overlap: {share}, on average"
+            yield f"the {cluster_table.plural_of(unit)} overlap: {share}, on average"
         elif groups is None:
             yield f"the {items} do not separate into groups: the draws put the boundaries in different places ({share})"
     if unlike:
