@@ -18,10 +18,12 @@ from small_cases import check_resumption
 
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
+from splitmerge_cli.core.simulation import Given
 from splitmerge_cli.kinds.networks import layout, start
 from splitmerge_cli.kinds.networks.data import Relation, Relations
 from splitmerge_cli.kinds.networks.irm import IRM
 from splitmerge_cli.kinds.networks.link_scores import links_of
+from splitmerge_cli.kinds.networks.simulated import simulate_relations
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.split_merge import Dyadic
@@ -287,6 +289,26 @@ def test_links_have_the_prior_of_their_blocks() -> None:
         k, j = labels[list(pair)]
         expected = (mean * weight + table.edges[k, j]) / (weight + table.pairs[k, j])
         assert links.probability(np.array([pair]))[0] == pytest.approx(expected)
+
+
+def test_networks_are_drawn_with_the_shares_of_a_state_or_of_the_prior() -> None:
+    relations, rng = Relations(60, (relation(1, 60),)), np.random.default_rng(0)
+    dataset, labels = dataset_of(relations), np.arange(60) // 5
+    for values in (np.array([0.9, 1e4, 0.02, 1e4]), None):
+        given = Given(dataset, labels, OPTIONS, None if values is None else values[:, None], known=0)
+        within, between = [], []
+        for _ in range(1 if values is not None else 60):
+            table = simulate_relations(rng, given).layers[0].block_table(labels)
+            own = np.eye(12, dtype=bool)
+            within.append(table.edges[own].sum() / table.pairs[own].sum())
+            between.append(table.edges[~own].sum() / table.pairs[~own].sum())
+        if values is not None:
+            assert within[0] == pytest.approx(0.9, abs=0.1) and between[0] == pytest.approx(0.02, abs=0.01)
+        else:
+            # means are uniform: their standard deviation is 0.29
+            for shares in (within, between):
+                assert np.mean(shares) == pytest.approx(0.5, abs=0.15) and np.std(shares) > 0.18
+            assert abs(np.corrcoef(within, between)[0, 1]) < 0.5
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,10 @@ blocks, whose share of success is Beta(shape, 1 + r rate). The mean of a rate is
 counts are Poisson as r grows. r is fixed, or has a gamma prior and is resampled for each layer, given the partition.
 Derivation: docs/derivations.md, "Counts that scatter".
 
+*Shares of edges that are learned* (``density=learned``): beta1 and beta0 are mean and weight of a beta distribution,
+one within blocks and one between two, for each layer. The mean has a uniform prior, the weight a gamma prior, and both
+are resampled given the partition. Derivation: docs/derivations.md, "Shares that are learned".
+
 *Connected parts* (``parts``; Barbu and Zhu 2005). A Gibbs scan moves single nodes, and a group of nodes that fits
 several blocks stays in one of them, since each of its nodes fits the others. So some steps follow each scan that move
 such a part as a whole. A node is drawn, and q in 1/4, ..., 1; each entry of two nodes of its block holds with

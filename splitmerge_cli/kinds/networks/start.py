@@ -12,8 +12,9 @@ them, and the best is its start (`Start.start_best`).
 **Degrees.** Merged blocks cost no chain, so both forms of degrees are tried by them (`compare_degrees`), and the run
 takes the one that describes the network better (docs/decisions/0050-degrees.md).
 
-**Density.** Ties of two blocks of a simple network have any share with equal probability, unless a prior whose mean is
-the share of all pairs describes the network better (`compare_densities`; docs/decisions/0053-density.md).
+**Density.** Ties of two blocks of a simple network have any share with equal probability, unless a prior that is
+learned, within blocks and between two, describes the network better (`compare_densities`;
+docs/decisions/0053-density.md).
 
 **Parts.** A group of tied nodes that fits several blocks stays in one of them while single nodes move, so chains that
 start from merged blocks also move such groups as a whole where ties close triangles (``model.parts``;
@@ -392,8 +393,8 @@ class Density:
             f"{self.blocks[0]} blocks, not {self.blocks[1]}" if self.blocks[0] != self.blocks[1] else "as many blocks"
         )
         return (
-            f"{LEARNED}: which share of the pairs is tied within blocks, which between two, and how much that differs is "
-            f"learned, which describes the network better than equally probable shares, by {self.ahead:.3f} nats an "
+            f"{LEARNED}: which share of the pairs is tied within blocks, which between two, and how much that differs "
+            f"is learned, which describes the network better than equally probable shares, by {self.ahead:.3f} nats an "
             f"edge ({blocks})"
         )
 
