@@ -234,24 +234,25 @@ def test_what_is_kept_of_blocks_heeds_new_priors(name: str) -> None:
     assert model.log_joint() == other.log_joint()
 
 
+@pytest.mark.parametrize("directed", [False, True])
 @pytest.mark.parametrize("shares", [FIXED, [[0.001, 1e5], [0.97, 1e-5]]])
-def test_large_blocks_have_their_likelihood(shares: Any) -> None:
+def test_large_blocks_have_their_likelihood(shares: Any, directed: bool) -> None:
     """Their numbers of pairs lie past the ends of the tables, before and after these are filled again."""
-    rng = np.random.default_rng(1)
-    ends = np.argwhere(np.triu(rng.random((300, 300)) < 0.1, 1)).astype(np.int32)
-    model = IRM(Relations(300, (Relation("", ends),), is_simple=True), density="learned")
+    drawn = np.random.default_rng(1).random((300, 300)) < 0.1
+    ends = np.argwhere(drawn & ~np.eye(300, dtype=bool) if directed else np.triu(drawn, 1)).astype(np.int32)
+    layer = Relation("", ends, directed=directed)
+    model = IRM(Relations(300, (layer,), is_simple=not directed), density="learned")
     labels = (np.arange(300) < 180).astype(np.int32)
     model.set_labels(labels)
-    table = Relation("", ends).block_table(labels)
+    table = layer.block_table(labels)
     for values in ([[0.5, 3.0], [0.2, 0.7]], shares):
         model.set_parameters(np.ravel(values)[:, None])
         expected = 0.0
-        for k, j in ((0, 0), (1, 1), (0, 1)):
+        for k, j in ((0, 0), (1, 1), (0, 1), *[(1, 0)] * directed):
             mean, weight = values[k != j]
+            beta1, beta0 = mean * weight, (1 - mean) * weight
             e, m = table.edges[k, j], table.pairs[k, j]
-            expected += betaln(mean * weight + e, (1 - mean) * weight + m - e) - betaln(
-                mean * weight, (1 - mean) * weight
-            )
+            expected += betaln(beta1 + e, beta0 + m - e) - betaln(beta1, beta0)
         assert model.log_lik_total() == pytest.approx(expected, abs=1e-6)
 
 
