@@ -44,7 +44,7 @@ from splitmerge_cli.core.shared import share
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.kinds.networks.agglomeration import Blocks, best_merges
 from splitmerge_cli.kinds.networks.data import COUNT as OF_COUNTS
-from splitmerge_cli.kinds.networks.data import Relations, network_of
+from splitmerge_cli.kinds.networks.data import KEYS, Relations, network_of
 from splitmerge_cli.kinds.networks.layout import (
     CORRECTED,
     COUNT,
@@ -58,6 +58,8 @@ from splitmerge_cli.kinds.networks.layout import (
     prepare,
 )
 from splitmerge_cli.kinds.networks.link_scores import links_of
+from splitmerge_cli.kinds.networks.readers.listed import SHOWN
+from splitmerge_cli.overrides import write
 from splitmerge_cli.runs.identity import file_digests, finished_run
 from splitmerge_cli.runs.initial import build_model
 from splitmerge_cli.runs.starts import BEST, SEARCH, Start
@@ -495,6 +497,19 @@ class NetworkStart(Start):
         """From many random blocks: these merge easily, while chains that start from few stay there where only a split
         on both sides at once is better, as between the two kinds of nodes of a bipartite network."""
         return "random", min(-(-model.N // NODES_PER_BLOCK[number % len(NODES_PER_BLOCK)]), model.largest_K)
+
+    def choose(self, say: Callable[[str], None]) -> RunSpecification:
+        """As `Start.choose`; levels and layers that the file shows are read unless a key of the network is named."""
+        named = {f"data.{key}" for key in KEYS} & self.named_keys
+        if self.data.name != "edges" or named or finished_run(self.spec) is not None:
+            return super().choose(say)
+        shown = self.load().meta.get(SHOWN, {})
+        if not shown:
+            return super().choose(say)
+        keys = {f"data.{key}": value for key, value in shown.items()}
+        words = " ".join(f"{key}={write(value)}" for key, value in keys.items())
+        say(f"{words}: the file shows them (data.values=null: the simple network)")
+        return type(self)(self.with_(**keys)).choose(say)
 
     def start_best(self, model: Model, dataset: Dataset, rng: Rng) -> None:
         self.entries, self.merged = Entries.from_relations(network_of(dataset)), []
