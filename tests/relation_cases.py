@@ -150,6 +150,8 @@ def log_lik(relations: Relations, labels: Labels, options: Mapping[str, Any]) ->
     total = 0.0
     for n, layer in enumerate(relations.layers):
         of_layer = {key: of[key][n] if isinstance(of[key], list) else of[key] for key in ("rate", "precision")}
+        if "shares" in of:
+            of_layer["shares"] = of["shares"][n]
         total += _layer_log_lik(relations, layer, z, of | of_layer | _edge_prior(relations, layer, of))
     return total
 
@@ -157,6 +159,8 @@ def log_lik(relations: Relations, labels: Labels, options: Mapping[str, Any]) ->
 def _edge_prior(relations: Relations, layer: Relation, of: Mapping[str, Any]) -> dict[str, float]:
     """Pseudo-counts of edges, by the density of the layer unless an option says otherwise."""
     total, mean, N = of["beta1"] + of["beta0"], of["density"], relations.N
+    if "shares" in of:
+        return {}
     if mean is None and of["beta1"] == of["beta0"]:
         pairs = sum(
             (relations.sides[i], relations.sides[j]) == (0, 1)
@@ -202,10 +206,15 @@ def _layer_log_lik(relations: Relations, layer: Relation, z: Labels, of: Mapping
     total = 0.0
     if corrected:
         total += _ends_log_lik(layer, z, blocks, edges, of, sides is not None)
-    for pairs in blocks.values():
+    for (k, other), pairs in blocks.items():
         present = [edges[pair] for pair in pairs if pair in edges]
         if not corrected:
-            total += _pairs_log_lik(layer, [edges.get(pair) for pair in pairs], of)
+            prior = {}
+            if "shares" in of:
+                # rows: within a block, and between two
+                mean, weight = of["shares"][0 if k == other else 1]
+                prior = {"beta1": mean * weight, "beta0": (1 - mean) * weight}
+            total += _pairs_log_lik(layer, [edges.get(pair) for pair in pairs], {**of, **prior})
         if layer.form == REAL:
             total += _reals_log_lik(layer, present, of)
         elif layer.form == LEVELS:

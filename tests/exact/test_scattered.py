@@ -149,7 +149,7 @@ def test_precisions_are_integrated_out() -> None:
     model.set_labels(labels)
     expected = logsumexp(log_density_by_precision(relations, labels)) + np.log(GRID[1] - GRID[0])
     expected += log_prior(1.3, "crp", labels) - gammaln(1.3 + 14) + gammaln(1.3)
-    assert start.integrate_precisions(model) == pytest.approx(expected, abs=0.1)
+    assert start.integrate_parameters(model) == pytest.approx(expected, abs=0.1)
 
 
 def test_a_chain_goes_on_with_its_precision() -> None:
@@ -179,7 +179,7 @@ def test_parameters_are_checked() -> None:
     model = case_of("scattered").build()
     with pytest.raises(ValueError, match="expected 1 numbers"):
         model.set_parameters(np.ones((2, 1)))
-    with pytest.raises(ValueError, match="expected numbers from 1e-06 to 1e"):
+    with pytest.raises(ValueError, match="expected numbers from"):
         model.set_parameters(np.zeros((1, 1)))
-    with pytest.raises(ValueError, match="no precision is resampled"):
+    with pytest.raises(ValueError, match="nothing of the edges is resampled"):
         IRM.from_data(dataset_of(network("scattered")), precision=1.0).set_parameters(np.ones((1, 1)))

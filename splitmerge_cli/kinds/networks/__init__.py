@@ -89,7 +89,8 @@ class Graph(Kind):
         return note_pairs(table, columns)
 
     def facts(self, dataset: Dataset) -> dict[str, Any]:
-        return {"graph": {k: v for k, v in dataset.meta.items() if k != "notes"}} | super().facts(dataset)
+        meta = {k: v for k, v in dataset.meta.items() if k not in ("notes", "shown")}
+        return {"graph": meta} | super().facts(dataset)
 
     def describe(self, dataset: Dataset, here: NDArray[np.bool_], first: int) -> dict[str, Any]:
         """The nodes of most ties; the share of pairs that are tied among the nodes, and between them and others."""

@@ -16,6 +16,8 @@
 #include "simd_math.h"
 
 #define FAR_BITS 16
+/* of a number of pairs of nodes */
+#define PAIR_BITS 40
 #define MOST_SLOTS 128
 /* so far Stirling's series is moved */
 #define SHIFT 8
@@ -38,12 +40,20 @@ typedef struct {
 
 typedef struct {
     far_t *far;       /* [1 << FAR_BITS] entries past the end, by a hash of m; m = 0: none */
+    int64_t filled;   /* how often it was filled again, in units of the first bit of m that is none of m */
     const int64_t *at; /* [length] log of b (b + 1) ... (b + m - 1), in units */
     int64_t length;
     long double base; /* log Gamma(b) */
     long double b;
     long double per;  /* units in one */
 } rise_t;
+
+/* the beta distribution of a share of edges */
+typedef struct {
+    rise_t edge, gap, pair; /* of beta1, beta0 and their sum */
+    double mean, weight;    /* of one that is learned */
+    int near;               /* whether no index lies past a table */
+} beta_t;
 
 typedef struct {
     int edges, values;
@@ -53,8 +63,7 @@ typedef struct {
     int first;         /* the only direction, or the one that counts what is within a block */
     int directed, loops, corrected;
     int log_row;       /* of counts whose pairs are all known: which row of kept logarithms has theirs; else -1 */
-    int near;          /* Bernoulli: whether no index lies past a table */
-    rise_t edge, gap, pair; /* Bernoulli: of beta1, beta0 and their sum */
+    beta_t between, within; /* Bernoulli: of two blocks, and of one */
     rise_t rise;       /* Poisson: of the shape */
     double shape, rate, offset, exposure; /* shape log rate; what one of m counts as: half a pair where degrees
                                              are corrected, else a pair */
@@ -83,9 +92,9 @@ static inline long double log_gamma_far(long double x)
 static int64_t rise_far(const rise_t *t, int64_t m)
 {
     far_t *kept = t->far + ((uint64_t)m * 0x9e3779b97f4a7c15u >> (64 - FAR_BITS));
-    if (kept->m != m) {
+    if (kept->m != m + t->filled) {
         kept->value = llrintl(t->per * (log_gamma_far(m + t->b) - t->base));
-        kept->m = m;
+        kept->m = m + t->filled;
     }
     return kept->value;
 }
@@ -128,7 +137,7 @@ static inline int64_t value_lik(const part_t *p, int64_t n, const int64_t *s)
 }
 
 /* of e Bernoulli edges among m pairs */
-static inline int64_t exact_lik(const part_t *p, int64_t e, int64_t m, int near)
+static inline int64_t exact_lik(const beta_t *p, int64_t e, int64_t m, int near)
 {
     return entry(&p->edge, e, near) + entry(&p->gap, m - e, near) - entry(&p->pair, m, near);
 }
@@ -177,6 +186,27 @@ static inline double log_rising(double x, double n)
     return log_rises(x - (lanes){0}, n - (lanes){0})[0];
 }
 
+/* Fill the table of a model alone for another b. */
+static void fill_rise(rise_t *t, double b)
+{
+    int64_t *at = (int64_t *)t->at;
+    long double total = 0;
+    for (int64_t first = 0; first < t->length; first += 8) {
+        double x[8] __attribute__((aligned(64)));
+        for (int h = 0; h < 8; h++)
+            x[h] = b + (first + h);
+        EACH_LANE(h) LANES_TO(x + h) = lanes_log(LANES_AT(x + h));
+        for (int h = 0; h < 8 && first + h < t->length; h++) {
+            at[first + h] = llrintl(t->per * total);
+            total += x[h];
+        }
+    }
+    t->b = b;
+    t->base = lgammal(b);
+    /* what is kept is of the one before */
+    t->filled += (int64_t)1 << PAIR_BITS;
+}
+
 /* of a sum s of negative binomial counts of m pairs, which all have one success probability, beta distributed */
 static inline int64_t scattered_lik(const part_t *p, int64_t s, int64_t m)
 {
@@ -184,14 +214,14 @@ static inline int64_t scattered_lik(const part_t *p, int64_t s, int64_t m)
            - llrint(p->per * (log_rising(1 + p->precision * rate_of(p, m), p->shape + s) - p->offset));
 }
 
-/* of a part whose edges are among m pairs */
-static inline int64_t part_lik(const part_t *p, const int64_t *cell, int64_t m)
+/* of a part whose edges are among m pairs; `own`: of one block */
+static inline int64_t part_lik(const part_t *p, const int64_t *cell, int64_t m, int own)
 {
     const int64_t *s = cell + p->slot;
     int64_t total;
     if (p->unknown >= 0) m -= cell[p->unknown];
     if (p->edges == EXACT_EDGES)
-        total = exact_lik(p, s[0], m, 0);
+        total = exact_lik(own ? &p->within : &p->between, s[0], m, 0);
     else if (p->edges == RATES)
         total = rate_lik(p, s[0], log_one(rate_of(p, m)));
     else
@@ -223,7 +253,7 @@ static inline int64_t parts_lik(const part_t *parts, int n, const int64_t *cell,
             total += rates_lik(part, cell[part->slot], cell[part[1].slot], log_rate);
             p++;
         } else
-            total += part_lik(part, cell, m << part->corrected);
+            total += part_lik(part, cell, m << part->corrected, 0);
     }
     return total;
 }
@@ -231,7 +261,7 @@ static inline int64_t parts_lik(const part_t *parts, int n, const int64_t *cell,
 /* of a cell of two blocks */
 static inline int64_t cell_lik(const form_t *f, const int64_t *cell, int64_t m)
 {
-    return f->plain ? exact_lik(f->part, *cell, m, f->part->near) : parts_lik(f->part, f->n, cell, m);
+    return f->plain ? exact_lik(&f->part->between, *cell, m, f->part->between.near) : parts_lik(f->part, f->n, cell, m);
 }
 
 /* of the pairs within a block of n0 and n1 nodes */
@@ -239,7 +269,8 @@ static inline int64_t within_lik(const form_t *f, const int64_t *cell, int64_t n
 {
     int64_t total = 0;
     if (f->plain)
-        return exact_lik(f->part, *cell, n0 * (n0 - 1) / 2 + (f->part->loops ? n0 : 0), f->part->near);
+        return exact_lik(&f->part->within, *cell, n0 * (n0 - 1) / 2 + (f->part->loops ? n0 : 0),
+                         f->part->within.near);
     for (int p = 0; p < f->n; p++) {
         const part_t *part = f->part + p;
         if (!part->first) continue;
@@ -250,7 +281,7 @@ static inline int64_t within_lik(const form_t *f, const int64_t *cell, int64_t n
             m = part->directed ? 2 * n0 * n0 : n0 * n0;
         else
             m = (part->directed ? n0 * (n0 - 1) : n0 * (n0 - 1) / 2) + (part->loops ? n0 : 0);
-        total += part_lik(part, cell, m);
+        total += part_lik(part, cell, m, 1);
     }
     return total;
 }
@@ -277,16 +308,17 @@ static inline int64_t pairs_of(const form_t *f, const row_t *r, ptrdiff_t k)
             term(near) \
         }
 #define EACH_PLAIN(term) \
-    if (part->near) { \
+    if (edges->near) { \
         EACH(1, term) \
     } else { \
         EACH(0, term) \
     }
 
 /* Edges that are Bernoulli, and all known. */
-#define PLAIN(near) out[k] += exact_lik(part, row[k] + add[k * step], (n0[k] + d0) * b0, near);
+#define PLAIN(near) out[k] += exact_lik(edges, row[k] + add[k * step], (n0[k] + d0) * b0, near);
 SCALAR static void add_exact(const form_t *f, const part_t *part, row_t r, int64_t *restrict out)
 {
+    const beta_t *edges = &part->between;
     const ptrdiff_t K = r.K, a = r.a, b = r.b, V = f->V, step = r.every ? V : 0;
     const int64_t *restrict row = r.row + part->slot, *restrict add = r.add + part->slot;
     const int32_t *restrict n0 = r.n0;
@@ -294,7 +326,7 @@ SCALAR static void add_exact(const form_t *f, const part_t *part, row_t r, int64
     if (!f->plain) {
         for (ptrdiff_t k = 0; k < K; k++)
             if (k != a && k != b)
-                out[k] += exact_lik(part, row[k * V] + add[k * step], pairs_of(f, &r, k) << part->corrected, 0);
+                out[k] += exact_lik(edges, row[k * V] + add[k * step], pairs_of(f, &r, k) << part->corrected, 0);
     } else
         EACH_PLAIN(PLAIN)
 }
@@ -377,7 +409,7 @@ static void add_row(const form_t *f, const row_t *r, const double *logs, ptrdiff
                 int64_t cell[MOST_SLOTS];
                 for (int v = 0; v < V; v++)
                     cell[v] = r->row[k * V + v] + r->add[(r->every ? k * V : 0) + v];
-                out[k] += part_lik(part, cell, pairs_of(f, r, k) << part->corrected);
+                out[k] += part_lik(part, cell, pairs_of(f, r, k) << part->corrected, 0);
             }
         } else if (part->edges == EXACT_EDGES)
             add_exact(f, part, *r, out);
@@ -396,10 +428,10 @@ static void fill_row(const form_t *f, const row_t *r, const double *logs, ptrdif
 }
 
 /* ``sum_row`` where a cell is a number. */
-#define SUM(near) total += exact_lik(part, row[k] + add[k * step], n0[k] * b0, near);
+#define SUM(near) total += exact_lik(edges, row[k] + add[k * step], n0[k] * b0, near);
 SCALAR static int64_t sum_plain(const form_t *f, const row_t *r)
 {
-    const part_t *part = f->part;
+    const beta_t *edges = &f->part->between;
     const ptrdiff_t K = r->K, a = r->a, b = r->b, step = r->every;
     const int64_t *row = r->row, *add = r->add;
     const int32_t *n0 = r->n0;
@@ -421,10 +453,10 @@ static int64_t sum_row(const form_t *f, const row_t *r, int64_t *restrict room)
 }
 
 /* ``add_gains`` where a cell is a number. */
-#define GAINS(near) out[k] += exact_lik(part, row[k] + more, (n0[k] + d0) * b0, near) - zero[k];
+#define GAINS(near) out[k] += exact_lik(edges, row[k] + more, (n0[k] + d0) * b0, near) - zero[k];
 SCALAR static void add_plain(const form_t *f, const row_t *r, const int64_t *restrict zero, int64_t *restrict out)
 {
-    const part_t *part = f->part;
+    const beta_t *edges = &f->part->between;
     const ptrdiff_t K = r->K, a = r->a, b = r->b;
     const int64_t *restrict row = r->row;
     const int32_t *restrict n0 = r->n0;
@@ -467,18 +499,18 @@ static void add_gains(const form_t *f, const row_t *r, const int64_t *restrict z
 }
 
 /* Where a cell is a number: score[k] += what an item of block `a` adds to each other block against the rest of its own,
-   of m nodes, which it has c edges to, less what now[k] and zero[k] count of that. row[k]: edges of its block, edges[k]:
-   of the item. Returns the sum over these k of what the item adds to the rest of its own block. */
+   of m nodes, which it has c edges to, less what now[k] and zero[k] count of that. row[k]: edges of its block,
+   with_item[k]: of the item. Returns the sum over these k of what the item adds to the rest of its own block. */
 #define OWN(near) \
-    const int64_t pairs = n0[k] * m, rest = row[k] - edges[k]; \
-    const int64_t without = exact_lik(part, rest, pairs, near); \
-    score[k] += exact_lik(part, rest + c, pairs + m, near) - without + now[k] - zero[k]; \
+    const int64_t pairs = n0[k] * m, rest = row[k] - with_item[k]; \
+    const int64_t without = exact_lik(edges, rest, pairs, near); \
+    score[k] += exact_lik(edges, rest + c, pairs + m, near) - without + now[k] - zero[k]; \
     stay += now[k] - without;
-SCALAR static int64_t add_own(const form_t *f, const int64_t *restrict row, const int64_t *restrict edges,
+SCALAR static int64_t add_own(const form_t *f, const int64_t *restrict row, const int64_t *restrict with_item,
                               const int32_t *restrict n0, ptrdiff_t K, ptrdiff_t a, int64_t m, int64_t c,
                               const int64_t *restrict now, const int64_t *restrict zero, int64_t *restrict score)
 {
-    const part_t *part = f->part;
+    const beta_t *edges = &f->part->between;
     const ptrdiff_t b = a;
     int64_t stay = 0;
     EACH_PLAIN(OWN)

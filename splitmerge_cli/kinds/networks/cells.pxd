@@ -20,6 +20,13 @@ cdef extern from "cells.h":
         long double base
         long double b
         long double per
+    ctypedef struct beta_t:
+        rise_t edge
+        rise_t gap
+        rise_t pair
+        double mean
+        double weight
+        int near
     ctypedef struct part_t:
         int edges
         int values
@@ -31,10 +38,8 @@ cdef extern from "cells.h":
         int loops
         int corrected
         int log_row
-        int near
-        rise_t edge
-        rise_t gap
-        rise_t pair
+        beta_t between
+        beta_t within
         rise_t rise
         double shape
         double rate
@@ -84,5 +89,6 @@ cdef extern from "cells.h":
     void add_numbers(const int64_t *row, Py_ssize_t K, int64_t *score) noexcept nogil
     double log_gamma(double x) noexcept nogil
     double log_rising(double x, double n) noexcept nogil
-    int64_t part_lik(const part_t *p, const int64_t *cell, int64_t m) noexcept nogil
+    int64_t part_lik(const part_t *p, const int64_t *cell, int64_t m, int own) noexcept nogil
+    void fill_rise(rise_t *t, double b) noexcept nogil
     int64_t pairs_between(int64_t a0, int64_t a1, int64_t b0, int64_t b1, int sided) noexcept nogil

@@ -219,13 +219,20 @@ class Relations:
         pairs = layer.count_pairs(self.N, self.sides, layer.loops) - len(layer.unknown)
         return (len(layer.ends) + 0.5) / (pairs + 1.0)
 
-    def edge_prior(self, r: int, options: Mapping[str, Any]) -> tuple[float, float]:
+    def edge_prior(self, r: int, options: Mapping[str, Any]) -> tuple[Any, Any]:
         """Pseudo-counts of edges and of missing edges in layer `r`: their sum is ``beta1 + beta0``, their mean the
-        option ``density``, by default the density of the layer if the two are equal and the network is not simple."""
+        option ``density``, by default the density of the layer if the two are equal and the network is not simple.
+        Where they were learned (`layout.shares_of`) each has two numbers: within blocks, and between two."""
+        if options.get("shares") is not None:
+            mean, total = options["shares"][r].T
+            return total * mean, total * (1.0 - mean)
         total = options["beta1"] + options["beta0"]
         mean = options.get("density")
         if isinstance(mean, list):
             mean = mean[r]
+        elif isinstance(mean, str):
+            # where it begins
+            return total * self.density(r), total * (1.0 - self.density(r))
         if mean is None and (self.is_simple or options["beta1"] != options["beta0"]):
             return options["beta1"], options["beta0"]
         mean = self.density(r) if mean is None else mean

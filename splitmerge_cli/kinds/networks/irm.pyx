@@ -26,6 +26,10 @@ blocks, whose share of success is Beta(shape, 1 + r rate). The mean of a rate is
 counts are Poisson as r grows. r is fixed, or has a gamma prior and is resampled for each layer, given the partition.
 Derivation: docs/derivations.md, "Counts that scatter".
 
+*Shares of edges that are learned* (``density=learned``): beta1 and beta0 are mean and weight of a beta distribution,
+one within blocks and one between two, for each layer. The mean has a uniform prior, the weight a gamma prior, and both
+are resampled given the partition. Derivation: docs/derivations.md, "Shares that are learned".
+
 *Connected parts* (``parts``; Barbu and Zhu 2005). A Gibbs scan moves single nodes, and a group of nodes that fits
 several blocks stays in one of them, since each of its nodes fits the others. So some steps follow each scan that move
 such a part as a whole. A node is drawn, and q in 1/4, ..., 1; each entry of two nodes of its block holds with
@@ -68,8 +72,8 @@ from splitmerge_cli.core.rng cimport Rng
 from splitmerge_cli.core.sums cimport BY_COLUMN, INTS, LONGS, ROOM, ROOM_INTS
 from splitmerge_cli.kinds.networks.cells cimport EXACT_EDGES, FAR_BITS, LEVEL_VALUES, MOST_SLOTS, NO_VALUES, RATES
 from splitmerge_cli.kinds.networks.cells cimport REAL_VALUES, SCATTERED, add_gains, add_numbers, add_own, cell_lik
-from splitmerge_cli.kinds.networks.cells cimport count_neighbours, far_t, fill_logs, fill_row, form_t, log_gamma
-from splitmerge_cli.kinds.networks.cells cimport log_rising, pairs_between, part_lik, part_t, rise_t, row_t
+from splitmerge_cli.kinds.networks.cells cimport beta_t, count_neighbours, far_t, fill_logs, fill_rise, fill_row, form_t
+from splitmerge_cli.kinds.networks.cells cimport log_gamma, log_rising, pairs_between, part_lik, part_t, rise_t, row_t
 from splitmerge_cli.kinds.networks.cells cimport sum_row, within_lik
 
 from splitmerge_cli.core.checks import as_numbers
@@ -77,8 +81,9 @@ from splitmerge_cli.core.hyperpriors import draw_hyperparameter, log_density as 
 from splitmerge_cli.core.options import Gamma, read_options
 from splitmerge_cli.core.shared import as_array, share
 from splitmerge_cli.kinds.networks.data import Relations, network_of
-from splitmerge_cli.kinds.networks.layout import COUNT, LEAST_PRECISION, LEVELS, MOST_PRECISION, OPTIONS, PLAIN, REAL
-from splitmerge_cli.kinds.networks.layout import Sizes, degree_tables, half_gammas, prepare, require_simple, rises
+from splitmerge_cli.kinds.networks.layout import COUNT, LEARNED, LEAST_PRECISION, LEVELS, MOST_PRECISION, OPTIONS, PLAIN
+from splitmerge_cli.kinds.networks.layout import REAL, SHARES, Sizes, degree_tables, half_gammas, prepare, require_simple
+from splitmerge_cli.kinds.networks.layout import rises
 from splitmerge_cli.kinds.networks.simulated import simulate_network
 
 cdef extern from "<math.h>" nogil:
@@ -93,13 +98,15 @@ cdef enum:
     LONGEST = 1 << 22
     SHORTER = 1 << 19
     MANY = 1 << 16
+    # of one that is filled again in iterations: 32 KiB
+    REFILLED = 1 << 12
     # columns behind the live ones that a sampler may use
     SCRATCH = 6
     # numbers of a cell for each of which it is kept what one more adds
     MOST_UNITS = 2
     # degrees below which it is kept what a node of such a degree adds within each block
     DEGREES = 64
-    # updates of a precision before a chain begins
+    # updates of what is resampled before a chain begins
     START_DRAWS = 5
     # nodes of a scan for each part that is moved after it, and entries of the nodes of a part at the most
     NODES_PER_PART = 10
@@ -143,6 +150,8 @@ cdef class IRM(Coupled):
     cdef readonly Model columns         # the model of the nodes' columns, which share the partition; or None
     cdef double power                   # of the likelihood, by which the columns' is multiplied
     cdef object precision_prior         # of the precisions, a Gamma; None: they are fixed, or there are none
+    cdef list learned                   # the first part of each layer whose shares of edges are resampled, and the one
+    # behind its last
     cdef list scattered                 # for each layer of negative binomial counts the numbers of its first part and
     # of the one behind its last, its counts that differ, and how often each is there
     cdef double fixed_aside             # `log_lik_aside` without what depends on precisions
@@ -260,7 +269,7 @@ cdef class IRM(Coupled):
             self.columns = resolve_name(MIXED).from_data(relations.columns)
             self.log_lik_aside += self.columns.log_lik_aside
         self.fixed_aside = self.log_lik_aside
-        self.precisions_changed()
+        self.parameters_changed()
         self._keep_columns()
         self._allocate(N, N)
         self._set_prior(given["prior"].build(N, given["concentration"]))
@@ -299,6 +308,8 @@ cdef class IRM(Coupled):
             return params
         given = read_options("model", cls.OPTIONS, params)
         sizes = Sizes(network_of(data), given)
+        if given["density"] == LEARNED:
+            return {**params, "rate": sizes.rates}
         return {**params, "rate": sizes.rates, "density": [beta1 / (beta1 + beta0) for beta1, beta0 in sizes.betas]}
 
     cdef int _set_parts(self, relations, data, given) except -1:
@@ -310,7 +321,7 @@ cdef class IRM(Coupled):
         self.one, self.propensity = sizes.unit, given["propensity"]
         self.log_lik_aside = sizes.log_constant(relations, data.degree, given)
         self.precision_prior = given["precision"] if isinstance(given["precision"], Gamma) else None
-        self.scattered = []
+        self.scattered, self.learned = [], []
         self.form.n, self.form.V, self.form.sided = len(data.parts), self.V, self.sided
         self.form.part = <part_t *> self.memory.doubles(self.form.n * sizeof(part_t) // 8 + 1)
         for p in range(self.form.n):
@@ -335,12 +346,16 @@ cdef class IRM(Coupled):
                     self.n_logs += part.first
                     part.log_row = self.n_logs - 1
             else:
-                most = sizes.pairs[r] + 2 * N + 8
-                beta1, beta0 = sizes.betas[r]
-                self._fill(&part.edge, beta1, most, N)
-                self._fill(&part.gap, beta0, most, N)
-                self._fill(&part.pair, beta1 + beta0, most, N)
-                part.near = part.pair.far == NULL
+                most, is_learned = sizes.pairs[r] + 2 * N + 8, given["density"] == LEARNED
+                if part.first:
+                    beta1, beta0 = sizes.betas[r]
+                    self._fill_shares(&part.between, beta1, beta0, sizes.sums[r], most, N, is_learned)
+                    part.within = part.between
+                    if is_learned:
+                        self._fill_shares(&part.within, beta1, beta0, sizes.sums[r], most, N, is_learned)
+                        self.learned.append((p, p + 1 + layer.directed))
+                else:
+                    part.between, part.within = self.form.part[p - 1].between, self.form.part[p - 1].within
             if part.values == REAL_VALUES:
                 half = share(half_gammas, given["a0"], given["b0"], len(layer.ends) + 2)
                 self._hold(half)
@@ -364,14 +379,29 @@ cdef class IRM(Coupled):
             self.log_n, self.log_gammas = doubles_of(by_size.log_n), doubles_of(by_size.log_gammas)
         return 0
 
-    cdef int _fill(self, rise_t *table, double b, int64_t most, Py_ssize_t N=0) except -1:
-        cdef int64_t length = min(most, LONGEST if N <= MANY else SHORTER)
-        held = share(rises, b, self.one, length)
-        self._hold(held)
-        table.at, table.length = longs_of(held.at), length
+    cdef int _fill_shares(self, beta_t *beta, double beta1, double beta0, int64_t edges, int64_t most, Py_ssize_t N,
+                          bint is_learned) except -1:
+        """Fill the tables of a prior of the share of edges."""
+        self._fill(&beta.edge, beta1, edges + 2 if is_learned else most, N, is_learned)
+        self._fill(&beta.gap, beta0, most, N, is_learned)
+        self._fill(&beta.pair, beta1 + beta0, most, N, is_learned)
+        beta.weight, beta.mean = beta1 + beta0, beta1 / (beta1 + beta0)
+        beta.near = beta.pair.far == NULL
+        return 0
+
+    cdef int _fill(self, rise_t *table, double b, int64_t most, Py_ssize_t N=0, bint refilled=False) except -1:
+        cdef int64_t length = min(most, REFILLED if refilled else LONGEST if N <= MANY else SHORTER)
+        if refilled:
+            table.at = <int64_t *> self.memory.doubles(length)
+        else:
+            held = share(rises, b, self.one, length)
+            self._hold(held)
+            table.at = longs_of(held.at)
+        table.length = length
         if length < most:
             table.far = <far_t *> self.memory.doubles(2 << FAR_BITS)
-        table.b, table.base, table.per = b, lgammal(b), 1.0 / self.one
+        # 0: not filled yet
+        table.b, table.base, table.per = 0 if refilled else b, lgammal(b), 1.0 / self.one
         return 0
 
     cdef int _keep_columns(self) except -1:
@@ -410,37 +440,56 @@ cdef class IRM(Coupled):
         """Raise the likelihood of every partition to a power, for a replica of a chain (`core/tempering.py`)."""
         self.one *= power
         self.power *= power
-        self.precisions_changed()
+        self.parameters_changed()
 
-    # -- precisions of counts
-    cdef int precisions_changed(self) except -1:
-        """Set all that depends on the precisions."""
+    # -- what is resampled of the edges: precisions of counts, and the priors of shares
+    cdef int parameters_changed(self) except -1:
+        """Set all that depends on what is resampled."""
         cdef Py_ssize_t p, k
+        cdef beta_t *beta
         self.log_lik_aside = self.fixed_aside
         for first, end, values, times in self.scattered:
             for p in range(first, end):
                 self.set_precision(p, p + 1, self.form.part[p].precision)
             self.log_lik_aside += self.power * log_risings(self.form.part[<Py_ssize_t> first].precision, values, times)
-        for k in range(self.K if self.scattered else 0):
+        for first, end in self.learned:
+            for own in range(2):
+                beta = self.shares(first, own)
+                if beta.edge.b == beta.mean * beta.weight and beta.pair.b == beta.weight:
+                    continue
+                fill_rise(&beta.edge, beta.mean * beta.weight)
+                fill_rise(&beta.gap, (1.0 - beta.mean) * beta.weight)
+                fill_rise(&beta.pair, beta.weight)
+            # both directions have the same
+            for p in range(first + 1, end):
+                self.form.part[p].between = self.form.part[p - 1].between
+                self.form.part[p].within = self.form.part[p - 1].within
+        for k in range(self.K if self.scattered or self.learned else 0):
             self.change(k)
         return 0
+
+    cdef inline beta_t *shares(self, Py_ssize_t p, bint own) noexcept nogil:
+        """The prior of the shares of edges of a part, within blocks or between two."""
+        return &self.form.part[p].within if own else &self.form.part[p].between
 
     cdef double log_layer(self, Py_ssize_t first, Py_ssize_t end) noexcept nogil:
         """Log likelihood of a layer's parts `first` to `end` - 1, without what depends on no block."""
         cdef Py_ssize_t p, k, j
-        cdef int64_t m, n, total = 0
+        cdef int64_t total = 0
         cdef const part_t *part
         for p in range(first, end):
             part = &self.form.part[p]
             for k in range(self.K):
-                for j in range(k):
-                    m = pairs_between(self.n0[k], self.n1[k], self.n0[j], self.n1[j], self.sided)
-                    total += part_lik(part, self.cell(k, j), m)
-                n = self.n0[k]
-                if part.first:
-                    m = 0 if self.sided else n * (n - 1) // (1 if part.directed else 2) + (n if part.loops else 0)
-                    total += part_lik(part, self.cell(k, k), m)
+                for j in range(k + part.first):
+                    total += part_lik(part, self.cell(k, j), self.pairs_of(part, k, j), j == k)
         return total * self.one
+
+    cdef inline int64_t pairs_of(self, const part_t *part, Py_ssize_t k, Py_ssize_t j) noexcept nogil:
+        """Pairs of nodes of blocks k and j, of plain degrees; within a block those of its first part."""
+        cdef int64_t n = self.n0[k]
+        if j != k:
+            return pairs_between(n, self.n1[k], self.n0[j], self.n1[j], self.sided)
+        return 0 if self.sided else n * (n - 1) // (1 if part.directed else 2) + (n if part.loops else 0)
 
     cdef void set_precision(self, Py_ssize_t first, Py_ssize_t end, double precision) noexcept nogil:
         cdef Py_ssize_t p
@@ -451,13 +500,17 @@ cdef class IRM(Coupled):
             part.offset = log_rising(1.0 + precision * part.rate, part.shape)
 
     cdef Py_ssize_t refresh_parameters(self, Rng rng) noexcept nogil:
-        """Draw the precision of each layer given the partition, by slice sampling of its logarithm."""
-        if self.precision_prior is None:
-            return 0
+        """Draw, given the partition, the precision of each layer of counts, by slice sampling of its logarithm, and
+        mean and weight of the shares of edges that are learned, those within blocks or those between two."""
         with gil:
-            for first, end, values, times in self.scattered:
-                self._draw_precision(rng, first, end, values, times)
-            self.precisions_changed()
+            if self.precision_prior is None and not self.learned:
+                return 0
+            if self.precision_prior is not None:
+                for first, end, values, times in self.scattered:
+                    self._draw_precision(rng, first, end, values, times)
+            for first, end in self.learned:
+                self._draw_shares(rng, first, end, rng.draw_index(2))
+            self.parameters_changed()
         return self.K
 
     def _draw_precision(self, Rng rng, Py_ssize_t first, Py_ssize_t end, values, times):
@@ -471,62 +524,119 @@ cdef class IRM(Coupled):
                                     lambda: rng.beta(1.0, 1.0))
         self.set_precision(first, end, drawn)
 
+    def _draw_shares(self, Rng rng, Py_ssize_t first, Py_ssize_t end, bint own):
+        cdef beta_t *beta = self.shares(first, own)
+        (edges, edge_times), (gaps, gap_times), (pairs, pair_times) = self._count_shares(first, end, own)
+
+        def log_likelihood(double mean, double weight):
+            if not (SHARES.least <= mean <= SHARES.most and LEAST_PRECISION <= weight <= MOST_PRECISION):
+                return -INFINITY
+            return self.power * (log_risings(mean * weight, edges, edge_times)
+                                 + log_risings((1.0 - mean) * weight, gaps, gap_times)
+                                 - log_risings(weight, pairs, pair_times))
+
+        weight, mean = beta.weight, beta.mean
+        mean = draw_hyperparameter(SHARES.mean, mean, lambda new: log_likelihood(new, weight), lambda: rng.beta(1.0, 1.0))
+        weight = draw_hyperparameter(SHARES.weight, weight, lambda new: log_likelihood(mean, new),
+                                     lambda: rng.beta(1.0, 1.0))
+        beta.weight, beta.mean = weight, mean
+
+    def _count_shares(self, Py_ssize_t first, Py_ssize_t end, bint own):
+        """Edges, missing edges and pairs of a layer's cells, within blocks or between two: for each of the three the
+        numbers that differ, and how often they are there."""
+        cdef Py_ssize_t p, k, j, n = 0
+        cdef const part_t *part
+        found = np.empty((2, self.K if own else (end - first) * self.K * (self.K - 1) // 2))
+        cdef double[:, ::1] at = found
+        for p in range(first, first + 1 if own else end):
+            part = &self.form.part[p]
+            for k in range(self.K):
+                for j in range(k if own else 0, k + own):
+                    at[0, n], at[1, n] = self.cell(k, j)[part.slot], self.pairs_of(part, k, j)
+                    if part.unknown >= 0:
+                        at[1, n] -= self.cell(k, j)[part.unknown]
+                    n += 1
+        counts = (np.unique(numbers, return_counts=True) for numbers in (found[0], found[1] - found[0], found[1]))
+        return [(numbers, times.astype(np.float64)) for numbers, times in counts]
+
     def start_parameters(self, Rng rng not None):
         cdef int _t
-        for _t in range(START_DRAWS if self.precision_prior is not None else 0):
+        for _t in range(START_DRAWS * (1 + (len(self.learned) > 0)) if self.parameters is not None else 0):
             self.refresh_parameters(rng)
+
+    cdef list _resampled(self):
+        """What is resampled: the precision of each layer of counts; then mean and weight of the shares of edges of each
+        other layer, within blocks and between two."""
+        cdef beta_t *beta
+        values = []
+        if self.precision_prior is not None:
+            values += [self.form.part[<Py_ssize_t> first].precision for first, *_ in self.scattered]
+        for first, _ in self.learned:
+            for own in (True, False):
+                beta = self.shares(first, own)
+                values += [beta.mean, beta.weight]
+        return values
 
     @property
     def parameters(self):
-        """ndarray of float64, shape (P, 1): the precision of each layer of counts; None where none is resampled."""
-        if self.precision_prior is None:
-            return None
-        return np.array([[self.form.part[<Py_ssize_t> first].precision] for first, *_ in self.scattered])
+        """ndarray of float64, shape (P, 1): the precision of each layer of counts, then of each other layer the mean
+        and weight of the shares of edges within blocks and those between two, where they are resampled; None where
+        nothing is."""
+        values = self._resampled()
+        return np.array(values)[:, None] if values else None
 
     def set_parameters(self, values):
-        """Set precisions that are resampled, as ``parameters`` gives them. A ValueError for another number of values,
-        one that is out of range, or where none is resampled."""
-        if self.precision_prior is None:
-            raise ValueError("model IRM keeps no parameters: no precision is resampled")
-        given = as_numbers("parameters", values, len(self.scattered)).reshape(-1)
-        if not ((given >= LEAST_PRECISION) & (given <= MOST_PRECISION)).all():
-            raise ValueError(
-                f"parameters: expected numbers from {LEAST_PRECISION:g} to {MOST_PRECISION:g}, got {given}"
-            )
-        for precision, (first, end, *_) in zip(given, self.scattered, strict=True):
+        """Set what is resampled, as ``parameters`` gives it. A ValueError for another number of values, one that is out
+        of range, or where nothing is resampled."""
+        cdef beta_t *beta
+        present = self._resampled()
+        if not present:
+            raise ValueError("model IRM keeps no parameters: nothing of the edges is resampled")
+        numbers = as_numbers("parameters", values, len(present)).reshape(-1)
+        n = len(present) - 4 * len(self.learned)
+        lowest, highest = np.full(len(present), LEAST_PRECISION), np.full(len(present), MOST_PRECISION)
+        lowest[n::2], highest[n::2] = SHARES.least, SHARES.most
+        if not ((numbers >= lowest) & (numbers <= highest)).all():
+            raise ValueError(f"parameters: expected numbers from {lowest} to {highest}, got {numbers}")
+        for precision, (first, end, *_) in zip(numbers[:n], self.scattered if n else [], strict=True):
             self.set_precision(first, end, precision)
-        self.precisions_changed()
+        for t, (first, _) in enumerate(self.learned):
+            for own in range(2):
+                beta = self.shares(first, own)
+                at = n + 4 * t + 2 * (1 - own)
+                beta.mean = numbers[at]
+                beta.weight = numbers[at + 1]
+        self.parameters_changed()
 
     cdef bint same_parameters(self, Model other, const int32_t *twin) noexcept nogil:
-        cdef Py_ssize_t p
-        for p in range(self.form.n):
-            if self.form.part[p].precision != (<IRM> other).form.part[p].precision:
-                return False
-        return True
+        with gil:
+            return self._resampled() == (<IRM> other)._resampled()
 
     @property
     def hyperparameters(self):
-        """tuple of str: the prior's, and precisions that are resampled, of several layers numbered from 1."""
-        n = 0 if self.precision_prior is None else len(self.scattered)
-        return (*self.prior.hyperparameters, *(["precision"] if n == 1 else [f"precision{t + 1}" for t in range(n)]))
+        """tuple of str: the prior's, and what is resampled of the edges, of several layers numbered from 1."""
+        names = list(self.prior.hyperparameters)
+        kinds = [(["precision"], 0 if self.precision_prior is None else len(self.scattered)), (SHARES.names, len(self.learned))]
+        for of_layer, n in kinds:
+            names += [name if n == 1 else f"{name}{t + 1}" for t in range(n) for name in of_layer]
+        return tuple(names)
 
     cdef Py_ssize_t write_hyperparameters(self, double *out) noexcept nogil:
-        cdef Py_ssize_t p, t = Model.write_hyperparameters(self, out)
-        if self.precision_prior is None:
-            return t
-        for p in range(self.form.n):
-            # both directions have the same
-            if self.form.part[p].edges == SCATTERED and self.form.part[p].first:
-                out[t] = self.form.part[p].precision
+        cdef Py_ssize_t t = Model.write_hyperparameters(self, out)
+        with gil:
+            for value in self._resampled():
+                out[t] = value
                 t += 1
         return t
 
     cdef double log_extra(self) noexcept nogil:
         cdef double total = Model.log_extra(self)
-        if self.precision_prior is not None:
-            with gil:
-                for first, *_ in self.scattered:
-                    total += log_hyperprior(self.precision_prior, self.form.part[<Py_ssize_t> first].precision)
+        with gil:
+            values = self._resampled()
+            n = len(values) - 4 * len(self.learned)
+            for t, value in enumerate(values):
+                prior = self.precision_prior if t < n else (SHARES.weight if (t - n) % 2 else SHARES.mean)
+                total += log_hyperprior(prior, value)
         return total
 
     # -- two kinds of nodes

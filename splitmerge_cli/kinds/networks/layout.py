@@ -1,7 +1,8 @@
 """Options of networks, and their relations laid out as the compiled model reads them (``irm.pyx``)."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from splitmerge_cli import priors
+from splitmerge_cli.core.hyperpriors import Beta
 from splitmerge_cli.core.options import Choice, Count, Gamma, Number, Numbers, NumbersOrGamma, Positive
 from splitmerge_cli.kinds.networks.data import Relation, Relations
 
@@ -16,15 +18,45 @@ PLAIN, CORRECTED = "plain", "corrected"
 LEAST_PRECISION, MOST_PRECISION = 1e-6, 1e6
 SCATTERED = "gamma(0.5,0.05)"
 """Prior of the precision of counts, where they scatter more than Poisson ones."""
+LEARNED = "learned"
+"""Option ``density``: the prior of the shares of edges is resampled."""
+
+
+class SHARES:
+    """Priors of what is learned of the shares of edges: mean and weight of their beta distribution."""
+
+    mean, weight = Beta(1.0, 1.0), Gamma(0.5, 0.05)
+    least, most = 1e-9, 1.0 - 1e-9
+    """Of the mean."""
+    means = "within", "between"
+    names = "within", "within_weight", "between", "between_weight"
+    """In the trace: mean and weight of pairs within blocks, and of pairs of two."""
+
+
+@dataclass(frozen=True)
+class Density(Numbers):
+    """Numbers, or the word ``learned``: read as float, list of float or str."""
+
+    type: ClassVar[str] = "number, list of numbers or learned"
+
+    @property
+    def expected(self) -> str:
+        return f"{super().expected}, or {LEARNED}"
+
+    def convert(self, value: Any) -> Any:
+        return LEARNED if value == LEARNED else super().convert(value)
+
+
 OPTIONS = (
     *priors.OPTIONS,
     Number("beta1", 1.0, "pseudo-counts of edges between two blocks", least=1e-6, most=1e6),
     Number("beta0", 1.0, "pseudo-counts of missing edges", least=1e-6, most=1e6),
-    Numbers(
+    Density(
         "density",
         None,
-        "prior mean of the probability of an edge, a number or one per layer; beta1 + beta0 is its weight; null: beta1 "
-        "/ (beta1 + beta0), or (edges + 0.5) / (known pairs + 1) in networks with relations where the two are equal",
+        "prior mean of the probability of an edge, a number or one per layer; beta1 + beta0 is its weight; learned: "
+        "mean and weight are resampled, those within blocks and those between two; null: beta1 / (beta1 + beta0), or "
+        "(edges + 0.5) / (known pairs + 1) in networks with relations where the two are equal",
         optional=True,
         least=1e-9,
         most=1 - 1e-9,
@@ -126,6 +158,24 @@ def precisions_of(layers: Sequence[Any], options: Mapping[str, Any], parameters:
     if len(numbers) != len(layers):
         raise ValueError(f"model.precision: {len(numbers)} numbers; expected one for each layer, {len(layers)}")
     return [number if layer.form_number == COUNT else None for layer, number in zip(layers, numbers, strict=True)]
+
+
+def draw_shares(rng: Any, n: int) -> NDArray[np.float64]:
+    """What is learned of the shares of edges of n layers, from the prior, ``[4 n]``."""
+    mean, weight = SHARES.mean, SHARES.weight
+    means = np.clip(rng.beta(mean.a, mean.b, 2 * n), SHARES.least, SHARES.most)
+    weights = np.clip(rng.gamma(weight.shape, 1.0 / weight.rate, 2 * n), LEAST_PRECISION, MOST_PRECISION)
+    return np.stack([means, weights], axis=1).ravel()
+
+
+def shares_of(layers: Sequence[Any], options: Mapping[str, Any], parameters: Any) -> list[NDArray[np.float64]] | None:
+    """Mean and weight of the shares of edges of each layer, rows: within blocks, between two; None: they are not
+    learned. `parameters`: as the model has them; layers of counts have zeros."""
+    if options.get("density") != LEARNED or parameters is None:
+        return None
+    is_count = [layer.form_number == COUNT for layer in layers]
+    numbers = iter(np.reshape(parameters, -1)[-4 * is_count.count(False) :].reshape(-1, 2, 2))
+    return [np.zeros((2, 2)) if is_one else next(numbers) for is_one in is_count]
 
 
 class _Layout:
@@ -256,6 +306,13 @@ class Sizes:
         density = given["density"]
         if isinstance(density, list) and len(density) != len(layers):
             raise ValueError(f"model.density: {len(density)} numbers; expected one for each layer, {len(layers)}")
+        if density == LEARNED and (self.corrected or relations.sides is not None):
+            raise ValueError(
+                f"model.density={LEARNED}: expected a number or null with model.degrees={CORRECTED} or two kinds of "
+                "nodes (data.bipartite)"
+            )
+        if density == LEARNED and all(layer.form_number == COUNT for layer in layers):
+            raise ValueError(f"model.density={LEARNED}: expected edges that are there or not in a layer, or null")
         self.betas = [relations.edge_prior(r, given) for r in range(len(layers))]
         self.sums = [int(layer.value.sum()) if layer.form_number == COUNT else len(layer.ends) for layer in layers]
         self.rates = [
@@ -285,6 +342,7 @@ class Sizes:
         spans = [given[name] for name in ("shape", "alpha", "kappa0", "b0", "a0")] + self.rates
         spans += [beta for both in self.betas for beta in both]
         spans += [MOST_PRECISION for precision in self.precisions if precision is not None]
+        spans += [SHARES.least * LEAST_PRECISION] * (given["density"] == LEARNED)
         logs = 2 * np.log(relations.N + 2.0) + np.log(max(self.sums) + 2.0) + 16 + 2 * np.abs(np.log(spans)).max()
         values = sum(len(layer.ends) * (2 + len(layer.levels)) for layer in relations.layers)
         entries = sum(self.sums) + values + 1

@@ -170,7 +170,8 @@ class Links:
     def _of_edge(self, kept: float | None) -> Array:
         """Probability of an edge between two blocks, ``[K, K]``."""
         edges, pairs = self.table.edges, self.table.pairs
-        a, b = self.options["beta1"] + edges, self.options["beta0"] + np.maximum(pairs - edges, 0.0)
+        beta1, beta0 = (by_blocks(self.options[name], np.eye(len(edges), dtype=bool)) for name in ("beta1", "beta0"))
+        a, b = beta1 + edges, beta0 + np.maximum(pairs - edges, 0.0)
         if kept is None:
             return np.asarray(a / (a + b))
         # a probability of the larger network is at most 1, so what is kept of it at most `kept`
@@ -255,6 +256,11 @@ class Links:
         off = ((value - middle) / scale - mean) ** 2 / (2.0 * width)
         constant = special.gammaln(a + 0.5) - special.gammaln(a) - 0.5 * np.log(2.0 * np.pi * width)
         return np.asarray(constant - (a + 0.5) * np.log1p(off) - np.log(scale))
+
+
+def by_blocks(pseudo_counts: Any, same: NDArray[np.bool_]) -> Array:
+    """Pseudo-counts of two blocks: one for all, or one where they are the same and one where not."""
+    return np.where(same, *np.broadcast_to(pseudo_counts, 2))
 
 
 NODES = 24

@@ -50,7 +50,11 @@ def draws_with_options(model: Component, dataset: Dataset, states: Sequence[Stat
     return [
         (
             np.unique(state.labels, return_inverse=True)[1],
-            {**options, **state.hyperparameters, "precision": layout.precisions_of(layers, options, state.parameters)},
+            {
+                **{**options, **state.hyperparameters},
+                "precision": layout.precisions_of(layers, options, state.parameters),
+                "shares": layout.shares_of(layers, options, state.parameters),
+            },
         )
         for state in states
     ]

@@ -38,10 +38,13 @@ def simulate_relations(rng: Rng, given: Given) -> Any:
     relations = network_of(data)
     n = relations.N if known is None else known
     number = np.where(np.arange(relations.N) < n, np.arange(relations.N), -1)
-    priors = [relations.edge_prior(r, given.options) for r in range(len(relations.layers))]
     precision, parameters = given.options.get("precision"), given.parameters
     if parameters is None and isinstance(precision, Gamma):
         parameters = rng.gamma(precision.shape, 1.0 / precision.rate, len(relations.layers))
+    if given.parameters is None and given.options.get("density") == layout.LEARNED:
+        parameters = np.append([] if parameters is None else parameters, layout.draw_shares(rng, len(relations.layers)))
+    shares = layout.shares_of(relations.layers, given.options, parameters)
+    priors = [relations.edge_prior(r, {**given.options, "shares": shares}) for r in range(len(relations.layers))]
     precisions = layout.precisions_of(relations.layers, given.options, parameters)
     layers = []
     for r, layer in enumerate(relations.layers):
@@ -66,7 +69,7 @@ class _Layer:
         n: int,
         options: Mapping[str, Any],
         r: int,
-        edge_prior: tuple[float, float],
+        edge_prior: tuple[Any, Any],
     ) -> None:
         self.edge_prior = edge_prior
         self.rng, self.layer, self.labels, self.options, self.sides = rng, layer, labels, options, relations.sides
@@ -122,7 +125,8 @@ class _Layer:
         """Edges with a probability for each two blocks; the number is binomial, and all sets of so many pairs alike."""
         k, m = self._cells()
         edges, gaps = self.known.edges[k, m], (self.known.pairs - self.known.edges)[k, m]
-        p = self.rng.beta(self.edge_prior[0] + edges, self.edge_prior[1] + gaps)
+        beta1, beta0 = (link_scores.by_blocks(count, k == m) for count in self.edge_prior)
+        p = self.rng.beta(beta1 + edges, beta0 + gaps)
         if self.is_small:
             of_blocks = np.zeros((self.K, self.K))
             of_blocks[k, m] = p

@@ -12,8 +12,9 @@ them, and the best is its start (`Start.start_best`).
 **Degrees.** Merged blocks cost no chain, so both forms of degrees are tried by them (`compare_degrees`), and the run
 takes the one that describes the network better (docs/decisions/0050-degrees.md).
 
-**Density.** Ties of two blocks of a simple network have any share with equal probability, unless a prior whose mean is
-the share of all pairs describes the network better (`compare_densities`; docs/decisions/0053-density.md).
+**Density.** Ties of two blocks of a simple network have any share with equal probability, unless a prior that is
+learned, within blocks and between two, describes the network better (`compare_densities`;
+docs/decisions/0053-density.md).
 
 **Parts.** A group of tied nodes that fits several blocks stays in one of them while single nodes move, so chains that
 start from merged blocks also move such groups as a whole where ties close triangles (``model.parts``;
@@ -35,25 +36,30 @@ from scipy.optimize import minimize_scalar
 from scipy.special import digamma
 
 from splitmerge_cli.config import Component, RunSpecification
+from splitmerge_cli.core.hyperpriors import Beta, from_line, log_density, log_density_on_line, to_line
 from splitmerge_cli.core.model import Model
-from splitmerge_cli.core.options import read_options
+from splitmerge_cli.core.options import Gamma, read_options
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.shared import share
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.kinds.networks.agglomeration import Blocks, best_merges
 from splitmerge_cli.kinds.networks.data import COUNT as OF_COUNTS
-from splitmerge_cli.kinds.networks.data import Relations, network_of
+from splitmerge_cli.kinds.networks.data import KEYS, Relations, network_of
 from splitmerge_cli.kinds.networks.layout import (
     CORRECTED,
     COUNT,
+    LEARNED,
     LEAST_PRECISION,
     LEVELS,
     MOST_PRECISION,
     PLAIN,
     SCATTERED,
+    SHARES,
     prepare,
 )
 from splitmerge_cli.kinds.networks.link_scores import links_of
+from splitmerge_cli.kinds.networks.readers.listed import SHOWN
+from splitmerge_cli.overrides import write
 from splitmerge_cli.runs.identity import file_digests, finished_run
 from splitmerge_cli.runs.initial import build_model
 from splitmerge_cli.runs.starts import BEST, SEARCH, Start
@@ -90,9 +96,10 @@ MERGINGS = 4
 """Agglomerations by which a form of degrees is judged, at most."""
 ALIKE = 0.05
 """Nats an edge below which two forms describe a network equally well, so that their blocks decide."""
-LOG_LEAST, LOG_MOST = np.log(LEAST_PRECISION), np.log(MOST_PRECISION)
-STEP = 0.01
-"""Difference between logarithms of a precision by which the curvature of its density is measured."""
+LOG_LEAST, LOG_MOST, LOGIT_MOST = np.log(LEAST_PRECISION), np.log(MOST_PRECISION), -np.log(SHARES.least)
+STEP, ROUNDS = 0.01, 2
+"""Difference between logarithms, or logits, of what is resampled by which the curvature of its density is measured; how
+often each number of several is looked for, given the others."""
 SCATTER = 2.0
 """Variance of the degrees over their mean below which a network has plain degrees: edges at random alone make 1."""
 ASKED = {"model.degrees", "model.beta1", "model.beta0", "model.density"}
@@ -233,7 +240,7 @@ def merge(
     model.set_labels(np.zeros(model.N, dtype=np.int32))
     model.separate()
     best = model.log_joint(), model.labels, model.parameters
-    for _ in range(1 if model.parameters is None else 2):
+    for _ in range(2 if (entries.counted >= 0).any() and model.parameters is not None else 1):
         for labels in agglomerate(entries.damp(best[2]), kind, corrected, rng):
             if int(labels.max()) < min(MOST_BLOCKS, model.largest_K):
                 model.set_labels(labels)
@@ -264,30 +271,36 @@ def describe_by(
     if parameters is not None:
         own.set_labels(labels)
         own.set_parameters(parameters)
-        height = integrate_precisions(own)
+        height = integrate_parameters(own)
     return height, labels
 
 
-def integrate_precisions(model: Model) -> float:
-    """The log joint density of the partition, the precisions integrated out, each by the approximation of Laplace on
-    the scale of its logarithm. The model has the precisions of highest density in the end."""
+def integrate_parameters(model: Model) -> float:
+    """The log joint density of the partition, what is resampled of the edges integrated out: number after number by the
+    approximation of Laplace on the line, the logit of a mean and the logarithm of the others. The model has the values
+    of highest density in the end."""
     assert model.parameters is not None
-    place = np.log(model.parameters.ravel())
-    spreads = 0.0
-    for n in range(len(place)):
+    names = [name.rstrip("0123456789") for name in model.hyperparameters[-len(model.parameters) :]]
+    priors: list[Gamma | Beta] = [SHARES.mean if name in SHARES.means else SHARES.weight for name in names]
+    place = np.array([to_line(*pair) for pair in zip(priors, model.parameters.ravel().tolist(), strict=True)])
+    spreads = np.zeros(len(place))
 
-        def log_density(t: float, n: int = n) -> float:
-            place[n] = t
-            model.set_parameters(np.exp(place)[:, None])
-            return float(model.log_joint()) + t
+    def log_at(n: int, t: float) -> float:
+        place[n] = t
+        values = [from_line(*pair) for pair in zip(priors, place, strict=True)]
+        model.set_parameters(np.array(values)[:, None])
+        # the log joint density counts the prior of the value
+        return float(model.log_joint()) + log_density_on_line(priors[n], t) - log_density(priors[n], values[n])
 
-        low, high = max(place[n] - 3.0, LOG_LEAST), min(place[n] + 3.0, LOG_MOST)
-        top = float(minimize_scalar(lambda t: -log_density(t), bounds=(low, high), method="bounded").x)
-        around = [log_density(t) for t in (top - STEP, top + STEP, top)]
-        curvature = max(2.0 * around[2] - around[0] - around[1], 1e-12) / STEP**2
-        # the density on the scale of the logarithm; the log joint density at the end counts the precision's
-        spreads += place[n] + 0.5 * np.log(2.0 * np.pi / curvature)
-    return float(model.log_joint()) + float(spreads)
+    for _ in range(1 if len(place) == 1 else ROUNDS):
+        for n, prior in enumerate(priors):
+            lowest, highest = (LOG_LEAST, LOG_MOST) if isinstance(prior, Gamma) else (-LOGIT_MOST, LOGIT_MOST)
+            bounds = max(place[n] - 3.0, lowest), min(place[n] + 3.0, highest)
+            top = float(minimize_scalar(lambda t, n=n: -log_at(n, t), bounds=bounds, method="bounded").x)
+            around = [log_at(n, t) for t in (top - STEP, top + STEP, top)]
+            curvature = max(2.0 * around[2] - around[0] - around[1], 1e-12) / STEP**2
+            spreads[n] = around[2] - model.log_joint() + 0.5 * np.log(2.0 * np.pi / curvature)
+    return float(model.log_joint()) + float(spreads.sum())
 
 
 @dataclass(frozen=True)
@@ -365,50 +378,52 @@ def compare_counts(model: Component, dataset: Dataset) -> str | None:
 
 @dataclass(frozen=True)
 class Density:
-    """How well a prior describes a network whose mean is the share of all pairs that are tied."""
+    """How well a network is described where the prior of the shares of ties is learned."""
 
-    mean: float
     ahead: float
-    """By how much it describes the network better than the prior of the model, nats an edge."""
+    """By how much better than with the prior of the model, nats an edge."""
     blocks: tuple[int, int]
     """Blocks with it, and with the other."""
 
     @property
-    def is_taken(self) -> bool:
-        """Whether it is taken: the model's own stays if both describe the network equally well."""
-        return self.ahead > ALIKE
+    def taken(self) -> str | None:
+        """``density`` of the model: the model's own prior stays if both describe the network equally well."""
+        return LEARNED if self.ahead > ALIKE else None
 
     def __str__(self) -> str:
         blocks = (
             f"{self.blocks[0]} blocks, not {self.blocks[1]}" if self.blocks[0] != self.blocks[1] else "as many blocks"
         )
         return (
-            f"{self.mean:g}: ties of two blocks are expected at the share of all pairs, which describes the network "
-            f"better than equally probable shares, by {self.ahead:.3f} nats an edge ({blocks})"
+            f"{LEARNED}: which share of the pairs is tied within blocks, which between two, and how much that differs "
+            f"is learned, which describes the network better than equally probable shares, by {self.ahead:.3f} nats an "
+            f"edge ({blocks})"
         )
 
 
 def compare_densities(model: Component, dataset: Dataset) -> Density:
-    """Compare two priors for the share of ties between two blocks, with plain degrees: the model's own, and one whose
-    mean is the share of all pairs. Both have the best partition of one agglomeration, which
-    reads no prior."""
+    """Compare two priors for the shares of ties, with plain degrees: the model's own, and one that is learned, within
+    blocks and between two. Both have the best partition of one agglomeration, which reads no prior."""
     network = network_of(dataset)
     edges = len(network.layers[0].ends)
-    mean = float(f"{network.density(0):.3g}")
     models = [
         build_model(replace(model, options={**model.options, "degrees": PLAIN, **changed}), dataset)
-        for changed in ({}, {"density": mean})
+        for changed in ({}, {"density": LEARNED})
     ]
-    one_block = np.zeros(dataset.N, dtype=np.int32)
-    found = [(-np.inf, one_block)] * len(models)
+    one_block, rng = np.zeros(dataset.N, dtype=np.int32), Rng(0, 0)
+    best: list[Any] = [(-np.inf, one_block, own.parameters) for own in models]
     for labels in (one_block, *agglomerate(Entries.from_relations(network), one_block, False, Rng(0, 0))):
         if int(labels.max()) >= min(MOST_BLOCKS, *(own.largest_K for own in models)):
             continue
         for n, own in enumerate(models):
             own.set_labels(labels)
-            found[n] = max(found[n], (own.log_joint(), labels), key=lambda one: one[0])
-    (height, labels), (other_height, other_labels) = found
-    return Density(mean, (other_height - height) / edges, (int(other_labels.max()) + 1, int(labels.max()) + 1))
+            own.start_parameters(rng)
+            best[n] = max(best[n], (own.log_joint(), labels, own.parameters), key=lambda one: one[0])
+    (height, labels, _), (_, other_labels, parameters) = best
+    models[1].set_labels(other_labels)
+    models[1].set_parameters(parameters)
+    ahead = (integrate_parameters(models[1]) - height) / edges
+    return Density(ahead, (int(other_labels.max()) + 1, int(labels.max()) + 1))
 
 
 def choose_forms(
@@ -422,8 +437,8 @@ def choose_forms(
     found = [vars(degrees)]
     if degrees.taken == PLAIN and dataset.relations is None and not ASKED & {*named} - {"model.degrees"}:
         density = compare_densities(model, dataset)
-        if density.is_taken:
-            chosen["model.density"] = density.mean
+        if density.taken is not None:
+            chosen["model.density"] = density.taken
             found.append(vars(density))
             say(f"{PLAIN} and model.density={density}")
     if "model.precision" not in named and has_counts(network_of(dataset)):
@@ -482,6 +497,19 @@ class NetworkStart(Start):
         """From many random blocks: these merge easily, while chains that start from few stay there where only a split
         on both sides at once is better, as between the two kinds of nodes of a bipartite network."""
         return "random", min(-(-model.N // NODES_PER_BLOCK[number % len(NODES_PER_BLOCK)]), model.largest_K)
+
+    def choose(self, say: Callable[[str], None]) -> RunSpecification:
+        """As `Start.choose`; levels and layers that the file shows are read unless a key of the network is named."""
+        named = {f"data.{key}" for key in KEYS} & self.named_keys
+        if self.data.name != "edges" or named or finished_run(self.spec) is not None:
+            return super().choose(say)
+        shown = self.load().meta.get(SHOWN, {})
+        if not shown:
+            return super().choose(say)
+        keys = {f"data.{key}": value for key, value in shown.items()}
+        words = " ".join(f"{key}={write(value)}" for key, value in keys.items())
+        say(f"{words}: the file shows them (data.values=null: the simple network)")
+        return type(self)(self.with_(**keys)).choose(say)
 
     def start_best(self, model: Model, dataset: Dataset, rng: Rng) -> None:
         self.entries, self.merged = Entries.from_relations(network_of(dataset)), []
@@ -548,9 +576,9 @@ class NetworkStart(Start):
         if degrees.taken == PLAIN and dataset.relations is None:
             if key not in self._dense:
                 self._dense[key] = compare_densities(self.model, dataset)
-            if (density := self._dense[key]).is_taken:
+            if (density := self._dense[key]).taken is not None:
                 notes.append(f"model.density={density}; model.density=null: they are equally probable")
-                chosen["model.density"] = density.mean
+                chosen["model.density"] = density.taken
         return chosen, notes
 
     def _why_scattered(self, dataset: Dataset, degrees: Mapping[str, Any]) -> str | None:

@@ -15,7 +15,7 @@ from splitmerge_cli.fits.candidates import model_of
 from splitmerge_cli.kinds.networks import start
 from splitmerge_cli.kinds.networks.data import Relation, Relations, adjacency, network_of, simple_graph
 from splitmerge_cli.kinds.networks.irm import IRM
-from splitmerge_cli.kinds.networks.layout import CORRECTED, PLAIN
+from splitmerge_cli.kinds.networks.layout import CORRECTED, LEARNED, PLAIN
 from splitmerge_cli.kinds.networks.quantities import CLOSED, SPREAD, NetworkAnswers
 from splitmerge_cli.kinds.networks.start import (
     Degrees,
@@ -196,27 +196,26 @@ def draw_groups(seed: int, groups: int, size: int) -> tuple[Dataset, NDArray[np.
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_shares_of_ties_are_expected_at_their_mean_where_that_describes_a_network_better(seed: int) -> None:
+def test_shares_of_ties_are_learned_where_that_describes_a_network_better(seed: int) -> None:
     """Many small groups do, and are found; a few large ones are described as well by either prior."""
     model = compose(["data=network", "N=60"]).model
-    small, _ = draw_groups(seed, 30, 8)
+    small, truth = draw_groups(seed, 30, 8)
     found = compare_densities(model, small)
-    assert found.is_taken and found.ahead > 0.2 and found.blocks[0] > 2 * found.blocks[1]
-    mean = small.values.nnz / (small.N * (small.N - 1))
-    assert found.mean == pytest.approx(mean, rel=0.02)
+    assert found.taken == LEARNED and found.ahead > 0.2 and found.blocks[0] > 2 * found.blocks[1]
     assert f"({found.blocks[0]} blocks, not {found.blocks[1]})" in str(found)
-    assert not compare_densities(model, draw_groups(seed, 2, 60)[0]).is_taken
+    assert compare_densities(model, draw_groups(seed, 2, 60)[0]).taken is None
     # the log joint densities of one partition under both priors
-    labels = np.arange(small.N) // 8
-    both = [IRM.from_data(small, density=density) for density in (None, found.mean)]
+    both = [IRM.from_data(small, density=density) for density in (None, LEARNED)]
     for one in both:
-        one.set_labels(labels.astype(np.int32))
-    assert both[1].log_joint() > both[0].log_joint() + 0.2 * small.values.nnz / 2
+        one.set_labels(truth.astype(np.int32))
+    edges = small.values.nnz / 2
+    assert start.integrate_parameters(both[1]) > both[0].log_joint() + 0.2 * edges
+    # and of half of the pairs within a block, and hardly any of two
+    within, _, between, _ = both[1].parameters.ravel()
+    assert within == pytest.approx(0.5, abs=0.1) and between < 0.02
 
 
-def test_the_mean_of_shares_is_chosen_unless_somebody_named_a_prior(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_shares_are_learned_unless_somebody_named_a_prior(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     dataset, _ = draw_groups(0, 30, 8)
     ends = np.argwhere(np.triu(dataset.values.toarray()))
     (tmp_path / "edges.csv").write_text("source,target\n" + "".join(f"n{i},n{j}\n" for i, j in ends))
@@ -232,9 +231,7 @@ def test_the_mean_of_shares_is_chosen_unless_somebody_named_a_prior(
 
     density, said = choose()
     line = next(line for line in said if line.startswith("model.density="))
-    assert density and line.startswith(
-        f"model.density={density:g}: ties of two blocks are expected at the share of all"
-    )
+    assert density == LEARNED and line.startswith("model.density=learned: which share of the pairs is tied within")
     assert line.endswith("; model.density=null: they are equally probable")
     assert choose("seed=2")[0] == density and len(made) == 1
     # in another form, and by those who named a prior or a start

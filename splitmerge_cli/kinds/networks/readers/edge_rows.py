@@ -103,8 +103,8 @@ class Columns:
         return s, t, w, layer
 
     def _weight(self, table: Table, taken: tuple[int | None, ...], use: Use) -> int | None:
-        """Position of the values: the column that is named, or has the name weight; where the user says of what form
-        they are, also one of another such name, or the only further column."""
+        """Position of the values: the column that is named, or has the name weight and is no sign; where the user says
+        of what form they are, also one of another such name, or the only further column."""
         if self.weights not in (None, "auto"):
             return index(table, "data.weights", self.weights)
         others = [j for j in range(table.width) if j not in (*taken, *table.unnamed_columns())]
@@ -122,6 +122,8 @@ class Columns:
             if asked and not chosen:
                 only = others if len(others) == 1 and use.values != COUNT else []
                 chosen = value_columns(table, others) or only
+        if len(chosen) == 1 and not asked and edge_values.are_signed(table.cells(chosen[0])):
+            chosen = []
         if len(chosen) != 1 and asked and use.values != COUNT:
             raise DataError(f"data.values={use.values}: {table.path}: no weights; expected data.weights=COLUMN")
         return chosen[0] if len(chosen) == 1 else None

@@ -16,6 +16,8 @@ from splitmerge_cli.kinds.networks.data import BINARY, COUNT, LEVELS, REAL
 UNKNOWN = ("", "NA", "N/A", "na", "n/a", "<NA>", "NaN", "nan", "null", "NULL", "None", "?")
 """Values of edges that are missing, as they are written; ``-`` may be a sign."""
 MOST_LEVELS = 100
+FEW_LEVELS = 20
+"""Levels of edges that are read without being asked for, at most."""
 TIME = re.compile("time|date|year|month|day|^t$|^ts$|^id$|_id$")
 """Names of columns whose numbers are no values of edges."""
 TIME_UNITS = np.array([1.0, 1e3, 1e6, 1e9])
@@ -110,6 +112,19 @@ def are_times(cells: pa.ChunkedArray | NDArray[Any] | Sequence[Any]) -> bool:
         return len(known) > 0 and bool((known == np.floor(known)).all() and units.all(axis=1).any())
     column = _column(cells)
     return is_text(column) and bool(pc.all(pc.match_substring_regex(column, DATE_TIME)).as_py())
+
+
+def are_signed(cells: pa.ChunkedArray | NDArray[Any] | Sequence[Any]) -> bool:
+    """Whether values of edges are few whole numbers, some of them below 0.
+
+    >>> are_signed(["-1", "1"]), are_signed(["1", "2"]), are_signed(["-0.5", "1"])
+    (True, False, False)
+    """
+    described = describe_values(cells)
+    if described is None or described[0] != LEVELS:
+        return False
+    levels = read_values(cells, LEVELS).levels
+    return len(levels) <= FEW_LEVELS and levels[0].startswith("-") and read_values(cells, REAL).bad is None
 
 
 def describe_values(cells: pa.ChunkedArray | NDArray[Any] | Sequence[Any]) -> tuple[str, str] | None:

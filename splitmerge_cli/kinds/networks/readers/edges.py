@@ -67,10 +67,10 @@ def edges(
     .json (nodes and links), a matrix in .npy, .npz (scipy.sparse) or .mtx (Matrix Market); columns of edges are
     attributes of a graph's edges, columns of nodes attributes of its nodes.
 
-    ``weights=auto`` is the column named weight; in a file without names of columns the third, if it holds numbers; with
-    `values` also a column with another common name (value, sign, rating, ...), or the only one left. Without weights
-    every row weighs 1. A missing weight makes its pair unknown. Of rows of a pair counts add up, numbers are averaged,
-    the first level holds; a count of 0 is no edge.
+    ``weights=auto`` is the column named weight, unless it has few whole numbers, some below 0; in a file without names
+    of columns the third, if it holds numbers; with `values` also a column with another common name (value, sign,
+    rating, ...), or the only one left. Without weights every row weighs 1. A missing weight makes its pair unknown. Of
+    rows of a pair counts add up, numbers are averaged, the first level holds; a count of 0 is no edge.
 
     ``header=auto`` takes the first row for names if it holds a name given as `source`, `target` or `weights`, or common
     names of such columns (source, from, node1, ...), or words where all rows below have whole numbers, or two words

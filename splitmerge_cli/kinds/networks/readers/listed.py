@@ -21,8 +21,11 @@ from splitmerge_cli.data.dataset import AS_NETWORK, Dataset
 from splitmerge_cli.data.values import notes_entry, require
 from splitmerge_cli.kinds.networks import data
 from splitmerge_cli.kinds.networks.data import BINARY, COUNT, FORMS, LEVELS, REAL, Relation, Relations
-from splitmerge_cli.kinds.networks.readers.edge_values import describe_values
+from splitmerge_cli.kinds.networks.readers.edge_values import FEW_LEVELS, describe_values, read_values
 from splitmerge_cli.received import DataError
+
+SHOWN = "shown"
+"""Entry of ``Dataset.meta`` with the options that a run takes unless somebody names one; stored nowhere."""
 
 Command = Callable[[Mapping[str, Any]], str]
 """Writes the command, or the call, that reads the network with other options."""
@@ -143,7 +146,24 @@ def simple(listed: Listed, threshold: float, command: Command) -> tuple[Dataset,
         limit = "of weight 0" if threshold == 0 else f"of weights up to {threshold:g} (data.threshold)"
         notes.append(f"{listed.place}: pairs {limit}: {below}; they are no edges")
     meta = counts | size | notes_entry(notes)
+    if shown := _shown(listed, counts):
+        meta[SHOWN] = shown
     return Dataset(listed.name, "graph", matrix, listed.truth, names=listed.names, meta=meta), counts
+
+
+def _shown(listed: Listed, counts: Mapping[str, int]) -> dict[str, Any]:
+    """Options that read what a simple network would spoil: few levels, some of them below 0 or words, and layers; with
+    directions where rows of a pair differ by them, or their columns are named so."""
+    if listed.levels or listed.sides is not None:
+        return {}
+    parts, options = _left_out(listed, Use(), counts)
+    cells = listed.other_values if listed.weight is None else listed.weight
+    if options.get("values") == LEVELS and len(read_values(cells, LEVELS).levels) > FEW_LEVELS:
+        return {}
+    shown = {key: options[key] for key in ("values", "layer") if options.get(key) not in (None, COUNT, REAL)}
+    if not shown or "bipartite" in options:
+        return {}
+    return {"directed": True, **shown} if "directions" in parts else shown
 
 
 def note_rest(listed: Listed, use: Use, command: Command, counts: Mapping[str, int]) -> Iterator[str]:
@@ -152,7 +172,17 @@ def note_rest(listed: Listed, use: Use, command: Command, counts: Mapping[str, i
     `counts`: rows of ``self_loops``, further rows of a pair in the direction of its first one (``repeated``) and in the
     other (``reversed``).
     """
-    parts, options = [], dict[str, Any]()
+    parts, options = _left_out(listed, use, counts)
+    if parts:
+        yield f"{listed.place}: left out: {', '.join(parts)}; this uses them: {command(options)}"
+    if listed.node_columns and use.columns is None:
+        shown = ", ".join(listed.node_columns[:5])
+        yield f"{listed.place}: columns of nodes that are not read: {shown} (data.columns=[NAME] reads them)"
+
+
+def _left_out(listed: Listed, use: Use, counts: Mapping[str, int]) -> tuple[list[str], dict[str, Any]]:
+    """What is written and not used, in words, and the options that use it; `counts` as of `note_rest`."""
+    parts, options = list[str](), dict[str, Any]()
     ends, weight, further = listed.ends, listed.weight, counts["repeated"]
     if not (use.two_kinds or use.directed):
         may_be_twice = counts["reversed"] > 0 or (listed.is_matrix and len(ends) > 0)
@@ -182,11 +212,7 @@ def note_rest(listed: Listed, use: Use, command: Command, counts: Mapping[str, i
     if listed.other_layers and use.layer is None:
         parts.append(f"layers ('{listed.other_layers}')")
         options["layer"] = listed.other_layers
-    if parts:
-        yield f"{listed.place}: left out: {', '.join(parts)}; this uses them: {command(options)}"
-    if listed.node_columns and use.columns is None:
-        shown = ", ".join(listed.node_columns[:5])
-        yield f"{listed.place}: columns of nodes that are not read: {shown} (data.columns=[NAME] reads them)"
+    return parts, options
 
 
 def _are_two_kinds(ends: NDArray[np.int64], N: int) -> bool:

@@ -1,0 +1,80 @@
+"""Signs, levels and layers that a file shows are read by a command that names no key of the network."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from splitmerge_cli.config import compose
+from splitmerge_cli.runs import initial
+from splitmerge_cli.runs.starts import start_of
+
+PAIRS = [(i, j) for i in range(24) for j in range(i)]
+
+
+def write(path: Path, head: str, of_pair: Callable[[int, int, Any], str]) -> Path:
+    rng = np.random.default_rng(0)
+    lines = [f"a{i},a{j},{of_pair(i, j, rng)}" for i, j in PAIRS if rng.random() < 0.5]
+    path.write_text("\n".join([head, *lines]) + "\n")
+    return path
+
+
+def sign(i: int, j: int, rng: Any) -> str:
+    return str(1 if (i < 12) == (j < 12) else -1)
+
+
+def layer(i: int, j: int, rng: Any) -> str:
+    return ("trade", "war")[int(rng.integers(2))]
+
+
+def chosen(path: Path, *words: str) -> tuple[dict[str, Any], list[str]]:
+    said: list[str] = []
+    spec = start_of(compose(["data=edges", f"data.path={path}", "model=irm", *words])).choose(said.append)
+    return {key: spec.data.values[key] for key in ("values", "layer", "directed")}, said
+
+
+SIMPLE = {"values": None, "layer": None, "directed": False}
+
+
+@pytest.mark.parametrize("head", ["a,b,sign", "a,b,weight", "from,to,strength"])
+def test_signs_are_levels(tmp_path: Path, head: str) -> None:
+    path = write(tmp_path / "signs.csv", head, sign)
+    keys, said = chosen(path)
+    is_directed = head.startswith("from")
+    assert keys == SIMPLE | {"values": "levels", "directed": is_directed}
+    if is_directed:
+        return
+    assert said[0] == "data.values=levels: the file shows them (data.values=null: the simple network)"
+    # a key that is named, even as it is by default
+    for word in ("data.values=null", "data.values=real", "data.directed=false"):
+        keys, said = chosen(path, word)
+        assert keys["values"] == (None if "real" not in word else "real") and "shows" not in "".join(said)
+
+
+def test_layers_are_read(tmp_path: Path) -> None:
+    assert chosen(write(tmp_path / "layers.csv", "a,b,kind", layer))[0] == SIMPLE | {"layer": "kind"}
+    # by columns that say so
+    directed = write(tmp_path / "directed.csv", "from,to,kind", layer)
+    directed.write_text(directed.read_text() + "a0,a1,war\na1,a0,trade\n")
+    keys, said = chosen(directed)
+    assert keys == {"values": None, "layer": "kind", "directed": True}
+    assert said[0].startswith("data.directed=true data.layer=kind: the file shows them")
+    spec = compose(["data=edges", f"data.path={directed}", "model=irm"])
+    dataset = initial.read_data(spec.data, spec.model.kind)
+    assert "shown" in dataset.meta and "shown" not in dataset.kind.facts(dataset)["graph"]
+
+
+@pytest.mark.parametrize(
+    "of_pair",
+    [
+        lambda i, j, rng: str(rng.integers(1, 6)),
+        lambda i, j, rng: str(rng.integers(-300, 300)),
+        lambda i, j, rng: f"{rng.normal():.2f}",
+    ],
+    ids=["counts", "many levels", "numbers"],
+)
+def test_other_weights_are_not(tmp_path: Path, of_pair: Callable[[int, int, Any], str]) -> None:
+    keys, said = chosen(write(tmp_path / "weights.csv", "a,b,value", of_pair))
+    assert keys == SIMPLE and "shows" not in "".join(said)
