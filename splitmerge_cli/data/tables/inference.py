@@ -337,6 +337,9 @@ def _of_numbers(cells: Cells, key: str, name: str, chosen: bool) -> Reading:
     if not chosen and whole and (why := tells_apart(present, name, len(present) == len(cells.missing))) is not None:
         ways = () if why == "every value differs" else (f"data.types={{{key}:real}} would read it",)
         return Reading(why=why, ways=ways)
+    if not chosen and whole and _are_dates(different):
+        ways = (f"data.types={{{key}:date}} reads it as days since 1970-01-01",)
+        return Reading(why=f"it holds dates, as {low:.0f}", ways=ways)
     is_subject = len(different) > SOME and REPEATED_SUBJECT.fullmatch(name) is not None
     if not chosen and whole and len(different) < len(present) and (is_subject or REPEATED_ID.search(name)):
         return _repeated_id(key, *cells.values())
@@ -356,6 +359,14 @@ def _of_numbers(cells: Cells, key: str, name: str, chosen: bool) -> Reading:
     note = f"{counts.max() / len(present):.0%} of the rows hold {reading.type.spike[0]:.15g}"
     note += f": {COMPARED} (model=mixed model.zeros=apart); data.drop={shell_word(f'[{key}]')} leaves the column out"
     return replace(reading, said=note)
+
+
+def _are_dates(different: NDArray[np.float64]) -> bool:
+    """Whether whole numbers are days such as 20240131."""
+    month, day = different // 100 % 100, different % 100
+    known = (different >= 19_000_101) & (different <= 20_991_231) & (different == np.floor(different))
+    known &= (month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)
+    return len(different) >= FEW and bool(known.all())
 
 
 def _are_levels(counts: NDArray[np.int64]) -> bool:
@@ -464,10 +475,13 @@ def _as_days(cells: Cells, type: str) -> Reading:
     """A column of dates as days since 1970-01-01."""
     days = days_of_column(cells.table.cells(cells.j)) if cells.other == "date" else None
     if days is None:
-        if cells.text is None:
+        text = cells.text
+        if text is None and cells.numbers is not None and _are_dates(cells.numbers[~cells.missing]):
+            text = cells.table.cells(cells.j).cast("int64").cast("string")
+        if text is None:
             i = cells.first(~cells.missing)
             return Reading(problem=str(cells.table.error(i, cells.j, "a date (data.types)")))
-        dates = days_written(cells.text, cells.missing, type)
+        dates = days_written(text, cells.missing, type)
         if dates.values is None:
             return Reading(problem=str(cells.table.error(dates.row, cells.j, f"{dates.expected} (data.types)")))
         days = dates.values
@@ -563,7 +577,12 @@ def _of_words(cells: Cells, key: str, codes: NDArray[np.int64], words: list[str]
         return Reading(why="every value differs", names=True, ways=ways)
     most_words = max(SOME, min(MOST, present // 2))
     if len(words) <= most_words:
-        return _as_levels(codes, words)
+        counts = np.bincount(codes[codes >= 0])
+        if chosen or len(words) <= SOME or counts.min() < max(2, counts.max()):
+            return _as_levels(codes, words)
+        group = shell_word(f"data.group={key}")
+        again = f"each of {len(words)} words stands in {counts[0]} rows, as what is measured again and again does"
+        return replace(_as_levels(codes, words), said=f"{again}: {group} keeps the rows of each together")
     description = f"{len(words)} different words in {present} rows"
     if chosen:
         return _reject(cells, f"{description}; expected at most {most_words}", as_categories)

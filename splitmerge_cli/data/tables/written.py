@@ -38,6 +38,7 @@ _FORMS = tuple(
     re.compile(form + _TIME, re.IGNORECASE | re.ASCII)
     for form in (
         r"(?P<year>\d{4})(?:-(?P<month>\d{1,2})-|/(?P<month2>\d{1,2})/)(?P<day>\d{1,2})",
+        r"(?P<year>(?:19|20)\d{2})(?P<month>\d{2})(?P<day>\d{2})",
         r"(?P<day>\d{1,2})\.(?P<month>\d{1,2})\.(?P<year>\d{4}|\d{2})",
         r"(?P<first>\d{1,2})(?P<cut>[/-])(?P<second_>\d{1,2})(?P=cut)(?P<year>\d{4}|\d{2})",
         r"(?P<day>\d{1,2})[-. ]*(?P<name>[a-z]{3})[a-z]*\.?[-., ]*(?P<year>\d{4}|\d{2})",

@@ -600,3 +600,19 @@ def test_orders_of_words_are_one_note_where_the_words_are_the_same(tmp_path):
     orders = [note.partition(": ")[2] for note in csv(tmp_path / "t.csv", "mixed").notes if "have an order" in note]
     assert len(orders) == 3 and "likewise column 3 ('v')" in orders[1] and "'10-20','20-30','30-40'" in orders[2]
     assert all("likewise" not in note for note in (orders[0], orders[2]))
+
+
+def test_words_that_all_stand_in_as_many_rows_may_be_measured_again(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"firm": np.repeat([f"F{i}" for i in range(15)], 4), "x": rng.normal(size=60).round(3)})
+    for rows, is_said in ((frame, True), (frame.iloc[:-1], False), (frame.iloc[:40], False)):
+        rows.to_csv(tmp_path / "t.csv", index=False)
+        found = [note for note in csv(tmp_path / "t.csv", "mixed").notes if "data.group=firm keeps" in note]
+        assert len(found) == is_said and all("each of 15 words stands in 4 rows" in note for note in found)
+
+
+def test_days_of_eight_digits_in_a_frame_are_dates():
+    frame = pd.DataFrame({"day": [20240131, 20231205, 20240229, 20240105], "x": [0.5, 1.5, 0.25, 4.0]})
+    data = from_object(frame, "mixed", types={"day": "date"})
+    assert data.values[:, 0].tolist() == [19753, 19696, 19782, 19727]
+    assert from_object(frame, "mixed").columns == ["x"]
