@@ -45,26 +45,10 @@ RULES = {
 
 @dataclass(frozen=True)
 class Claim:
-    """A published claim, and how it is read.
-
-    Attributes
-    ----------
-    id, data, sampler, metric : str
-        The figure or table, and what the claim is about.
-    value : float
-        NaN where the claim is in words.
-    unit, statement : str
-    reading : str
-        The reading under which the claim's one verdict is given; empty where the paper leaves no choice.
-    statistic : str
-        What is measured.
-    rule : str
-        One of `RULES`.
-    tolerance : float
-        Of the rule; NaN where it has none.
-    because : str
-        Why this reading, and this tolerance.
-    """
+    """A published claim, and how it is read: `id`, of the figure or table; `data`, `sampler` and `metric` that it is
+    about; its `value` in a `unit` (NaN where it is in words: `statement`); the `reading` under which its one verdict is
+    given, empty where the paper leaves no choice; the `statistic` that is measured; the `rule`, one of `RULES`, and its
+    `tolerance`, NaN where it has none; `because`: why this reading, and this tolerance."""
 
     id: str
     data: str

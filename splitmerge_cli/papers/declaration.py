@@ -27,35 +27,24 @@ from splitmerge_cli.config import ConfigError, import_beside, places
 
 @dataclass(frozen=True)
 class PaperFigure:
-    """A figure or table that can be reproduced.
-
-    Attributes
-    ----------
-    id : str
-        The key of the paper, a hyphen and the name: ``sdds-fig3``; of a comparison the name alone. The title is the
-        first comment of the experiment's file.
-    caption : str
-        What is drawn, and how the paper was read.
-    draw : str or callable
-        The function that takes the runs of the experiment (or, for an exact figure, its computed table) and returns a
-        `splitmerge_cli.papers.drawing.Drawing`; or its name, ``MODULE.FUNCTION`` in the paper's folder, which is then
-        imported when the figure is drawn. Beside it the module may have ``picture_FUNCTION``, which takes what the
-        figure plots, ``ID.csv``, and returns the `matplotlib.figure.Figure`: kept figures are drawn with it.
-    compute : str or callable, optional
-        Exact figures: the function that returns the table, or its name. It takes what it names of the experiment's
-        run, such as `model` and `samplers`; any other argument is the whole specification. None: drawn from runs.
-    shows : str
-        What is seen: the kind of chart and its axes, for readers who do not see the picture.
-    differs : mapping of str to str
-        In which axes and series the picture differs from the paper's figure, each with the reason.
-    """
+    """A figure or table that can be reproduced. Its title is the first comment of the experiment's file."""
 
     id: str
+    """The key of the paper, a hyphen and the name: ``sdds-fig3``; of a comparison the name alone."""
     caption: str
+    """What is drawn, and how the paper was read."""
     draw: str | Callable[[Any], Any]
+    """The function that takes the runs of the experiment (or, for an exact figure, its computed table) and returns a
+    `splitmerge_cli.papers.drawing.Drawing`; or its name, ``MODULE.FUNCTION`` in the paper's folder, which is then
+    imported when the figure is drawn. Beside it the module may have ``picture_FUNCTION``, which takes what the figure
+    plots, ``ID.csv``, and returns the `matplotlib.figure.Figure`: kept figures are drawn with it."""
     compute: str | Callable[..., Any] | None = None
+    """Exact figures: the function that returns the table, or its name. It takes what it names of the experiment's run,
+    such as `model` and `samplers`; any other argument is the whole specification. None: drawn from runs."""
     shows: str = ""
+    """What is seen: the kind of chart and its axes, for readers who do not see the picture."""
     differs: Mapping[str, str] = field(default_factory=dict)
+    """In which axes and series the picture differs from the paper's figure, each with the reason."""
 
     @property
     def difference(self) -> str:
@@ -73,16 +62,8 @@ class PaperFigure:
 class FigureSet:
     """A folder of figures.
 
-    Attributes
-    ----------
-    key : str
-        The name of its folder within the package.
-    title : str
-    figures : tuple of PaperFigure
-    package : str
-        Name under which the modules of its folder are imported; set when it is found.
-    folder : Path
-        Where its files are; set when it is found.
+    `key` is the name of its folder within the package; `package`, the name under which the modules of its folder are
+    imported, and `folder`, where its files are, are set when it is found.
     """
 
     key: str
@@ -117,15 +98,8 @@ class Comparison(FigureSet):
 
 @dataclass(frozen=True, kw_only=True)
 class Paper(FigureSet):
-    """A paper, and what is reproduced of it; the ids of its figures begin with its `key`.
-
-    Attributes
-    ----------
-    authors : tuple of str
-        ``Family, Given`` of each.
-    venue : str
-        Or an identifier.
-    """
+    """A paper, and what is reproduced of it; the ids of its figures begin with its `key`. `authors`: ``Family, Given``
+    of each; `venue`: or an identifier."""
 
     authors: tuple[str, ...]
     year: int

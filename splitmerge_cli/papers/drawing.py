@@ -19,19 +19,9 @@ from splitmerge_cli.runs.store.read import Run
 
 @dataclass(frozen=True)
 class Drawing:
-    """A drawn figure.
-
-    Attributes
-    ----------
-    figure : matplotlib.figure.Figure
-    plotted : pandas.DataFrame
-        The plotted numbers, in long form; written next to the picture.
-    verdicts : sequence of Verdict
-        On the claims that the paper makes with this figure.
-    notes : str
-        What holds for these runs: sizes, what bands and marks are. Plain text that stands under the picture after the
-        caption; empty where the picture says all.
-    """
+    """A drawn figure, the `plotted` numbers in long form, which are written next to the picture, and the `verdicts` on
+    the claims that the paper makes with it. `notes` say what holds for these runs: sizes, what bands and marks are;
+    plain text that stands under the picture after the caption, empty where the picture says all."""
 
     figure: Figure
     plotted: pd.DataFrame

@@ -91,29 +91,13 @@ def jackknife(whole: float, without: ArrayLike, scale: intervals.TInterval, unit
 
 @dataclass(frozen=True)
 class Verdict:
-    """Verdict on a claim under one reading: the measured value, and what follows.
+    """Verdict on a claim under one `reading` (empty where the paper leaves no choice), and its reason.
 
-    Attributes
-    ----------
-    claim : Claim
-    reading : str
-        How the paper was read where it leaves a choice; empty where it does not.
-    ours, low, high : float
-        What was measured (or the exact value) and its interval of level 0.95; NaN where there is none.
-    n : int
-        Number of independent units behind the interval; 0 for an exact value.
-    verdict, reason : str
-    rule : str
-        The rule that was applied, as ``readings.csv`` names it.
-    unit : str
-        What the independent units are.
-    needed : float or None
-        Units that would decide what is undecided, infinite where no number of them would; None where that cannot be
-        said.
-    on : str
-        Where the runs differ from the paper's: generated data in the place of published ones, fewer items.
-    samples : tuple of Samples
-        What the verdict follows from.
+    `ours` is what was measured, or the exact value, from `low` to `high`, an interval of level 0.95 (NaN where there is
+    none) over `n` independent units (0 of an exact value), each a `unit`. `rule` is the one that was applied, as
+    ``readings.csv`` names it. `needed`: units that would decide what is undecided, infinite where no number of them
+    would, None where that cannot be said. `on`: where the runs differ from the paper's: generated data in the place of
+    published ones, fewer items. `samples`: what the verdict follows from.
     """
 
     claim: Claim

@@ -16,34 +16,14 @@ class TooManyPaths(Exception):
 
 def execution_paths(Model model not None, Rng rng not None, Sampler sampler not None, labels, Py_ssize_t K,
                     parameters=None, bint always_accept=False, Py_ssize_t limit=2_000_000):
-    """Enumerate the execution paths of one step from a state.
+    """Enumerate the execution paths of one step from a state: `labels` ``[N]`` from 0, none left out, of `K` clusters,
+    and the `parameters` ``[K, P]`` of a model that keeps some. The sampler works on this model and generator. If it is
+    to `always_accept`, every proposal is accepted and no acceptance counted: the paths are proposals.
 
-    Parameters
-    ----------
-    model, rng, sampler
-        The sampler works on this model and generator.
-    labels : array_like of int, shape (N,)
-        Numbers from 0, none left out.
-    K : int
-    parameters : ndarray of float, shape (K, P), optional
-        Parameters of a model that keeps parameters.
-    always_accept : bool
-        Accept every proposal and count no acceptance: the paths are proposals.
-    limit : int
-        Most paths.
-
-    Returns
-    -------
-    dict
-        labels, shape (paths, N); K, probability, log_ratio (of the last decision; nan of a null proposal), move (index)
-        and proposals (made in the step), shape (paths,); terms, shape (paths, TERMS): what each adds to log_ratio;
-        parameters, a list of those that the paths end with, or None.
-
-    Raises
-    ------
-    TooManyPaths
-    ContinuousDraw
-        A choice was made that has no list of options.
+    Returns, by name, labels ``[paths, N]``; K, probability, log_ratio (of the last decision; nan of a null proposal),
+    move (index) and proposals (made in the step), ``[paths]``; terms ``[paths, TERMS]``: what each adds to log_ratio;
+    parameters, a list of those that the paths end with, or None. Raises `TooManyPaths`, more than `limit`, or
+    `ContinuousDraw`: a choice was made that has no list of options.
     """
     cdef int32_t[::1] start = np.ascontiguousarray(labels, dtype=np.int32)
     cdef Py_ssize_t N = model.N, T = len(sampler.TERMS), moves = len(sampler.moves), n = 0, room = 256, t
