@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -412,15 +413,19 @@ def note_pairs(table: Table, columns: Sequence[int]) -> None:
     if len(columns) not in (2, 3) or len(words) < 2 or table.rows < MANY_PAIRS:
         return
     codes = {j: pc.utf8_trim_whitespace(table.cells(j)).combine_chunks().dictionary_encode() for j in words}
-    roles = {"source": words[0], "target": words[-1]}
-    first, second = (set(codes[k].dictionary.to_pylist()) for k in roles.values())
+    held = {j: set(codes[j].dictionary.to_pylist()) for j in words}
+    # a third one, the layer, has other words; if no two share some, the first and the last are the ends
+    source, target = max(
+        combinations(words, 2), key=lambda pair: (len(held[pair[0]] & held[pair[1]]), pair[1] - pair[0])
+    )
+    roles, first, second = {"source": source, "target": target}, held[source], held[target]
     pairs = np.stack([codes[k].indices.to_numpy(zero_copy_only=False) for k in words], axis=1)
     few, many = sorted((len(first), len(second)))
     if few < 3 or table.rows < REPEATED * many or len(np.unique(pairs, axis=0)) < table.rows:
         return
     options: dict[str, Any] = {}
-    if len(words) == 3:
-        roles["layer"] = words[1]
+    if layer := set(words) - {source, target}:
+        (roles["layer"],) = layer
     for k in set(columns) - set(words):
         described = edge_values.describe_values(table.cells(k))
         roles["weights"] = k
@@ -436,7 +441,8 @@ def _note_command(table: Table, why: str, roles: Mapping[str, int], options: dic
         del keys["source"], keys["target"]
     keys |= ({"header": False} if table.names is None else {}) | options
     command = " ".join(["data=edges", *(shell_word(f"data.{key}={write(value)}") for key, value in keys.items())])
-    renamed = {table.names[j] if table.names else j: FRAME_NAMES.get(role, role) for role, j in roles.items()}
+    named = {table.names[j] if table.names else j: FRAME_NAMES.get(role, role) for role, j in roles.items()}
+    renamed = {name: role for name, role in named.items() if name != role}
     words = options | ({"layer": "layer"} if "layer" in roles else {})
     arguments = ", ".join(f"{key}={value!r}" for key, value in words.items())
     call = f'sample("irm", data.rename(columns={renamed!r}), {arguments})'
