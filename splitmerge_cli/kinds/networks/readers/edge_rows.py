@@ -3,6 +3,7 @@
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -410,7 +411,7 @@ def note_pairs(table: Table, columns: Sequence[int]) -> list[str]:
         ends = " and ".join(map(table.column, roles.values()))
         return _note_command(table, f"{ends}: if they are the ends of edges", roles, {"directed": True})
     ids = [j for j, name in enumerate(table.names or ()) if inference.REPEATED_ID.search(name.strip())]
-    if len(ids) == 2 and table.rows >= MANY_PAIRS and _share_names(table, ids) is not None:
+    if len(ids) == 2 and table.rows >= MANY_PAIRS and _share_names(table, (ids[0], ids[1]), ids) is not None:
         # equal numbers of users and of films are nobody's name
         are_alike = any(OF_ENDS.search((table.names or [])[j]) for j in ids)
         ends = " and ".join(map(table.column, ids))
@@ -422,12 +423,17 @@ def note_pairs(table: Table, columns: Sequence[int]) -> list[str]:
     words = [j for j in texts if not pc.all(pc.match_substring_regex(table.cells(j), number)).as_py()]
     if len(columns) not in (2, 3) or len(words) < 2 or table.rows < MANY_PAIRS:
         return []
-    roles = {"source": words[0], "target": words[-1]}
-    if (are_shared := _share_names(table, words)) is None:
+    held = {j: set(_names_in(table, j).dictionary.to_pylist()) for j in words}
+    # a third one, the layer, has other words; if no two share some, the first and the last are the ends
+    source, target = max(
+        combinations(words, 2), key=lambda pair: (len(held[pair[0]] & held[pair[1]]), pair[1] - pair[0])
+    )
+    roles = {"source": source, "target": target}
+    if (are_shared := _share_names(table, (source, target), words)) is None:
         return []
     options: dict[str, Any] = {}
-    if len(words) == 3:
-        roles["layer"] = words[1]
+    if layer := set(words) - {source, target}:
+        (roles["layer"],) = layer
     for k in set(columns) - set(words):
         described = edge_values.describe_values(table.cells(k))
         roles["weights"] = k
@@ -436,13 +442,16 @@ def note_pairs(table: Table, columns: Sequence[int]) -> list[str]:
     return _note_command(table, "every row is another pair of words: if they are edges of a network", roles, options)
 
 
-def _share_names(table: Table, columns: Sequence[int]) -> bool | None:
-    """Whether the first and the last of these columns share names; None where rows repeat another, or names neither
-    recur nor are shared."""
-    texts = [table.cells(j).cast("string").combine_chunks() for j in columns]
-    codes = [pc.utf8_trim_whitespace(column).dictionary_encode() for column in texts]
-    first, second = (set(column.dictionary.to_pylist()) for column in (codes[0], codes[-1]))
-    pairs = np.stack([column.indices.to_numpy(zero_copy_only=False) for column in codes], axis=1)
+def _names_in(table: Table, j: int) -> pa.DictionaryArray:
+    return pc.utf8_trim_whitespace(table.cells(j).cast("string").combine_chunks()).dictionary_encode()
+
+
+def _share_names(table: Table, ends: tuple[int, int], columns: Sequence[int]) -> bool | None:
+    """Whether the ends share names; None where rows of these columns repeat another, or names neither recur nor are
+    shared."""
+    codes = {j: _names_in(table, j) for j in columns}
+    first, second = (set(codes[j].dictionary.to_pylist()) for j in ends)
+    pairs = np.stack([column.indices.to_numpy(zero_copy_only=False) for column in codes.values()], axis=1)
     few, many = sorted((len(first), len(second)))
     are_shared = SHARED * len(first & second) >= few
     recur = are_shared or table.rows >= REPEATED * many
@@ -458,7 +467,8 @@ def _note_command(table: Table, why: str, roles: Mapping[str, int], options: dic
     keys |= ({"header": False} if table.names is None else {}) | options
     overrides = ["data=edges", *(f"data.{key}={write(value)}" for key, value in keys.items())]
     command = " ".join(map(shell_word, overrides))
-    renamed = {table.names[j] if table.names else j: FRAME_NAMES.get(role, role) for role, j in roles.items()}
+    named = {table.names[j] if table.names else j: FRAME_NAMES.get(role, role) for role, j in roles.items()}
+    renamed = {name: role for name, role in named.items() if name != role}
     words = options | ({"layer": "layer"} if "layer" in roles else {})
     arguments = ", ".join(f"{key}={value!r}" for key, value in words.items())
     call = f'sample("irm", data.rename(columns={renamed!r}), {arguments})'

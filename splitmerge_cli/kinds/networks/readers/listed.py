@@ -153,7 +153,7 @@ def simple(listed: Listed, threshold: float, command: Command) -> tuple[Dataset,
 
 def _shown(listed: Listed, counts: Mapping[str, int]) -> dict[str, Any]:
     """Options that read what a simple network would spoil: few levels, some of them below 0 or words, and layers; with
-    directions where rows of a pair differ by them, or their columns are named so."""
+    directions where some pairs stand in both: else a file may list each pair once, in the order of its nodes."""
     if listed.levels or listed.sides is not None:
         return {}
     parts, options = _left_out(listed, Use(), counts)
@@ -163,7 +163,7 @@ def _shown(listed: Listed, counts: Mapping[str, int]) -> dict[str, Any]:
     shown = {key: options[key] for key in ("values", "layer") if options.get(key) not in (None, COUNT, REAL)}
     if not shown or "bipartite" in options:
         return {}
-    return {"directed": True, **shown} if "directions" in parts else shown
+    return {"directed": True, **shown} if "directions" in parts and counts["reversed"] else shown
 
 
 def note_rest(listed: Listed, use: Use, command: Command, counts: Mapping[str, int]) -> Iterator[str]:
