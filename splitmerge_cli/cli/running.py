@@ -15,7 +15,7 @@ import typer
 from splitmerge_cli import config, runs, terminal
 from splitmerge_cli.cli import base
 from splitmerge_cli.config import errors, groups, schema
-from splitmerge_cli.data.dataset import READ_AS, Dataset, Kind, kind_of_any_table, say_models
+from splitmerge_cli.data.dataset import READ_AS, Dataset, Kind, kind_of_any_table, kinds, say_models
 from splitmerge_cli.data.opening import SIGN
 from splitmerge_cli.overrides import PATH, path_word, read, shell_word, write
 from splitmerge_cli.runs import interrupts
@@ -387,11 +387,13 @@ def columns(overrides: base.Overrides = None, config_dir: base.ConfigDir = None)
 
 
 def _load(spec: config.RunSpecification) -> Dataset:
-    """Load the data as a table of any columns, or as the named model reads them."""
+    """Load the data as a table of any columns, or as the named model or the reader that is not of tables reads them."""
     from splitmerge_cli.runs import initial
 
     any_table = kind_of_any_table()
-    kind = any_table if spec.undecided or "model" in spec.to_choose else spec.model.kind
+    kind = spec.model.kind
+    if spec.undecided or "model" in spec.to_choose:
+        kind = next((one for one in kinds().values() if one.reader == spec.data.name != any_table.reader), any_table)
     return initial.read_data(spec.data.with_options(kind=kind.name) if kind == any_table else spec.data, kind)
 
 

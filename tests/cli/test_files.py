@@ -479,3 +479,10 @@ def test_what_is_read_is_said_as_it_is(smcmc, tmp_path: Path) -> None:
     assert "note: texts: read as documents (a folder of texts)\n" in told
     told = " ".join(smcmc("run", "lines.txt", *FEW).stderr.split())
     assert "read as documents (a text in each line); data=csv data.path=lines.txt as a table" in told
+
+
+@pytest.mark.parametrize(("rows", "data"), [("a,b\nb,c\n", "edges"), ("a b c d e f\nc d e f g h\n", "corpus")])
+def test_columns_of_a_file_that_is_read_as_no_table(smcmc, rows: str, data: str) -> None:
+    Path("t.csv").write_text(rows)
+    ended = smcmc("columns", "t.csv", f"data={data}", status=0)
+    assert "t.csv: " in ended.stdout and f"next: smcmc run t.csv data={data}" in ended.stdout
