@@ -481,7 +481,9 @@ def test_what_is_read_is_said_as_it_is(smcmc, tmp_path: Path) -> None:
     assert "read as documents (a text in each line); data=csv data.path=lines.txt as a table" in told
 
 
-@pytest.mark.parametrize(("rows", "data"), [("a,b\nb,c\n", "edges"), ("some words of one text\nother words of two texts\n", "corpus")])
+@pytest.mark.parametrize(
+    ("rows", "data"), [("a,b\nb,c\n", "edges"), ("some words of one text\nother words of two texts\n", "corpus")]
+)
 def test_columns_of_a_file_that_is_read_as_no_table(smcmc, rows: str, data: str) -> None:
     Path("t.csv").write_text(rows)
     ended = smcmc("columns", "t.csv", f"data={data}", status=0)
