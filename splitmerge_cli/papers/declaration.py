@@ -32,7 +32,7 @@ class PaperFigure:
     id: str
     """The key of the paper, a hyphen and the name: ``sdds-fig3``; of a comparison the name alone."""
     caption: str
-    """What is drawn, and how the paper was read."""
+    """Names the quantities that are drawn, and how the paper was read."""
     draw: str | Callable[[Any], Any]
     """The function that takes the runs of the experiment (or, for an exact figure, its computed table) and returns a
     `splitmerge_cli.papers.drawing.Drawing`; or its name, ``MODULE.FUNCTION`` in the paper's folder, which is then
@@ -42,7 +42,7 @@ class PaperFigure:
     """Exact figures: the function that returns the table, or its name. It takes what it names of the experiment's run,
     such as `model` and `samplers`; any other argument is the whole specification. None: drawn from runs."""
     shows: str = ""
-    """What is seen: the kind of chart and its axes, for readers who do not see the picture."""
+    """The kind of chart and its axes, for readers who do not see the picture."""
     differs: Mapping[str, str] = field(default_factory=dict)
     """In which axes and series the picture differs from the paper's figure, each with the reason."""
 

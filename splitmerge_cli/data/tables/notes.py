@@ -304,7 +304,7 @@ STEPS = 10.0 ** np.arange(6, -13, -1)
 FINER = 1.5
 """Times as many different values as another column has, from which on a column says more than that one."""
 SAYS = {"{}": "the same", "log({})": "the same as its logarithm"}
-"""What a function says that is the number in a form."""
+"""The words for a function that equals a number in a form."""
 SHOWN = 3
 """Terms of a linear function that are written."""
 

@@ -469,7 +469,7 @@ cdef class IRM(Coupled):
         return 0
 
     cdef inline beta_t *shares(self, Py_ssize_t p, bint own) noexcept nogil:
-        """The prior of the shares of edges of a part, within blocks or between two."""
+        """The prior of a part's shares of edges, within blocks or between two."""
         return &self.form.part[p].within if own else &self.form.part[p].between
 
     cdef double log_layer(self, Py_ssize_t first, Py_ssize_t end) noexcept nogil:
@@ -485,7 +485,7 @@ cdef class IRM(Coupled):
         return total * self.one
 
     cdef inline int64_t pairs_of(self, const part_t *part, Py_ssize_t k, Py_ssize_t j) noexcept nogil:
-        """Pairs of nodes of blocks k and j, of plain degrees; within a block those of its first part."""
+        """Pairs of nodes in two blocks, by plain degrees; within a block as its first part has them."""
         cdef int64_t n = self.n0[k]
         if j != k:
             return pairs_between(n, self.n1[k], self.n0[j], self.n1[j], self.sided)
@@ -564,9 +564,9 @@ cdef class IRM(Coupled):
         for _t in range(START_DRAWS * (1 + (len(self.learned) > 0)) if self.parameters is not None else 0):
             self.refresh_parameters(rng)
 
-    cdef list _resampled(self):
-        """What is resampled: the precision of each layer of counts; then mean and weight of the shares of edges of each
-        other layer, within blocks and between two."""
+    cdef list _list_parameters(self):
+        """Resampled numbers: the precision of each layer of counts; then for each other layer mean and weight of its
+        shares of edges, within blocks and between two."""
         cdef beta_t *beta
         values = []
         if self.precision_prior is not None:
@@ -582,14 +582,14 @@ cdef class IRM(Coupled):
         """ndarray of float64, shape (P, 1): the precision of each layer of counts, then of each other layer the mean
         and weight of the shares of edges within blocks and those between two, where they are resampled; None where
         nothing is."""
-        values = self._resampled()
+        values = self._list_parameters()
         return np.array(values)[:, None] if values else None
 
     def set_parameters(self, values):
         """Set what is resampled, as ``parameters`` gives it. A ValueError for another number of values, one that is out
         of range, or where nothing is resampled."""
         cdef beta_t *beta
-        present = self._resampled()
+        present = self._list_parameters()
         if not present:
             raise ValueError("model IRM keeps no parameters: nothing of the edges is resampled")
         numbers = as_numbers("parameters", values, len(present)).reshape(-1)
@@ -610,7 +610,7 @@ cdef class IRM(Coupled):
 
     cdef bint same_parameters(self, Model other, const int32_t *twin) noexcept nogil:
         with gil:
-            return self._resampled() == (<IRM> other)._resampled()
+            return self._list_parameters() == (<IRM> other)._list_parameters()
 
     @property
     def hyperparameters(self):
@@ -624,7 +624,7 @@ cdef class IRM(Coupled):
     cdef Py_ssize_t write_hyperparameters(self, double *out) noexcept nogil:
         cdef Py_ssize_t t = Model.write_hyperparameters(self, out)
         with gil:
-            for value in self._resampled():
+            for value in self._list_parameters():
                 out[t] = value
                 t += 1
         return t
@@ -632,7 +632,7 @@ cdef class IRM(Coupled):
     cdef double log_extra(self) noexcept nogil:
         cdef double total = Model.log_extra(self)
         with gil:
-            values = self._resampled()
+            values = self._list_parameters()
             n = len(values) - 4 * len(self.learned)
             for t, value in enumerate(values):
                 prior = self.precision_prior if t < n else (SHARES.weight if (t - n) % 2 else SHARES.mean)

@@ -19,7 +19,7 @@ LEAST_PRECISION, MOST_PRECISION = 1e-6, 1e6
 SCATTERED = "gamma(0.5,0.05)"
 """Prior of the precision of counts, where they scatter more than Poisson ones."""
 LEARNED = "learned"
-"""Option ``density``: the prior of the shares of edges is resampled."""
+"""Option ``density``: the prior of edges is resampled."""
 
 
 class SHARES:
@@ -27,7 +27,7 @@ class SHARES:
 
     mean, weight = Beta(1.0, 1.0), Gamma(0.5, 0.05)
     least, most = 1e-9, 1.0 - 1e-9
-    """Of the mean."""
+    """Ends of the mean."""
     means = "within", "between"
     names = "within", "within_weight", "between", "between_weight"
     """In the trace: mean and weight of pairs within blocks, and of pairs of two."""
@@ -161,7 +161,7 @@ def precisions_of(layers: Sequence[Any], options: Mapping[str, Any], parameters:
 
 
 def draw_shares(rng: Any, n: int) -> NDArray[np.float64]:
-    """What is learned of the shares of edges of n layers, from the prior, ``[4 n]``."""
+    """Draw means and weights from the prior for n layers, ``[4 n]``."""
     mean, weight = SHARES.mean, SHARES.weight
     means = np.clip(rng.beta(mean.a, mean.b, 2 * n), SHARES.least, SHARES.most)
     weights = np.clip(rng.gamma(weight.shape, 1.0 / weight.rate, 2 * n), LEAST_PRECISION, MOST_PRECISION)
@@ -169,7 +169,7 @@ def draw_shares(rng: Any, n: int) -> NDArray[np.float64]:
 
 
 def shares_of(layers: Sequence[Any], options: Mapping[str, Any], parameters: Any) -> list[NDArray[np.float64]] | None:
-    """Mean and weight of the shares of edges of each layer, rows: within blocks, between two; None: they are not
+    """Mean and weight of each layer's shares of edges, rows: within blocks, between two; None: they are not
     learned. `parameters`: as the model has them; layers of counts have zeros."""
     if options.get("density") != LEARNED or parameters is None:
         return None

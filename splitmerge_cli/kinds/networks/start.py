@@ -378,7 +378,7 @@ def compare_counts(model: Component, dataset: Dataset) -> str | None:
 
 @dataclass(frozen=True)
 class Density:
-    """How well a network is described where the prior of the shares of ties is learned."""
+    """How well a network is described where the prior of ties is learned."""
 
     ahead: float
     """By how much better than with the prior of the model, nats an edge."""
@@ -386,7 +386,7 @@ class Density:
     """Blocks with it, and with the other."""
 
     @property
-    def taken(self) -> str | None:
+    def option(self) -> str | None:
         """``density`` of the model: the model's own prior stays if both describe the network equally well."""
         return LEARNED if self.ahead > ALIKE else None
 
@@ -437,8 +437,8 @@ def choose_forms(
     found = [vars(degrees)]
     if degrees.taken == PLAIN and dataset.relations is None and not ASKED & {*named} - {"model.degrees"}:
         density = compare_densities(model, dataset)
-        if density.taken is not None:
-            chosen["model.density"] = density.taken
+        if density.option is not None:
+            chosen["model.density"] = density.option
             found.append(vars(density))
             say(f"{PLAIN} and model.density={density}")
     if "model.precision" not in named and has_counts(network_of(dataset)):

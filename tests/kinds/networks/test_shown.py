@@ -31,7 +31,7 @@ def layer(i: int, j: int, rng: Any) -> str:
     return ("trade", "war")[int(rng.integers(2))]
 
 
-def chosen(path: Path, *words: str) -> tuple[dict[str, Any], list[str]]:
+def choose(path: Path, *words: str) -> tuple[dict[str, Any], list[str]]:
     said: list[str] = []
     spec = start_of(compose(["data=edges", f"data.path={path}", "model=irm", *words])).choose(said.append)
     return {key: spec.data.values[key] for key in ("values", "layer", "directed")}, said
@@ -43,21 +43,21 @@ SIMPLE = {"values": None, "layer": None, "directed": False}
 @pytest.mark.parametrize("head", ["a,b,sign", "a,b,weight", "from,to,strength"])
 def test_signs_are_levels(tmp_path: Path, head: str) -> None:
     path = write(tmp_path / "signs.csv", head, sign)
-    keys, said = chosen(path)
+    keys, said = choose(path)
     # no pair stands in both directions
     assert keys == SIMPLE | {"values": "levels"}
     assert said[0] == "data.values=levels: the file shows them (data.values=null: the simple network)"
     # a key that is named, even as it is by default
     for word in ("data.values=null", "data.values=real", "data.directed=false"):
-        keys, said = chosen(path, word)
+        keys, said = choose(path, word)
         assert keys["values"] == (None if "real" not in word else "real") and "shows" not in "".join(said)
 
 
 def test_layers_are_read(tmp_path: Path) -> None:
-    assert chosen(write(tmp_path / "layers.csv", "a,b,kind", layer))[0] == SIMPLE | {"layer": "kind"}
+    assert choose(write(tmp_path / "layers.csv", "a,b,kind", layer))[0] == SIMPLE | {"layer": "kind"}
     directed = write(tmp_path / "directed.csv", "from,to,kind", layer)
     directed.write_text(directed.read_text() + "a0,a1,war\na1,a0,trade\n")
-    keys, said = chosen(directed)
+    keys, said = choose(directed)
     assert keys == {"values": None, "layer": "kind", "directed": True}
     assert said[0].startswith("data.directed=true data.layer=kind: the file shows them")
     spec = compose(["data=edges", f"data.path={directed}", "model=irm"])
@@ -75,7 +75,7 @@ def test_layers_are_read(tmp_path: Path) -> None:
     ids=["counts", "many levels", "numbers"],
 )
 def test_other_weights_are_not(tmp_path: Path, of_pair: Callable[[int, int, Any], str]) -> None:
-    keys, said = chosen(write(tmp_path / "weights.csv", "a,b,value", of_pair))
+    keys, said = choose(write(tmp_path / "weights.csv", "a,b,value", of_pair))
     assert keys == SIMPLE and "shows" not in "".join(said)
 
 

@@ -146,12 +146,12 @@ def simple(listed: Listed, threshold: float, command: Command) -> tuple[Dataset,
         limit = "of weight 0" if threshold == 0 else f"of weights up to {threshold:g} (data.threshold)"
         notes.append(f"{listed.place}: pairs {limit}: {below}; they are no edges")
     meta = counts | size | notes_entry(notes)
-    if shown := _shown(listed, counts):
+    if shown := _find_shown(listed, counts):
         meta[SHOWN] = shown
     return Dataset(listed.name, "graph", matrix, listed.truth, names=listed.names, meta=meta), counts
 
 
-def _shown(listed: Listed, counts: Mapping[str, int]) -> dict[str, Any]:
+def _find_shown(listed: Listed, counts: Mapping[str, int]) -> dict[str, Any]:
     """Options that read what a simple network would spoil: few levels, some of them below 0 or words, and layers; with
     directions where some pairs stand in both: else a file may list each pair once, in the order of its nodes."""
     if listed.levels or listed.sides is not None:
@@ -181,7 +181,7 @@ def note_rest(listed: Listed, use: Use, command: Command, counts: Mapping[str, i
 
 
 def _left_out(listed: Listed, use: Use, counts: Mapping[str, int]) -> tuple[list[str], dict[str, Any]]:
-    """What is written and not used, in words, and the options that use it; `counts` as of `note_rest`."""
+    """Words for what is written and not used, and the options that use it; `counts` as of `note_rest`."""
     parts, options = list[str](), dict[str, Any]()
     ends, weight, further = listed.ends, listed.weight, counts["repeated"]
     if not (use.two_kinds or use.directed):
