@@ -576,9 +576,9 @@ class NetworkStart(Start):
         if degrees.taken == PLAIN and dataset.relations is None:
             if key not in self._dense:
                 self._dense[key] = compare_densities(self.model, dataset)
-            if (density := self._dense[key]).taken is not None:
+            if (density := self._dense[key]).option is not None:
                 notes.append(f"model.density={density}; model.density=null: they are equally probable")
-                chosen["model.density"] = density.taken
+                chosen["model.density"] = density.option
         return chosen, notes
 
     def _why_scattered(self, dataset: Dataset, degrees: Mapping[str, Any]) -> str | None:

@@ -201,9 +201,9 @@ def test_shares_of_ties_are_learned_where_that_describes_a_network_better(seed: 
     model = compose(["data=network", "N=60"]).model
     small, truth = draw_groups(seed, 30, 8)
     found = compare_densities(model, small)
-    assert found.taken == LEARNED and found.ahead > 0.2 and found.blocks[0] > 2 * found.blocks[1]
+    assert found.option == LEARNED and found.ahead > 0.2 and found.blocks[0] > 2 * found.blocks[1]
     assert f"({found.blocks[0]} blocks, not {found.blocks[1]})" in str(found)
-    assert compare_densities(model, draw_groups(seed, 2, 60)[0]).taken is None
+    assert compare_densities(model, draw_groups(seed, 2, 60)[0]).option is None
     # the log joint densities of one partition under both priors
     both = [IRM.from_data(small, density=density) for density in (None, LEARNED)]
     for one in both:
