@@ -71,12 +71,9 @@ def add_types(typed: Mapping[Any, str], reading: str, dataset: Dataset) -> dict[
         {name: dict(typed) | dict.fromkeys(named, type) for name, type in READINGS[reading].items()} if named else {}
     )
     if types and reading == "counts":
-        types[REALS] |= {key: "categorical" for key, j in named.items() if _has_two_values(dataset.values[:, j])}
+        present = {key: dataset.values[~np.isnan(dataset.values[:, j]), j] for key, j in named.items()}
+        types[REALS] |= {key: "categorical" for key, cells in present.items() if len(np.unique(cells)) == 2}
     return types
-
-
-def _has_two_values(cells: NDArray[np.float64]) -> bool:
-    return len(np.unique(cells[~np.isnan(cells)])) == 2
 
 
 def log_totals(totals: ArrayLike) -> NDArray[np.float64]:

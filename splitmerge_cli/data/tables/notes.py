@@ -60,7 +60,7 @@ def check_names(table: Table) -> None:
     """Tell columns that share a name apart; one that holds the same cells as the first of its name is left out. Rows
     that hold the names again, as in files that were put together of several, are refused."""
     table.tell_names_apart()
-    leave_out_copies(table, lambda j, k: _are_same(table.columns[j], table.columns[k]))
+    leave_out_copies(table, lambda j, k: len(table.columns[j]) > 0 and bool(table.columns[j].equals(table.columns[k])))
     names = [name.strip() for name in table.written or []]
     held = [(column, name) for column, name in zip(table.columns, names, strict=bool(names)) if len(column)]
     if len(held) < 2 or not all(is_text(c) for c, _ in held):
@@ -86,11 +86,6 @@ def leave_out_copies(table: Table, are_same: Callable[[int, int], bool]) -> None
         if (k := first.setdefault(name, j)) != j and name and are_same(k, j):
             table.left_out.add(j)
             table.note(f"{table.column(j)} holds the cells of {table.column(k)}: it is left out")
-
-
-def _are_same(one: pa.ChunkedArray, other: pa.ChunkedArray) -> bool:
-    """Whether two columns, of any type, hold the same cells, one at least."""
-    return len(one) > 0 and one.type == other.type and bool(one.equals(other))
 
 
 def set_aside(table: Table, j: int, also: Sequence[str | int | float] = ()) -> bool:

@@ -102,7 +102,7 @@ def read_text(path: Path, encoding: str | None = None) -> bytes:
             data = data.decode(encoding).encode("utf-8")
             Limit.current().check(path, len(data), " in UTF-8")
     except UnicodeDecodeError as error:
-        if what := _find_foreign(data):
+        if what := next((what for first, what in FOREIGN.items() if data.startswith(first)), None):
             raise received.DataError(f"{path}: {what}; expected text, such as a .csv or .txt file") from error
         line = data.count(b"\n", 0, error.start) + 1
         expected = "UTF-8 text" if encoding is None else f"text in {encoding} (data.encoding)"
@@ -126,11 +126,6 @@ FOREIGN = {
     b"\xd0\xcf\x11\xe0": "a file of an old office program, whose text is to be saved as text first",
 }
 """Kinds of files that are no text, by their first bytes."""
-
-
-def _find_foreign(data: bytes) -> str | None:
-    """The kind of a file whose first bytes say that it is no text."""
-    return next((what for first, what in FOREIGN.items() if data.startswith(first)), None)
 
 
 def _reject_null(path: Path, data: bytes, expected: str) -> None:

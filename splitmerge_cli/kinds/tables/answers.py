@@ -192,7 +192,9 @@ class ColumnAnswers(Answers):
         if any(str(name) in tied for name in followers for tied in ties) and data["columns"] is None:
             return "without levels that follow from others:", _leave_out(followers, data, chosen)
         are_many = any(one["quantity"].endswith(ZEROS) and one["observed"] > one["high"] for one in unlike)
-        if are_many and _may_be_apart(model, data, chosen):
+        # with exposures no model takes zeros apart
+        is_open = model.get("zeros") == "poisson" and not _are_compared(chosen) and data.get("exposure") is None
+        if are_many and is_open:
             return WHY_APART, {"model.zeros": "apart"}
         farthest = next(iter(unlike), {})
         tied = str(farthest.get("subject")).split(" and ") if str(farthest.get("quantity")).endswith(TIE) else []
@@ -259,11 +261,6 @@ def _leave_out(columns: Sequence[str | int], data: Mapping[str, Any], chosen: Ma
     }
     left |= {"model": AUTO, "sampler": AUTO, "init": None, "data.scale": AUTO} if chosen else {}
     return left | {"data.drop": [*(data["drop"] or []), *columns]}
-
-
-def _may_be_apart(model: Mapping[str, Any], data: Mapping[str, Any], chosen: Mapping[str, Any]) -> bool:
-    """Whether a model takes zeros apart and has not: they were not compared, and there are no exposures."""
-    return model.get("zeros") == "poisson" and not _are_compared(chosen) and data.get("exposure") is None
 
 
 def _are_compared(chosen: Mapping[str, Any]) -> bool:
