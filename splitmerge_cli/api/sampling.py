@@ -23,6 +23,7 @@ from splitmerge_cli.config.errors import ConfigError, nearest
 from splitmerge_cli.data.dataset import OF_NETWORKS, Dataset
 from splitmerge_cli.data.objects import as_pandas, from_object, take_columns
 from splitmerge_cli.data.tables.scaled import reduce_keys
+from splitmerge_cli.data.values import is_sparse
 from splitmerge_cli.fits.candidates import model_of
 from splitmerge_cli.fits.objects import choice_keys, held_keys
 from splitmerge_cli.fits.short_fits import short_fits
@@ -256,7 +257,7 @@ def specify_sample(
 
     if keys["model"] == selection.AUTO and not isinstance(data, str | Path):
         keys["model"], data = selection.model_for_object(data, of_table)
-        is_read = keys["model"] in selection.OF_REALS and not isinstance(data, Dataset)
+        is_read = keys["model"] in selection.OF_REALS and not (isinstance(data, Dataset) or is_sparse(data))
         if is_read:
             of_model, by_size = selection.options_of(keys), reduce_keys(read(keys["model"]))
             of_data = {"types": None} | selection.options_of(by_size, "data.") | of_table

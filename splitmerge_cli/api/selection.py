@@ -116,12 +116,18 @@ def kind_of_model(name: str) -> Kind:
 
 
 def model_for_object(data: Any, of_table: Mapping[str, Any] | None = None) -> tuple[str, Any]:
-    """The model that reads an object as `splitmerge_cli.data.objects.from_object` takes it: a graph, texts, or a table;
-    and the data themselves, of a data frame for another model than `mixed` the columns that are data, or the texts,
-    unless it is a table by the options that are given, `of_table`."""
+    """The model that reads an object as `splitmerge_cli.data.objects.from_object` takes it: a graph, texts, a table, or
+    a sparse matrix of 0 and 1, of counts or of real numbers; and the data themselves, of a data frame for another model
+    than `mixed` the columns that are data, or the texts, unless it is a table by the options that are given,
+    `of_table`."""
     if isinstance(data, Dataset):
         return model_for(data), data
     of_table = of_table or {}
+    if values.is_sparse(data):
+        held = data.tocsr().data
+        if (held < 0).any() or (held % 1 != 0).any():
+            return OF_REALS[0], data
+        return "bernoulli" if (held <= 1).all() else candidates.of_given_totals()[0], data
     for kind in kinds().values():
         if (part := kind.part_of(data)) is not None and not (of_table and part is not data):
             if part is not data:
@@ -247,9 +253,13 @@ def choose_readings(
     keys, found = dict[str, Any](), dict[str, Any]()
     if model not in OF_REALS or of_data.get("reduce"):
         return keys, found
+    try:
+        table = read(MIXED)
+    except mixed.NoMixedTable:
+        return keys, found
     # of numbers that are recorded in an unknown way
     takes_types = model == MIXED and "types" in of_data and options.get("resolution", AUTO) == AUTO
-    table, is_of_rows = read(MIXED), options.get(POWER) != AUTO
+    is_of_rows = options.get(POWER) != AUTO
     options = {key: value for key, value in options.items() if value != AUTO}
     for what in program.READINGS if takes_types else ():
         types = program.add_types(keys.get("data.types", of_data["types"]) or {}, what, table)
@@ -395,7 +405,7 @@ def _choose_model(spec: RunSpecification, tell: Tell) -> dict[str, Any]:
     try:
         dataset = _read(spec, MIXED)
     except mixed.NoMixedTable:
-        dataset = _read(spec, "gaussian")
+        dataset = _read(spec, OF_REALS[0])
     reduced = {} if "data.reduce" in spec.given_keys.keys else scaled.reduce_keys(dataset)
     if tell is not None:
         tell(scaled.without_spikes(dataset) if reduced else dataset)

@@ -1,6 +1,6 @@
 """Documents: the items are their tokens, the clusters topics."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -88,7 +88,16 @@ class Documents(Kind):
         return Dataset("simulated", self, Corpus(tokens, D), vocabulary=[str(word) for word in range(D)])
 
     def recognises(self, data: Any) -> bool:
-        return isinstance(data, list | tuple) and all(isinstance(item, str) for item in data)
+        if not isinstance(data, list | tuple):
+            return False
+        # rows of as many words each may be a table
+        return all(isinstance(item, str) for item in data) or (_are_words(data) and len({*map(len, data)}) > 1)
 
     def part_of(self, data: Any) -> Any | None:
-        return data if self.recognises(data) else self._reading().texts_of(data)
+        is_whole = self.recognises(data) or (hasattr(data, "to_list") and _are_words(data.to_list()))
+        return data if is_whole else self._reading().texts_of(data)
+
+
+def _are_words(items: Sequence[Any]) -> bool:
+    """Whether all items are sequences of words."""
+    return all(isinstance(item, list | tuple) and all(isinstance(word, str) for word in item) for item in items)

@@ -7,6 +7,7 @@ import networkx
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array, save_npz
 
 import splitmerge_cli as sm
 from splitmerge_cli.api import selection
@@ -81,6 +82,13 @@ def test_the_table_is_of_densities_given_the_other_rows(
         (pd.DataFrame({"a": [0.5, 1.25, 1.75, 0.125], "b": ["x", "y", "x", "y"]}), "mixed"),
         (networkx.path_graph(4), "irm"),
         (["a text", "of a few", "a text", "words"], "hdp"),
+        ([["one", "word"], ["or", "more", "words"]], "hdp"),
+        (pd.Series([["two", "words"], ["in", "each"]]), "hdp"),
+        ([["two", "cells"], ["in", "each"], ["two", "rows"], ["in", "it"]], "mixed"),
+        (csr_array(np.eye(4, dtype=bool)), "bernoulli"),
+        (csr_array(np.diag([0.0, 1.0, 3.0, 1.0])), "multinomial"),
+        (csr_array(np.diag([0.0, 1.5, 3.0, 1.0])), "gaussian"),
+        (csr_array(np.diag([0, -1, 3, 1])), "gaussian"),
     ],
 )
 def test_the_model_that_reads_the_data(table: Any, model: str) -> None:
@@ -103,6 +111,16 @@ def _check_choice(data: Any, options: dict[str, Any]) -> None:
         assert "no column is left for the data" in str(error) or "no row of data" in str(error)
     else:
         prepare(settled.spec)
+
+
+def test_a_sparse_matrix_of_real_numbers_is_read_as_it_is(smcmc) -> None:
+    """As a file it ended in an error, as an object its zeros were compared with a probability of their own."""
+    rng = np.random.default_rng(0)
+    cells = csr_array(np.where(rng.random((30, 8)) < 0.3, rng.normal(size=(30, 8)), 0.0))
+    save_npz("t.npz", cells)
+    ended = smcmc("run", "t.npz", "iterations=5", "chains=2", "progress=none")
+    assert ended.exit_code == 0 and "model=auto: model=gaussian" in ended.stderr
+    assert sm.sample("auto", cells, **FEW).run.config["model"]["name"] == "gaussian"
 
 
 def test_two_words_are_left_to_mixed(smcmc) -> None:
