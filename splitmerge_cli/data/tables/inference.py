@@ -129,7 +129,7 @@ ROUNDED = "if it held longer whole numbers, their last digits were already lost;
 """Warning about numbers beyond those that are all float64."""
 _SUBJECT = "(individual|subject|participant|respondent|patient|person|animal|household|customer|account)"
 NAMED_AS_ID = re.compile(
-    r"(?i:id|ids|uid|uuid|guid|idx|index|key|name|names|row|rowid|rownum|record|case|nr|no|number|serial)"
+    r"(?i:id|ids|uid|uuid|guid|idx|index|key|name|names|row|rowid|rownum|record|case|nr|no|number|serial|isbn|issn|ean|gtin|upc)"
     r"|(?i:.*[_ .-](id|ids|uid|uuid|idx|index|key|nr|no|number))|\w*[a-z](Id|ID)|Unnamed: \d+"
     r"|(?i:\w*id[_ .-]?(num|nr|no|number)|row[_ .-]?names?)"
     rf"|(?i:{_SUBJECT}[_ .-]?(num|nr|no|number)?)"
