@@ -273,8 +273,7 @@ def specify_sample(
     if asks_scale and keys["model"] in selection.OF_REALS:
         of_model = {key: value for key, value in selection.options_of(keys).items() if value != selection.AUTO}
         of_model = model_of({"name": keys["model"]} | of_model).as_typed
-        if keys.get(selection.OF_COVARIANCE) == selection.AUTO:
-            del of_model["covariance"]
+        of_model = {key: value for key, value in of_model.items() if keys.get(f"model.{key}") != selection.AUTO}
         scales, of_scale = selection.choose_scales(read, of_model, fits, say)
         of_table, chosen = of_table | selection.options_of(scales, "data."), chosen | of_scale
     chosen |= {"by": selection.describe_comparison()} if chosen else {}

@@ -266,8 +266,6 @@ def bound(tau: ArrayLike, lag: int, t: ArrayLike, level: float = LEVEL) -> Bound
     """The bound of the total variation distance at iterations t, from the meeting times of all pairs that were made:
     the rest makes it too small. `level` is the level of the confidence limit.
 
-    Notes
-    -----
     The expectation is P(b > 0) E(b | b > 0) for the terms b. The limit is Clopper and Pearson's for P(b > 0),
     times the mean of the positive terms plus its standard error; or Student's t limit for the mean of all, if larger.
     If fewer than `FEW` terms are positive, their mean is taken from the last t at which so many are, as if the tail of
@@ -290,8 +288,6 @@ def wasserstein_bound(terms: Sequence[NDArray[np.floating]], level: float = LEVE
     """Bound the Wasserstein distance, at `TIMES` and from each of them to the next, by the `distance_terms` of all
     pairs that were made, of a metric that is at most 1.
 
-    Notes
-    -----
     Of a metric d of states that is at most 1, W(p, q) is the least E d(X, Y) of X from p and Y from q. With pi_t the
     distribution of X_t,
 
@@ -350,8 +346,6 @@ def unbiased_estimate(
     values of the function along X: iterations 0 to at least max(m, tau - 1); `y`: along Y: iterations 0 to at least tau
     - lag - 1.
 
-    Notes
-    -----
     H_k = h(X_k) + sum over j >= 1 with k + j lag < tau of h(X_{k + j lag}) - h(Y_{k + (j - 1) lag}). An iteration s > k
     of X stands in as many of H_k, ..., H_m as there are l in k..m below s with s - l a multiple of the lag.
     """

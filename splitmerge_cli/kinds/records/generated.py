@@ -193,16 +193,12 @@ _latest: list[Prepared] = []
 """The tables of the last data: a check makes a hundred replications of them."""
 
 
-def _tables_of(data: Any, options: Any) -> Prepared:
-    fields = tuple((field.type, tuple(field.levels)) for field in data.types)
-    _latest[:] = [share(near_pairs.prepare, data.values, fields, options["similarity"], options["strength"])]
-    return _latest[0]
-
-
 def simulate_records(rng: Rng, given: simulation.Given) -> Codes:
     """Codes of the fields, int32 ``[N, F]``, none missing; a slip that no record shows has a code of its own."""
     data, options, z = given.data, given.options, given.labels
-    F, tables = data.values.shape[1], _tables_of(data, options)
+    fields = tuple((field.type, tuple(field.levels)) for field in data.types)
+    tables = share(near_pairs.prepare, data.values, fields, options["similarity"], options["strength"])
+    F, _latest[:] = data.values.shape[1], [tables]
     held = [getattr(options[key], "mean", options[key]) for key in ("distortion", "similar", "original")]
     shares = np.concatenate((np.repeat(held[:2], F), np.full(F, 1.0 / F), [0.5], held[2:]))
     if given.parameters is not None:

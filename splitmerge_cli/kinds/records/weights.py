@@ -175,7 +175,8 @@ REASONS = 2
 def compare_pairs(one: Run, other: Run) -> tuple[int, int, list[Compared]]:
     """How many pairs of records the other run's estimate joins and the one's does not, and the reverse; and
     those whose probability changed most, at most `MOST_COMPARED`."""
-    by_run = [_joined_pairs(run) for run in (one, other)]
+    labels = (np.asarray(run.summary["point_estimate"]["labels"], dtype=np.int32) for run in (one, other))
+    by_run = [pairs_of(of_run) for of_run in labels]
     N = one.summary["N"]
     gained, lost = np.setdiff1d(by_run[1], by_run[0]), np.setdiff1d(by_run[0], by_run[1])
     keys = np.concatenate([gained, lost])
@@ -224,10 +225,6 @@ def compare_runs(runs: Sequence[Run]) -> Table | str:
 
 def _show(weight: float) -> str:
     return "none" if np.isnan(weight) else f"{weight:+.1f}"
-
-
-def _joined_pairs(run: Run) -> NDArray[np.int64]:
-    return pairs_of(np.asarray(run.summary["point_estimate"]["labels"], dtype=np.int32))
 
 
 def shown_pairs(run: Run, review: str, pairs: str, most: int) -> NDArray[np.int64]:
