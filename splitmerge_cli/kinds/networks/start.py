@@ -328,8 +328,9 @@ class Degrees:
         return f"{self.taken}, which describes the network better than {other}, {ahead} ({blocks})"
 
 
-def compare_degrees(model: Component, dataset: Dataset) -> Degrees:
-    """Which form of degrees describes a network better, by the best of a few agglomerations with each.
+def compare_degrees(model: Component, dataset: Dataset, may_learn: bool = True) -> Degrees:
+    """Which form of degrees describes a network better, by the best of a few agglomerations with each; plain degrees of
+    a simple network also with shares of ties that are learned, if they `may_learn` these.
 
     Log joint densities of both forms are of the same data once edges that cannot be have no probability under either
     (`log_exclusion`). The blocks decide between forms that are `ALIKE`: fewer are better.
@@ -343,8 +344,11 @@ def compare_degrees(model: Component, dataset: Dataset) -> Degrees:
     if not edges:
         return Degrees(PLAIN, problem="the network has no edge")
     entries = Entries.from_relations(network)
-    found = [describe_by(model, dataset, entries, {"degrees": form}) for form in FORMS]
-    ahead, blocks, is_other = weigh(found[0], found[1], edges)
+    plain, corrected = (describe_by(model, dataset, entries, {"degrees": form}) for form in FORMS)
+    if may_learn and dataset.relations is None:
+        learned = describe_by(model, dataset, entries, {"degrees": PLAIN, "density": LEARNED})
+        plain = max(plain, learned, key=lambda one: one[0])
+    ahead, blocks, is_other = weigh(plain, corrected, edges)
     return Degrees(FORMS[is_other], ahead, blocks)
 
 
@@ -431,11 +435,12 @@ def choose_forms(
 ) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Choose the form of degrees (``model.degrees=auto``), the prior for the share of ties and the form of counts, the
     last two unless one of the `named` keys says it; and how they were chosen."""
-    degrees = compare_degrees(model, dataset)
+    may_learn = not ASKED & {*named} - {"model.degrees"}
+    degrees = compare_degrees(model, dataset, may_learn)
     say(str(degrees))
     chosen: dict[str, Any] = {"model.degrees": degrees.taken}
     found = [vars(degrees)]
-    if degrees.taken == PLAIN and dataset.relations is None and not ASKED & {*named} - {"model.degrees"}:
+    if degrees.taken == PLAIN and dataset.relations is None and may_learn:
         density = compare_densities(model, dataset)
         if density.option is not None:
             chosen["model.density"] = density.option

@@ -204,6 +204,10 @@ def test_shares_of_ties_are_learned_where_that_describes_a_network_better(seed: 
     assert found.option == LEARNED and found.ahead > 0.2 and found.blocks[0] > 2 * found.blocks[1]
     assert f"({found.blocks[0]} blocks, not {found.blocks[1]})" in str(found)
     assert compare_densities(model, draw_groups(seed, 2, 60)[0]).option is None
+    # the form of degrees is compared by the better of both, unless a prior is named
+    fixed, learned = (compare_degrees(model, small, may_learn) for may_learn in (False, True))
+    assert fixed.taken == learned.taken == PLAIN and learned.ahead > fixed.ahead + 0.2
+    assert learned.blocks[0] > 2 * fixed.blocks[0]
     # the log joint densities of one partition under both priors
     both = [IRM.from_data(small, density=density) for density in (None, LEARNED)]
     for one in both:

@@ -117,14 +117,14 @@ def are_times(cells: pa.ChunkedArray | NDArray[Any] | Sequence[Any]) -> bool:
 def are_signed(cells: pa.ChunkedArray | NDArray[Any] | Sequence[Any]) -> bool:
     """Whether values of edges are few whole numbers, some of them below 0.
 
-    >>> are_signed(["-1", "1"]), are_signed(["1", "2"]), are_signed(["-0.5", "1"])
-    (True, False, False)
+    >>> [are_signed(cells) for cells in (["-1", "1"], ["1", "2"], ["-0.5", "1"], ["low", "high"])]
+    [True, False, False, False]
     """
     described = describe_values(cells)
     if described is None or described[0] != LEVELS:
         return False
-    levels = read_values(cells, LEVELS).levels
-    return len(levels) <= FEW_LEVELS and levels[0].startswith("-") and read_values(cells, REAL).bad is None
+    # numbers are levels only if some are below 0
+    return len(read_values(cells, LEVELS).levels) <= FEW_LEVELS and read_values(cells, REAL).bad is None
 
 
 def describe_values(cells: pa.ChunkedArray | NDArray[Any] | Sequence[Any]) -> tuple[str, str] | None:
