@@ -463,10 +463,11 @@ def as_written(cells: Cells, decimal: str | None, prefix: str = "") -> Reading:
     value = f"{numbers.values[i]:.6g}{unit}" if unit else f"{numbers.values[i]:.12g}"
     said = [f"cells such as {quote(str(cells.text[i].as_py()))} are read as numbers, {value}"]
     if limits.any():
-        shown = quote(str(cells.text[cells.first(limits)].as_py()))
+        limit = str(cells.text[cells.first(limits)].as_py())
+        way = f"{shell_word(f'data.missing={write([limit])}')} reads it as missing"
         said = said if (decorated & ~limits).any() else []
         several = "limits such as {} are" if limits.sum() > 1 else "limit, {}, is"
-        said.append(f"{limits.sum()} {several.format(shown)} read as the number behind the sign")
+        said.append(f"{limits.sum()} {several.format(quote(limit))} read as the number behind the sign ({way})")
     reading = _as_numbers(replace(cells, numbers=numbers.values), "real")
     return replace(reading, said="; ".join(said))
 
