@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from splitmerge_cli import config
-from splitmerge_cli.config import groups
 from splitmerge_cli.data.dataset import OF_NETWORKS
 from splitmerge_cli.data.opening import readable, require_file, unpack
 from splitmerge_cli.data.tables import separators, text
@@ -91,7 +90,7 @@ def recognise_named(path: str | Path, named: Mapping[str, Any]) -> Recognised:
         key = next((key for key in named if key in OWN_OF_NETWORKS), None)
         return found if key is None or "data" in named else Recognised(NETWORK, f"the key {key}")
     model = named.get("model")
-    of_tables = groups.choice("data", TABLE).keys() - groups.choice("data", found.data).keys()
+    of_tables = config.choice("data", TABLE).keys() - config.choice("data", found.data).keys()
     is_of_tables = model in config.choices("model") and config.component("model", model).kind.reader == TABLE
     return Recognised(TABLE) if is_of_tables or any(f"data.{key}" in named for key in of_tables) else found
 

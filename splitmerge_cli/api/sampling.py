@@ -20,10 +20,9 @@ from splitmerge_cli.api import posterior, selection, updating
 from splitmerge_cli.api.recognition import DOCUMENTS, NETWORK, recognise_named
 from splitmerge_cli.config import schema, specify_keys
 from splitmerge_cli.config.errors import ConfigError, nearest
+from splitmerge_cli.data import objects, values
 from splitmerge_cli.data.dataset import OF_NETWORKS, Dataset
-from splitmerge_cli.data.objects import as_pandas, from_object, take_columns
 from splitmerge_cli.data.tables.scaled import reduce_keys
-from splitmerge_cli.data.values import is_sparse
 from splitmerge_cli.fits.candidates import model_of
 from splitmerge_cli.fits.objects import choice_keys, held_keys
 from splitmerge_cli.fits.short_fits import short_fits
@@ -237,12 +236,12 @@ def specify_sample(
             if not isinstance(of_run.get(f"data.{name}"), NoneType if is_held else str | int | Path | None):
                 raise ConfigError(f"data.{name}: expected {expected}")
     else:
-        data = as_pandas(data)  # what can be read once alone, such as a stream, is read here
+        data = objects.as_pandas(data)  # what can be read once alone, such as a stream, is read here
         if isinstance(truth, str):
-            data, named = take_columns(data, {"truth": truth}, ("truth",))
+            data, named = objects.take_columns(data, {"truth": truth}, ("truth",))
             truth = named["truth"]
         of_table = {name: of_run.pop(key) for name in OF_OBJECTS if (key := f"data.{name}") in of_run}
-        data, of_table = take_columns(data, of_table, OF_ROWS[:4])
+        data, of_table = objects.take_columns(data, of_table, OF_ROWS[:4])
         if keys["model"] == selection.AUTO and not set(OF_NETWORKS).isdisjoint(of_table):
             keys["model"] = MODELS[NETWORK]
     # as of a file: model=auto asks for scales unless they are named
@@ -253,11 +252,11 @@ def specify_sample(
     fits = short_fits(sampler, int(keys.get("seed", 0)), say, keys["progress"])
 
     def read(model: str, **further: Any) -> Dataset:
-        return from_object(data, selection.kind_of_model(model).name, **{**of_table, **further})
+        return objects.from_object(data, selection.kind_of_model(model).name, **{**of_table, **further})
 
     if keys["model"] == selection.AUTO and not isinstance(data, str | Path):
         keys["model"], data = selection.model_for_object(data, of_table)
-        is_read = keys["model"] in selection.OF_REALS and not (isinstance(data, Dataset) or is_sparse(data))
+        is_read = keys["model"] in selection.OF_REALS and not (isinstance(data, Dataset) or values.is_sparse(data))
         if is_read:
             of_model, by_size = selection.options_of(keys), reduce_keys(read(keys["model"]))
             of_data = {"types": None} | selection.options_of(by_size, "data.") | of_table
