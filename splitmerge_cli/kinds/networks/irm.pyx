@@ -81,9 +81,9 @@ from splitmerge_cli.core.hyperpriors import draw_hyperparameter, log_density as 
 from splitmerge_cli.core.options import Gamma, read_options
 from splitmerge_cli.core.shared import as_array, share
 from splitmerge_cli.kinds.networks.data import Relations, network_of
-from splitmerge_cli.kinds.networks.layout import COUNT, LEARNED, LEAST_PRECISION, LEVELS, MOST_PRECISION, OPTIONS, PLAIN
-from splitmerge_cli.kinds.networks.layout import REAL, SHARES, Sizes, degree_tables, half_gammas, prepare, require_simple
-from splitmerge_cli.kinds.networks.layout import rises
+from splitmerge_cli.kinds.networks.layout import COUNT, LEARNED, LEAST_PRECISION, LEVELS, MOST_PRECISION, OPTIONS
+from splitmerge_cli.kinds.networks.layout import PLAIN, REAL, SHARES, Sizes, degree_tables, half_gammas, prepare
+from splitmerge_cli.kinds.networks.layout import require_simple, rises
 from splitmerge_cli.kinds.networks.simulated import simulate_network
 
 cdef extern from "<math.h>" nogil:
@@ -536,7 +536,8 @@ cdef class IRM(Coupled):
                                  - log_risings(weight, pairs, pair_times))
 
         weight, mean = beta.weight, beta.mean
-        mean = draw_hyperparameter(SHARES.mean, mean, lambda new: log_likelihood(new, weight), lambda: rng.beta(1.0, 1.0))
+        mean = draw_hyperparameter(SHARES.mean, mean, lambda new: log_likelihood(new, weight),
+                                   lambda: rng.beta(1.0, 1.0))
         weight = draw_hyperparameter(SHARES.weight, weight, lambda new: log_likelihood(mean, new),
                                      lambda: rng.beta(1.0, 1.0))
         beta.weight, beta.mean = weight, mean
@@ -616,8 +617,8 @@ cdef class IRM(Coupled):
     def hyperparameters(self):
         """tuple of str: the prior's, and what is resampled of the edges, of several layers numbered from 1."""
         names = list(self.prior.hyperparameters)
-        kinds = [(["precision"], 0 if self.precision_prior is None else len(self.scattered)), (SHARES.names, len(self.learned))]
-        for of_layer, n in kinds:
+        n_counts = 0 if self.precision_prior is None else len(self.scattered)
+        for of_layer, n in ((["precision"], n_counts), (SHARES.names, len(self.learned))):
             names += [name if n == 1 else f"{name}{t + 1}" for t in range(n) for name in of_layer]
         return tuple(names)
 
