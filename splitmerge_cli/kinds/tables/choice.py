@@ -13,7 +13,8 @@ than the columns as they are is asked of the model itself (`splitmerge_cli.fits.
 
 ``model.noise=auto``: whether rows of no cluster are noise, by the same density, of the tails that are chosen. Noise is
 one more thing to explain, so it has to be ahead by more than `CLEAR` standard errors. It is fitted only if a uniform
-component beside the densities of the model without noise would gain `GAINED` nats.
+component beside the densities of the model without noise would gain `GAINED` nats, and hold half of the rows at most:
+rows that are spread evenly are no background of others.
 
 ``model.power=auto``, by a calibration curve, fit against number of clusters (Miller and Dunson 2019): of at most
 `MOST_CURVE_ROWS` rows, drawn at random, the model is sampled under each of `POWERS`, and gives others, held out, a mean
@@ -76,7 +77,7 @@ SMALLEST = 1e-3
 """Variance added to each component, as a share of the column's variance, so that ties are no peaks."""
 TAILS = ("normal", "t")
 """The simpler first."""
-NOISE, CLEAR, GAINED = 0.01, 2.0, 4.0
+NOISE, CLEAR, GAINED, MOST_NOISE = 0.01, 2.0, 4.0, 0.5
 """The share of noise that is expected, if there is any; standard errors by which it has to be ahead; and the least gain
 of a uniform component for which it is fitted: 11 to 132 in 11 sets with a tenth of noise, at most 3 in 8 without."""
 FINE = 0.05
@@ -255,7 +256,8 @@ def compare_noise(
         density, facts = compare("noise", {"0": (without, dataset)}, fits, {}, ["0"])
         noisy, part = model_of(with_noise), dataset.take(fits.choose_rows([dataset]))
         uniform = noisy.target.from_data(part, **noisy.options).log_uniform + log_jacobian(model, part)
-        if _gain_of_noise(density["0"], part.sum_by_item(uniform)) < GAINED:
+        gain, share = _gain_of_noise(density["0"], part.sum_by_item(uniform))
+        if gain < GAINED or share > MOST_NOISE:
             density = {}
     if density:
         compared = {"0": (without, dataset), f"{NOISE:g}": (with_noise, dataset)}
@@ -263,13 +265,14 @@ def compare_noise(
     return rank("noise", density, facts if density else {}, simplest, CLEAR)
 
 
-def _gain_of_noise(log_density: NDArray[np.float64], log_uniform: NDArray[np.float64]) -> float:
-    """Nats that a uniform component of the best share and these densities adds to the densities of rows."""
+def _gain_of_noise(log_density: NDArray[np.float64], log_uniform: NDArray[np.float64]) -> tuple[float, float]:
+    """Nats that a uniform component of the best share and these densities adds to the densities of rows, and that
+    share."""
     ratio = np.exp(np.minimum(log_uniform - log_density, 300.0))
     share = 0.05
     for _ in range(STEPS):
         share = float((share * ratio / (share * ratio + 1.0 - share)).mean())
-    return float(np.log1p(share * (ratio - 1.0)).sum())
+    return float(np.log1p(share * (ratio - 1.0)).sum()), share
 
 
 def format_noise(table: Ranking) -> str:
