@@ -227,8 +227,16 @@ def test_rows_apart_have_one_label_and_no_size() -> None:
 
 def test_the_gain_of_a_uniform_component() -> None:
     """Nothing where no row is less probable than noise."""
-    assert choice._gain_of_noise(np.full(11, 1.0), np.zeros(11)) == pytest.approx(0.0, abs=1e-6)
-    assert choice._gain_of_noise(np.append(np.full(10, 1.0), -40.0), np.zeros(11)) > 30.0
+    assert choice._gain_of_noise(np.full(11, 1.0), np.zeros(11)) == pytest.approx((0.0, 0.0), abs=1e-6)
+    gain, share = choice._gain_of_noise(np.append(np.full(10, 1.0), -40.0), np.zeros(11))
+    assert gain > 30.0 and 0.0 < share < 0.5
+
+
+def test_rows_that_are_spread_evenly_are_no_background(smcmc, tmp_path: Path) -> None:
+    even = np.random.default_rng(0).random((120, 2)).round(4)
+    pd.DataFrame(even, columns=["u", "v"]).to_csv(tmp_path / "t.csv", index=False)
+    result = smcmc("run", "t.csv", "seed=0", "iterations=40", "progress=none", status=0)
+    assert "noise" not in result.stderr
 
 
 @pytest.mark.parametrize("model", ["lines", "gamma_poisson"])
