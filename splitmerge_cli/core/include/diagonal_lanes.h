@@ -19,11 +19,11 @@ static inline void score_points(const double *block, const double *x, ptrdiff_t 
     memcpy(left, q, sizeof q);
 }
 
-/* Mean and scatter of a column's cells, of this weight in all, become m_n and b_n. */
+/* Mean and scatter of a column's cells, of this weight in all, become m_n and b_n; pull: kappa_0 weight / kappa. */
 static inline void settle_column(double *mean, double *scatter, double m0, double b0, double grains, double weight,
-                                 double kappa0)
+                                 double kappa, double pull)
 {
-    const double kappa = kappa0 + weight, off = *mean - m0;
-    *scatter = b0 + 0.5 * (*scatter + grains + kappa0 * weight / kappa * off * off);
+    const double off = *mean - m0;
+    *scatter = b0 + 0.5 * (*scatter + grains + pull * off * off);
     *mean = m0 + weight * off / kappa;
 }

@@ -10,7 +10,7 @@ cdef extern from "diagonal_lanes.h":
                       const double *level, const double *degree, double *log_q, double *left,
                       double *power) noexcept nogil
     void settle_column(double *mean, double *scatter, double m0, double b0, double grains, double weight,
-                       double kappa0) noexcept nogil
+                       double kappa, double pull) noexcept nogil
 
 
 cdef class DenseParameters(DrawnParameters):

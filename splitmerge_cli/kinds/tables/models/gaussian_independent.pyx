@@ -495,13 +495,15 @@ cdef class DiagonalGaussian(DenseGaussian):
     cdef double posterior_with(self, const int64_t *sum, const whole *square, Py_ssize_t n, double times, double *mean,
                                double *scatter) noexcept nogil:
         cdef Py_ssize_t d
-        cdef double weight = n, total = 0.0, off = 1.0
+        cdef double weight = n, kappa, pull, total = 0.0, off = 1.0
         if self.weights is None:
             self.moments(sum, square, n, mean, scatter)
         else:
             weight = self.gather(sum, square, n, mean, scatter)
+        kappa = self.kappa0 + weight
+        pull = self.kappa0 * weight / kappa
         for d in range(self.D):
-            settle_column(mean + d, scatter + d, self.m0[d], self.b0[d], times * self.grain[d], weight, self.kappa0)
+            settle_column(mean + d, scatter + d, self.m0[d], self.b0[d], times * self.grain[d], weight, kappa, pull)
         for d in range(self.D):
             off *= scatter[d] / self.b0[d]
             if not 1e-200 < off < 1e200:

@@ -238,7 +238,7 @@ cdef class SelectedColumns(Scaled):
         """``mean`` and b_n of the columns in the product, in cluster k with so many times the grain, of which its n
         rows have n; the sum of the logarithms of b_n over b0, as all clusters share these."""
         cdef Py_ssize_t t, n = self.size[k]
-        cdef double total = 0.0, off = 1.0
+        cdef double total = 0.0, off = 1.0, kappa = self.kappa0 + n, pull = self.kappa0 * n / kappa
         cdef PyObject *points
         for t in range(self.n_factors):
             points = self.real[self.factor[t]]
@@ -246,7 +246,7 @@ cdef class SelectedColumns(Scaled):
             (<DenseGaussian> points).moments((<DenseGaussian> points).sum + k, (<DenseGaussian> points).square + k, n,
                                              self.mean + t, scatter + t)
             settle_column(self.mean + t, scatter + t, (<DenseGaussian> points).m0[0], (<DenseGaussian> points).b0[0],
-                          times * (<DenseGaussian> points).grain[0], n, self.kappa0)
+                          times * (<DenseGaussian> points).grain[0], n, kappa, pull)
             off *= scatter[t] / (<DenseGaussian> points).b0[0]
             if not 1e-200 < off < 1e200:
                 total += log(off)
