@@ -58,12 +58,13 @@ static void try(int n, int a, int full, int at_the_end)
     int64_t *pair = guarded(length, at_the_end);
     part_t part;
     memset(&part, 0, sizeof part);
-    part.near = 1;
     part.unknown = -1;
-    part.edge.at = edge;
-    part.gap.at = gap;
-    part.pair.at = pair;
-    part.edge.length = part.gap.length = part.pair.length = length;
+    part.between.near = 1;
+    part.between.edge.at = edge;
+    part.between.gap.at = gap;
+    part.between.pair.at = pair;
+    part.between.edge.length = part.between.gap.length = part.between.pair.length = length;
+    part.within = part.between;
     form_t form = {&part, 1, 1, 0, 1};
     for (int64_t m = 0; m < length; m++)
         edge[m] = gap[m] = pair[m] = m;

@@ -128,7 +128,10 @@ def are_signed(cells: pa.ChunkedArray | NDArray[Any] | Sequence[Any]) -> bool:
 
 
 def describe_values(cells: pa.ChunkedArray | NDArray[Any] | Sequence[Any]) -> tuple[str, str] | None:
-    """The form that values of edges have, and what they are in words; None where they do not differ."""
+    """The form that values of edges have, and what they are in words; None where they do not differ, and of lists and
+    the like, which the reader refuses."""
+    if isinstance(cells, pa.ChunkedArray) and pa.types.is_nested(cells.type):
+        return None
     real = read_values(cells, REAL)
     if real.bad is None:
         distinct = np.unique(real.numbers[~np.isnan(real.numbers)])
