@@ -154,8 +154,18 @@ def whole(relations: Relations, labels: NDArray[np.int64], r: int) -> list[list[
     return [of_blocks or [(0.0, 0.0)] for of_blocks in cells(relations, labels, r)]
 
 
-@pytest.mark.parametrize("name", ["undirected", "directed-loops-unknown", "five"])
-@pytest.mark.parametrize("samplers", ["gibbs", "split-merge", "parts"])
+NETWORKS, KERNELS = ("five", "directed-loops-unknown", "undirected"), ("gibbs", "split-merge", "parts")
+
+
+@pytest.mark.parametrize(
+    ("name", "samplers"),
+    [
+        # each network and each kernel once; the rest are slow
+        pytest.param(name, samplers, marks=[pytest.mark.slow] * (i != j))
+        for i, name in enumerate(NETWORKS)
+        for j, samplers in enumerate(KERNELS)
+    ],
+)
 def test_the_joint_chain_has_the_posterior_by_quadrature(name: str, samplers: str) -> None:
     case, rng = case_of(name), Rng(7)
     model = build(network(name), parts=3) if samplers == "parts" else case.build()
