@@ -47,8 +47,8 @@ def environment(kind: str) -> dict[str, str]:
         "PYTHONPATH": str(library(kind)),
         # each object alone, so that its end is known
         "PYTHONMALLOC": "malloc",
-        # the interpreter keeps what it has until its end; with detect_stack_use_after_return=1 every network ended with a
-        # bad access where gcc 12.2 compiled for AVX-512, and none without it
+        # the interpreter keeps what it has until its end; with detect_stack_use_after_return=1 every network ended with
+        # a bad access where gcc 12.2 compiled for AVX-512, and none without it
         "ASAN_OPTIONS": "detect_leaks=0:allocator_may_return_null=1:detect_stack_use_after_return=0",
         "UBSAN_OPTIONS": "print_stacktrace=1",
         "TSAN_OPTIONS": f"halt_on_error=1:second_deadlock_stack=1:history_size=4:suppressions={SUPPRESSIONS}",
