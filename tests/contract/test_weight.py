@@ -44,7 +44,7 @@ LINES = {
 }
 """Lines of .py, .pyx, .pxd and .h by room, and by slice of `kinds`."""
 ALL_LINES = 101_100
-TEST_LINES = 58_300
+TEST_LINES = 58_400
 """Lines of .py and .pyx, and of the tables of cases, .yaml."""
 FILES, IMPORT_SHARE = 255, 5.0
 """Python files, and the share of their lines that are imports, in per cent."""
