@@ -240,7 +240,10 @@ def _warn_of_codes(cells: Cells, reading: Reading) -> Reading:
     """A column of numbers, with a note where some may be codes of missing cells: the only ones below 0, or apart from
     all others by more than these differ."""
     assert cells.numbers is not None
-    different, rows = np.unique(cells.numbers[~cells.missing], return_counts=True)
+    present = cells.numbers[~cells.missing]
+    if not {present.min(), present.max()} & {*CODES}:
+        return reading
+    different, rows = np.unique(present, return_counts=True)
     is_code = np.isin(different, CODES)
     ends = {"below": different < 0, "above": np.logical_and.accumulate(is_code[::-1])[::-1] & (different > 0)}
     for end, at in ends.items():
@@ -319,7 +322,7 @@ def _repeated_id(key: str, codes: NDArray[np.int64], words: list[str]) -> Readin
     counts = np.bincount(codes[codes >= 0])
     often = f"{words[int(np.argmax(counts))]} stands in {counts.max()} rows"
     group = shell_word(f"data.group={key}")
-    why = f"it is an id that repeats ({often}); each row is one item, with {group} the rows of each id are one"
+    why = f"it is an id that repeats ({often}); each row is one item; {group} makes one item of the rows of each id"
     return Reading(why=why, ways=(f"data.types={{{key}:categorical}} would read it",))
 
 
@@ -582,7 +585,7 @@ def _of_words(cells: Cells, key: str, codes: NDArray[np.int64], words: list[str]
         if chosen or len(words) <= SOME or counts.min() < max(2, counts.max()):
             return _as_levels(codes, words)
         group = shell_word(f"data.group={key}")
-        again = f"each of {len(words)} words stands in {counts[0]} rows, as what is measured again and again does"
+        again = f"each of {len(words)} words stands in {counts[0]} rows, as in repeated measurements"
         return replace(_as_levels(codes, words), said=f"{again}: {group} keeps the rows of each together")
     description = f"{len(words)} different words in {present} rows"
     if chosen:

@@ -78,8 +78,9 @@ SMALLEST = 1e-3
 TAILS = ("normal", "t")
 """The simpler first."""
 NOISE, CLEAR, GAINED, MOST_NOISE = 0.01, 2.0, 4.0, 0.5
-"""The share of noise that is expected, if there is any; standard errors by which it has to be ahead; and the least gain
-of a uniform component for which it is fitted: 11 to 132 in 11 sets with a tenth of noise, at most 3 in 8 without."""
+"""The share of noise that is expected, if there is any; standard errors by which it has to be ahead; the least gain of
+a uniform component for which it is fitted: 11 to 132 in 11 sets with a tenth of noise, at most 3 in 8 without; and the
+largest share of that component."""
 FINE = 0.05
 """Steps of a column, as a share of its standard deviation, up to which its density needs none: in a cluster a fifth as
 wide as the column the mean log density over a step is at most 0.003 nats from that at its middle."""

@@ -578,7 +578,7 @@ def test_weights_and_ids_that_repeat_are_told_from_measurements(tmp_path):
     (weights,) = [note for note in notes if "stands for" in note]
     assert "column 3 ('final wgt'): if it says" in weights
     assert "'data.drop=[3]' leaves it out, data.weights=3 counts" in weights
-    assert any("with data.group=person_id the rows of each id are one (" in note for note in notes)
+    assert any("data.group=person_id makes one item of the rows of each id (" in note for note in notes)
     named = csv(tmp_path / "t.csv", "mixed", weights=3, group="person_id")
     assert named.N == 60 and not any("stands for" in note for note in named.notes)
 

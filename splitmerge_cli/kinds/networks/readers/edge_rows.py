@@ -449,13 +449,13 @@ def _names_in(table: Table, j: int) -> pa.DictionaryArray:
 def _share_names(table: Table, ends: tuple[int, int], columns: Sequence[int]) -> bool | None:
     """Whether the ends share names; None where rows of these columns repeat another, or names neither recur nor are
     shared."""
-    codes = {j: _names_in(table, j) for j in columns}
-    first, second = (set(codes[j].dictionary.to_pylist()) for j in ends)
-    pairs = np.stack([column.indices.to_numpy(zero_copy_only=False) for column in codes.values()], axis=1)
+    codes = {str(j): _names_in(table, j) for j in columns}
+    first, second = (set(codes[str(j)].dictionary.to_pylist()) for j in ends)
+    rows = pa.table({j: column.indices for j, column in codes.items()}).group_by([*codes]).aggregate([])
     few, many = sorted((len(first), len(second)))
     are_shared = SHARED * len(first & second) >= few
     recur = are_shared or table.rows >= REPEATED * many
-    return are_shared if few >= 3 and recur and len(np.unique(pairs, axis=0)) == table.rows else None
+    return are_shared if few >= 3 and recur and rows.num_rows == table.rows else None
 
 
 def _note_command(table: Table, why: str, roles: Mapping[str, int], options: dict[str, Any]) -> list[str]:
