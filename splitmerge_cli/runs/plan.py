@@ -3,6 +3,7 @@
 import math
 import os
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -21,7 +22,7 @@ from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.core.tempering import Tempering, spread_powers
 from splitmerge_cli.data import opening, values
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.runs import grouping, identity, initial, recorders, starts
+from splitmerge_cli.runs import grouping, identity, initial, interrupts, recorders, starts
 from splitmerge_cli.runs.store import files, read, schema
 
 
@@ -136,11 +137,18 @@ class Builder:
         spread = spread_powers(spec.tempering.levels, spec.tempering.least).tolist()
         return Tempering(model, rng, make, powers or spread)
 
+    def first_chains(self, number: int) -> list[Chain]:
+        """Build chains 0 to `number` - 1 at their starts, as many at a time as may run; raises as `chain`."""
+        if number == 1:
+            return [self.chain(0)]
+        with interrupts.AnsweredBy(lambda: None), ThreadPoolExecutor(workers(self.spec)) as pool:
+            return list(pool.map(self.chain, range(number)))
+
     def adaptive_chains(self) -> list[Chain]:
         """Build all chains of samplers that learn from each other. Raises `ConfigError` (as `chain`, or fewer chains
         than the samplers learn from).
         """
-        chains = [self.chain(number) for number in range(self.spec.chains)]
+        chains = self.first_chains(self.spec.chains)
         adaptive = next(sampler.adaptive for sampler in chains[0].samplers if hasattr(sampler, "adaptive"))
         try:
             history = adaptive.new_history(len(chains))
@@ -343,7 +351,9 @@ def prepare(spec: RunSpecification, records: bool = True, labels: NDArray[np.int
                 raise ConfigError(f"init={spec.init}: {len(labels)} rows; {expected}")
         builder = Builder(spec, dataset, labels, sizes=recorder.sizes, partitions=recorder.spacing.every)
         try:
-            chains = builder.adaptive_chains() if spec.is_adaptive else [builder.chain(0)]
+            # a start by trials takes as long as many iterations: others do not wait for the first
+            first = workers(spec) if spec.init in starts.SEARCHES else 1
+            chains = builder.adaptive_chains() if spec.is_adaptive else builder.first_chains(first)
         except MemoryError as error:
             raise ConfigError(f"N={dataset.N}, model={spec.model.name}: not enough memory: {error}") from error
         # what a chain records, the chain itself shows

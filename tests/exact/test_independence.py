@@ -2,11 +2,14 @@
 starts apart in the number of clusters. The ratio: `test_transition_matrix`, the cases of `emm`.
 """
 
+import threading
+
 import numpy as np
 import pytest
 
 from splitmerge_cli.analysis.coupled_pairs import certify, check_coupling
 from splitmerge_cli.config import ConfigError, specify
+from splitmerge_cli.runs import plan
 from splitmerge_cli.runs.plan import prepare
 
 
@@ -58,3 +61,16 @@ def test_starts_are_apart_in_the_number_of_clusters():
     assert len(numbers) > 3
     with pytest.raises(ConfigError, match=r"K0=101: expected at most model\.kmax=100"):
         chain_of("N=300", "init=sequential", "K0=101")
+
+
+@pytest.mark.parametrize(("init", "n"), [("sequential", 3), ("random", 1)])
+def test_chains_start_at_the_same_time(init, n, monkeypatch):
+    """Where a start takes time, as many as may run: none before all have begun. Each is what it is alone."""
+    begun = threading.Barrier(n, timeout=60)
+    start = plan.Builder._start
+    monkeypatch.setattr(plan.Builder, "_start", lambda *args: (begun.wait(), start(*args)))
+    prepared = plan.prepare(specify(["data=emm", "N=60", f"init={init}", "chains=4", "workers=3"]))
+    assert sorted(prepared._built) == list(range(n))
+    begun = threading.Barrier(1)
+    for number in range(n):
+        assert (prepared.chain(number).model.labels == prepared.builder.chain(number).model.labels).all()

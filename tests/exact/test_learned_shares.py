@@ -2,6 +2,7 @@
 the other and quadrature, every sampler alone, under powers of the likelihood, and states that resume.
 """
 
+from collections import Counter
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -19,7 +20,7 @@ from small_cases import check_resumption
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.simulation import Given
-from splitmerge_cli.kinds.networks import layout, start
+from splitmerge_cli.kinds.networks import data, layout, start
 from splitmerge_cli.kinds.networks.data import Relation, Relations
 from splitmerge_cli.kinds.networks.irm import IRM
 from splitmerge_cli.kinds.networks.link_scores import links_of
@@ -264,6 +265,13 @@ def test_large_blocks_have_their_likelihood(shares: Any, directed: bool) -> None
             e, m = table.edges[k, j], table.pairs[k, j]
             expected += betaln(beta1 + e, beta0 + m - e) - betaln(beta1, beta0)
         assert model.log_lik_total() == pytest.approx(expected, abs=1e-6)
+
+
+@pytest.mark.parametrize("counts", [[], [3], [0, 7, 7, 2, 0, 0], [5, 10**12, 5], [2**20] * 3])
+def test_counts_are_tallied(counts: list[int]) -> None:
+    numbers, times = data.tally(np.array(counts, dtype=np.int64))
+    assert dict(zip(numbers, times, strict=True)) == Counter(counts)
+    assert (np.diff(numbers) > 0).all() and numbers.dtype == times.dtype == np.float64
 
 
 def test_priors_are_integrated_out() -> None:

@@ -284,6 +284,17 @@ def distinct(codes: Nodes) -> Nodes:
     return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
 
 
+def tally(counts: Nodes) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """The different ones of these counts, ascending, and how often each is there, both float64."""
+    if int(counts.max(initial=0)) < 16 * len(counts) + 4096:
+        times = np.bincount(counts)
+        numbers = np.flatnonzero(times)
+        return numbers.astype(np.float64), times[numbers].astype(np.float64)
+    # an array of all counts up to the largest would be far longer than they are
+    numbers, times = np.unique(counts, return_counts=True)
+    return numbers.astype(np.float64), times.astype(np.float64)
+
+
 def merge(
     N: int, source: Nodes, target: Nodes, weight: NDArray[np.float64] | None = None, threshold: float = 0.0
 ) -> tuple[Nodes, Nodes, dict[str, int]]:

@@ -75,12 +75,13 @@ from splitmerge_cli.kinds.networks.cells cimport REAL_VALUES, SCATTERED, add_gai
 from splitmerge_cli.kinds.networks.cells cimport beta_t, count_neighbours, far_t, fill_logs, fill_rise, fill_row, form_t
 from splitmerge_cli.kinds.networks.cells cimport log_gamma, log_rising, pairs_between, part_lik, part_t, rise_t, row_t
 from splitmerge_cli.kinds.networks.cells cimport sum_row, within_lik
+from splitmerge_cli.kinds.networks.shares cimport draw_shares, log_risings
 
 from splitmerge_cli.core.checks import as_numbers
 from splitmerge_cli.core.hyperpriors import draw_hyperparameter, log_density as log_hyperprior
 from splitmerge_cli.core.options import Gamma, read_options
 from splitmerge_cli.core.shared import as_array, share
-from splitmerge_cli.kinds.networks.data import Relations, network_of
+from splitmerge_cli.kinds.networks.data import Relations, network_of, tally
 from splitmerge_cli.kinds.networks.layout import COUNT, LEARNED, LEAST_PRECISION, LEVELS, MOST_PRECISION, OPTIONS
 from splitmerge_cli.kinds.networks.layout import PLAIN, REAL, SHARES, Sizes, degree_tables, half_gammas, prepare
 from splitmerge_cli.kinds.networks.layout import require_simple, rises
@@ -113,16 +114,6 @@ cdef enum:
     PART_ENTRIES = 1000
     # log2 of what a block of both kinds of nodes costs, in units: far beyond RANGE of ``layout.py``
     PENALTY = 58
-
-
-cdef double log_risings(double precision, const double[::1] values, const double[::1] times) noexcept:
-    """Sum over counts x of log Gamma(precision + x) - log Gamma(precision): of `values` that differ, each as often as
-    `times` says."""
-    cdef Py_ssize_t t
-    cdef double total = 0.0
-    for t in range(len(values)):
-        total += times[t] * log_rising(precision, values[t])
-    return total
 
 
 @cython.final
@@ -509,7 +500,8 @@ cdef class IRM(Coupled):
                 for first, end, values, times in self.scattered:
                     self._draw_precision(rng, first, end, values, times)
             for first, end in self.learned:
-                self._draw_shares(rng, first, end, rng.draw_index(2))
+                own = rng.draw_index(2)
+                draw_shares(self.shares(first, own), self._count_shares(first, end, own), self.power, rng)
             self.parameters_changed()
         return self.K
 
@@ -524,31 +516,13 @@ cdef class IRM(Coupled):
                                     lambda: rng.beta(1.0, 1.0))
         self.set_precision(first, end, drawn)
 
-    def _draw_shares(self, Rng rng, Py_ssize_t first, Py_ssize_t end, bint own):
-        cdef beta_t *beta = self.shares(first, own)
-        (edges, edge_times), (gaps, gap_times), (pairs, pair_times) = self._count_shares(first, end, own)
-
-        def log_likelihood(double mean, double weight):
-            if not (SHARES.least <= mean <= SHARES.most and LEAST_PRECISION <= weight <= MOST_PRECISION):
-                return -INFINITY
-            return self.power * (log_risings(mean * weight, edges, edge_times)
-                                 + log_risings((1.0 - mean) * weight, gaps, gap_times)
-                                 - log_risings(weight, pairs, pair_times))
-
-        weight, mean = beta.weight, beta.mean
-        mean = draw_hyperparameter(SHARES.mean, mean, lambda new: log_likelihood(new, weight),
-                                   lambda: rng.beta(1.0, 1.0))
-        weight = draw_hyperparameter(SHARES.weight, weight, lambda new: log_likelihood(mean, new),
-                                     lambda: rng.beta(1.0, 1.0))
-        beta.weight, beta.mean = weight, mean
-
     def _count_shares(self, Py_ssize_t first, Py_ssize_t end, bint own):
         """Edges, missing edges and pairs of a layer's cells, within blocks or between two: for each of the three the
         numbers that differ, and how often they are there."""
         cdef Py_ssize_t p, k, j, n = 0
         cdef const part_t *part
-        found = np.empty((2, self.K if own else (end - first) * self.K * (self.K - 1) // 2))
-        cdef double[:, ::1] at = found
+        found = np.empty((2, self.K if own else (end - first) * self.K * (self.K - 1) // 2), dtype=np.int64)
+        cdef int64_t[:, ::1] at = found
         for p in range(first, first + 1 if own else end):
             part = &self.form.part[p]
             for k in range(self.K):
@@ -557,8 +531,7 @@ cdef class IRM(Coupled):
                     if part.unknown >= 0:
                         at[1, n] -= self.cell(k, j)[part.unknown]
                     n += 1
-        counts = (np.unique(numbers, return_counts=True) for numbers in (found[0], found[1] - found[0], found[1]))
-        return [(numbers, times.astype(np.float64)) for numbers, times in counts]
+        return [tally(numbers) for numbers in (found[0], found[1] - found[0], found[1])]
 
     def start_parameters(self, Rng rng not None):
         cdef int _t
