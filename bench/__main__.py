@@ -27,6 +27,7 @@ from bench import (
     rows,
     scaling,
     topics,
+    whole_networks,
     work,
 )
 
@@ -40,6 +41,7 @@ STUDIES: dict[str, tuple[Any, str]] = {
     "meeting": (meeting, "how soon coupled chains meet"),
     "links": (links, "edges of real networks held out, compared with other programs"),
     "networks": (networks, "large networks"),
+    "whole-networks": (whole_networks, "networks by the default command, compared with graph-tool"),
     "points": (points, "large tables of numbers"),
     "corpora": (corpora, "topics in parallel on large corpora"),
 }

@@ -530,20 +530,19 @@ class NetworkStart(Start):
         model.start_parameters(rng)
 
     def choose_by_size(self, say: Callable[[str], None]) -> RunSpecification:
-        least = 1 if self.data.values.get("values") == OF_COUNTS else FEW
-        if self.is_named or self.why_no_search or not self.may_have(least) or finished_run(self.spec) is not None:
+        if self.is_named or self.why_no_search or finished_run(self.spec) is not None:
             return self.spec
         dataset = self.load()
         if sum(len(layer.ends) for layer in network_of(dataset).layers) > MANY:
             return self.spec
-        degrees, notes = ({}, []) if dataset.N < FEW else self._choose_degrees(dataset)
+        degrees, notes = self._choose_degrees(dataset)
         if why := self._why_scattered(dataset, degrees):
             degrees = {"model.degrees": PLAIN, "model.precision": SCATTERED}
             notes = [f"model.precision={SCATTERED}, because {why}; model.precision=null: they are Poisson"]
-        elif dataset.N < FEW:
-            return self.spec
         for note in notes:
             say(note)
+        if dataset.N < FEW and not why:
+            return self.with_(**degrees) if degrees else self.spec
         if dataset.N < FEW:
             say(f"init={SEARCH}, because no initial state is named and {self.why_search(dataset)}")
             return self.with_(init=SEARCH, **degrees)
@@ -566,18 +565,18 @@ class NetworkStart(Start):
         return repr((self.data.values, dataset.N, file_digests(self.data), self.model.values))
 
     def _choose_degrees(self, dataset: Dataset) -> tuple[dict[str, Any], list[str]]:
-        """Choose the form of degrees, and with plain ones the prior of the share of ties, that describe the network
-        better, and write notes; nothing if the user named one."""
+        """Choose the form of degrees, of many nodes, and with plain ones the prior of the share of ties, that describe
+        the network better, and write notes; nothing if the user named one."""
         if ASKED & self.named_keys or self._is_corrected or self.model.options.get("precision") is not None:
             return {}, []
         key = self._key_of(dataset)
         degrees, notes = Degrees(PLAIN), list[str]()
-        if degrees_scatter(network_of(dataset)):
+        if dataset.N >= FEW and degrees_scatter(network_of(dataset)):
             if key not in self._compared:
                 self._compared[key] = compare_degrees(self.model, dataset)
             degrees = self._compared[key]
             notes += [] if degrees.problem else [f"model.degrees={degrees}; {EXPLAINED[degrees.taken]}"]
-        chosen: dict[str, Any] = {"model.degrees": degrees.taken}
+        chosen: dict[str, Any] = {"model.degrees": degrees.taken} if dataset.N >= FEW else {}
         if degrees.taken == PLAIN and dataset.relations is None:
             if key not in self._dense:
                 self._dense[key] = compare_densities(self.model, dataset)

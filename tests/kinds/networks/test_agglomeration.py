@@ -158,6 +158,8 @@ def test_a_small_simple_network_starts_at_random(monkeypatch: pytest.MonkeyPatch
         return start_of(compose(["data=network", *words])).choose(said.append).init
 
     assert init("N=60") == init("N=60", "init=random") == "random"
+    assert all(line.startswith("model.density=learned") for line in said)
+    said.clear()
     assert init("N=200", "K0=3") == "random" and not said
     assert init("N=200") == init("N=200", "data.directed=true") == init("N=200", "model.degrees=corrected") == "best"
     assert all(line.startswith("init=best, because no initial state is named") for line in said)

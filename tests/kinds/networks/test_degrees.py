@@ -4,6 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import networkx
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -242,6 +243,18 @@ def test_shares_are_learned_unless_somebody_named_a_prior(tmp_path: Path, monkey
     for word in ("model.density=null", "model.beta1=2", "model.degrees=plain", "init=random", "data.directed=true"):
         assert choose(word)[0] is None
     assert len(made) == 1
+
+
+@pytest.mark.parametrize(("K", "density"), [(12, LEARNED), (1, None)])
+def test_a_small_network_learns_the_shares_of_its_ties(K: int, density: str | None, tmp_path: Path) -> None:
+    """Its chains start as before, and its degrees are plain."""
+    ring = networkx.ring_of_cliques(K, 6) if K > 1 else networkx.gnp_random_graph(60, 0.1, seed=1)
+    networkx.write_edgelist(ring, tmp_path / "ring.edgelist", data=False)
+    said: list[str] = []
+    spec = compose(["data=edges", f"data.path={tmp_path / 'ring.edgelist'}", "model=irm"])
+    chosen = start_of(spec).choose(said.append)
+    assert chosen.model.options["density"] == density and len(said) == (density is not None)
+    assert chosen.init == "random" and chosen.model.options["degrees"] == PLAIN
 
 
 def test_jobs_of_one_network_compare_once(monkeypatch: pytest.MonkeyPatch) -> None:
