@@ -79,7 +79,7 @@ json.dump(found, sys.stdout)
 
 
 def ask(script: str, *words: str, task: Any = None) -> Any:
-    """What a script prints in the Python that has graph-tool."""
+    """The output of a script in the Python that has graph-tool."""
     python = graph_tool.interpreter()
     if python is None:
         raise SystemExit("graph-tool is not installed: apt install python3-graph-tool")

@@ -34,7 +34,7 @@ cdef class Shares:
     cdef bint of_mean
 
     cdef double log_density(self, double t) noexcept nogil:
-        """Log density of the logit of the mean, or of the logarithm of the weight, up to a constant."""
+        """Log density at a place on the line, the logit of the mean or the logarithm of the weight, up to a constant."""
         cdef double mean = self.mean, weight = self.weight, log_p
         if self.of_mean:
             mean = 1.0 / (1.0 + exp(-t))
@@ -73,7 +73,7 @@ cdef class Shares:
 
 
 cdef int draw_shares(beta_t *beta, list tallies, double power, Rng rng) except -1:
-    """Draw mean, then weight. `tallies`: of edges, of missing edges and of pairs of each cell the numbers that differ,
+    """Draw mean, then weight. `tallies`: for edges, missing edges and pairs of all cells the numbers that differ,
     and how often they are there; `power`: of the likelihood."""
     cdef Shares shares = Shares()
     (shares.edges, shares.edge_times), (shares.gaps, shares.gap_times), (shares.pairs, shares.pair_times) = tallies
