@@ -378,7 +378,7 @@ def _describe_judgement(run: read.Run, judged: Convergence) -> Iterator[str]:
             )
             yield f"two more chains, from {begun} {clusters}, ended at {K}; their mean log joint is {heights}"
     if moves := [move for move in judged.never_accepted if not (judged.converged and move in OPTIONAL)]:
-        *others, last = (move.replace("_", " ") for move in moves)
+        *others, last = ("Gibbs move of an item" if move == "gibbs" else move.replace("_", " ") for move in moves)
         named = f"{', '.join(others)} or {last}" if others else last
         agree = ", yet the chains agree" if judged.converged else ""
         yield f"no {named} was accepted in the second half of any chain{agree}"
