@@ -89,7 +89,7 @@ class Graph(Kind):
         return note_pairs(table, columns)
 
     def facts(self, dataset: Dataset) -> dict[str, Any]:
-        meta = {k: v for k, v in dataset.meta.items() if k not in ("notes", "shown")}
+        meta = {k: v for k, v in dataset.meta.items() if k not in ("notes", "shown", "has_directions")}
         return {"graph": meta} | super().facts(dataset)
 
     def describe(self, dataset: Dataset, here: NDArray[np.bool_], first: int) -> dict[str, Any]:

@@ -224,7 +224,7 @@ def test_shares_are_learned_unless_somebody_named_a_prior(tmp_path: Path, monkey
     dataset, _ = draw_groups(0, 30, 8)
     ends = np.argwhere(np.triu(dataset.values.toarray()))
     (tmp_path / "edges.csv").write_text("source,target\n" + "".join(f"n{i},n{j}\n" for i, j in ends))
-    monkeypatch.setattr(start.NetworkStart, "_dense", {})
+    monkeypatch.setattr(start.NetworkStart, "_known", {})
     made: list[int] = []
     compare = start.compare_densities
     monkeypatch.setattr(start, "compare_densities", lambda *given: made.append(1) or compare(*given))
@@ -265,7 +265,7 @@ def test_jobs_of_one_network_compare_once(monkeypatch: pytest.MonkeyPatch) -> No
         return Degrees(CORRECTED, 0.1, (2, 3))
 
     monkeypatch.setattr(start, "compare_degrees", compare)
-    monkeypatch.setattr(start.NetworkStart, "_compared", {})
+    monkeypatch.setattr(start.NetworkStart, "_known", {})
     words = ["data=network", "N=180", "data.degrees=1.2"]
     for seed in range(3):
         chosen = start_of(compose([*words, f"seed={seed}"])).choose(lambda line: None)

@@ -95,3 +95,30 @@ def test_a_call_renames_no_column_that_has_the_name(recwarn: pytest.WarningsReco
     sample("mixed", frame, iterations=2, chains=2, seed=1, progress="none")
     notes = [str(one.message) for one in recwarn if "if they are edges" in str(one.message)]
     assert "columns={'one': 'source', 'two': 'target'}" in notes[0]
+
+
+def draw_levels(name: str) -> str:
+    """Rows of ties from each of three groups to the next; those of `name`: with the directions drawn by tossing coins;
+    with all but a few from the node of the lower number to the other, in files that tell nodes apart otherwise."""
+    rng, group = np.random.default_rng(4), np.repeat([0, 1, 2], 25)
+    number = rng.permutation(75) if name == "levels" else np.arange(75)
+    rows = []
+    for i, j in np.argwhere(rng.random((75, 75)) < np.where(group == group[:, None] + 1, 0.3, 0.02)):
+        turns = rng.random()
+        is_turned = turns < 0.5 if name == "tossed" else (i > j) == (turns > 0.02) and name != "levels"
+        ends = (j, i) if is_turned else (i, j)
+        if i != j:
+            rows.append(",".join(f"{'n' * (name == 'named')}{number[end]:02}" for end in ends))
+    return "source,target\n" + "\n".join(map(str, rng.permutation(rows))) + "\n"
+
+
+@pytest.mark.parametrize("name", ["levels", "tossed", "numbered", "named"])
+def test_directions_are_read_where_they_follow_from_blocks(tmp_path: Path, name: str) -> None:
+    path = tmp_path / f"{name}.csv"
+    path.write_text(draw_levels(name))
+    keys, said = choose(path)
+    assert keys == SIMPLE | {"directed": name == "levels"}
+    note = "data.directed=true: directions follow from blocks; with them the network is described better, by "
+    assert any(line.startswith(note) for line in said) == (name == "levels")
+    # nobody's word is overruled
+    assert choose(path, "data.directed=false")[0] == choose(path, "model.degrees=plain")[0] == SIMPLE

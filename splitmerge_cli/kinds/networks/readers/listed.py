@@ -26,6 +26,11 @@ from splitmerge_cli.received import DataError
 
 SHOWN = "shown"
 """Entry of ``Dataset.meta`` with the options that a run takes unless somebody names one; stored nowhere."""
+HAS_DIRECTIONS = "has_directions"
+"""Entry of ``Dataset.meta`` if some pairs are written in both directions and others are not, and the directions follow
+from no order of the nodes; stored nowhere."""
+ORDERED = 0.95
+"""Share of edges that lead from a node to one behind it in an order, from which on the order may be why."""
 
 Command = Callable[[Mapping[str, Any]], str]
 """Writes the command, or the call, that reads the network with other options."""
@@ -146,24 +151,39 @@ def simple(listed: Listed, threshold: float, command: Command) -> tuple[Dataset,
         limit = "of weight 0" if threshold == 0 else f"of weights up to {threshold:g} (data.threshold)"
         notes.append(f"{listed.place}: pairs {limit}: {below}; they are no edges")
     meta = counts | size | notes_entry(notes)
-    if shown := _find_shown(listed, counts):
-        meta[SHOWN] = shown
+    parts, options = _left_out(listed, Use(), counts)
+    are_mixed = "directions" in parts and counts["reversed"] > 0
+    if are_mixed and not _follow_an_order(listed):
+        meta[HAS_DIRECTIONS] = True
+    if shown := _find_shown(listed, options):
+        meta[SHOWN] = ({"directed": True} if are_mixed else {}) | shown
     return Dataset(listed.name, "graph", matrix, listed.truth, names=listed.names, meta=meta), counts
 
 
-def _find_shown(listed: Listed, counts: Mapping[str, int]) -> dict[str, Any]:
-    """Options that read what a simple network would spoil: few levels, some of them below 0 or words, and layers; with
-    directions where some pairs stand in both: else a file may list each pair once, in the order of its nodes."""
-    if listed.levels or listed.sides is not None:
+def _follow_an_order(listed: Listed) -> bool:
+    """Whether nearly all edges lead to the node that comes later, or earlier, as nodes are numbered or by their names:
+    a list of edges without directions may be written so."""
+    orders = [np.arange(listed.N)]
+    if listed.names:
+        try:
+            names = np.array(listed.names, dtype=float)
+        except ValueError:
+            names = np.array(listed.names)
+        orders.append(np.argsort(np.argsort(names)))
+    i, j = listed.ends[listed.ends[:, 0] != listed.ends[:, 1]].T
+    shares = [float((place[i] < place[j]).mean()) for place in orders]
+    return max(max(share, 1.0 - share) for share in shares) >= ORDERED
+
+
+def _find_shown(listed: Listed, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the `options` that read what a simple network would spoil: few levels, some of them below 0 or words,
+    and layers."""
+    if listed.levels or listed.sides is not None or "bipartite" in options:
         return {}
-    parts, options = _left_out(listed, Use(), counts)
     cells = listed.other_values if listed.weight is None else listed.weight
     if options.get("values") == LEVELS and len(read_values(cells, LEVELS).levels) > FEW_LEVELS:
         return {}
-    shown = {key: options[key] for key in ("values", "layer") if options.get(key) not in (None, COUNT, REAL)}
-    if not shown or "bipartite" in options:
-        return {}
-    return {"directed": True, **shown} if "directions" in parts and counts["reversed"] else shown
+    return {key: options[key] for key in ("values", "layer") if options.get(key) not in (None, COUNT, REAL)}
 
 
 def note_rest(listed: Listed, use: Use, command: Command, counts: Mapping[str, int]) -> Iterator[str]:
