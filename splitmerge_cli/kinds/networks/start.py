@@ -509,7 +509,7 @@ class NetworkStart(Start):
     merged: list[NDArray[np.int32]]
     """The merged blocks of each trial, int32 ``[N]``."""
     _known: ClassVar[dict[tuple[str, str], Any]] = {}
-    """What was compared, by its name and the key of the network; jobs of a sweep ask again."""
+    """Results of comparisons, by name and key of the network; jobs of a sweep ask again."""
 
     def begin(self, number: int, model: Model) -> tuple[str, int | None]:
         """From many random blocks: these merge easily, while chains that start from few stay there where only a split

@@ -176,7 +176,7 @@ def _follow_an_order(listed: Listed) -> bool:
 
 
 def _find_shown(listed: Listed, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of the `options` that read what a simple network would spoil: few levels, some of them below 0 or words,
+    """The `options` without which a simple network would be spoilt: few levels, some of them below 0 or words,
     and layers."""
     if listed.levels or listed.sides is not None or "bipartite" in options:
         return {}
