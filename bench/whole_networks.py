@@ -7,8 +7,10 @@ degrees counts, chosen by the scores themselves. Description lengths, in nats of
 partition: the least of its plain, corrected and nested forms.
 """
 
+import csv
 import json
 import subprocess
+import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -154,16 +156,18 @@ def rows_of(name: str, dataset: Dataset, truth: NDArray[Any] | None) -> Iterator
 
 
 def main(quick: bool) -> list[dict[str, Any]]:
-    """Print a row for each network and method; log scores are of a thousand pairs."""
+    """Write a row for each network and method, as csv; log scores are of a thousand pairs."""
     warnings.simplefilter("ignore")
     rows: list[dict[str, Any]] = []
+    table = csv.writer(sys.stdout, lineterminator="\n")
     for name, N, edges, truth in write_networks():
         if quick and N > 200:
             continue
         dataset = from_object(graph_of(N, edges), "graph")
         for row in rows_of(name, dataset, truth):
             if not rows:
-                print(*row, sep=",")
+                table.writerow(row)
             rows.append(row)
-            print(*("" if value is None else value for value in row.values()), sep=",", flush=True)
+            table.writerow(row.values())
+            sys.stdout.flush()
     return rows
