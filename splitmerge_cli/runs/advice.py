@@ -77,6 +77,10 @@ def _was_no_gain(run: read.Run, earlier: Sequence[read.Run], judged: Convergence
     return False
 
 
+COMMAND = "smcmc run "
+"""How a command begins that a note on the data offers."""
+
+
 def say_next(run: read.Run, judged: Convergence, spec: RunSpecification | None = None) -> Iterator[str]:
     """Say what to do next: a line with the reason, and a line ``next: smcmc run ...``; nothing if nothing is needed.
     `run`: a finished one. If a program held the data, the line has the keys to change, not a command. `judged`:
@@ -85,6 +89,13 @@ def say_next(run: read.Run, judged: Convergence, spec: RunSpecification | None =
     try:
         spec = spec or initial.specification_of(run)
     except ConfigError:  # choices of the user's own that are not at hand
+        return
+    if checks.name_limit(run.summary):
+        # another way to read the file stands in its notes
+        commands = [note[note.index(COMMAND) :] for note in run.summary.get("notes", ()) if COMMAND in note]
+        if commands:
+            yield "to read the file in another way:"
+            yield f"next: {commands[0]}"
         return
     earlier = find_earlier(run)
     # what an earlier run of these data compared, and left, is not advised
@@ -111,7 +122,7 @@ def say_next(run: read.Run, judged: Convergence, spec: RunSpecification | None =
 
 def _core_lines(run: read.Run, judged: Convergence) -> Iterator[str]:
     """Lines that lead to what chains share, where they have not converged and no further step is known."""
-    if judged.converged is None or checks.name_limit(run.summary) or answers_of(kind_of(run)).no_levels:
+    if judged.converged is None or answers_of(kind_of(run)).no_levels:
         return
     try:
         core = around_estimate.find_item_core(sampled_partitions(run), CORE)
@@ -130,8 +141,6 @@ def _choose_step(
     run: read.Run, spec: RunSpecification, judged: Convergence, chosen: Mapping[str, Any]
 ) -> tuple[str, dict[str, Any]] | None:
     """Choose the next step: the reason and the keys to change. `chosen`: what ``auto`` compared for these data."""
-    if checks.name_limit(run.summary):
-        return None
     if (other := choose_model({**run.summary, "chosen": chosen}, spec)) is not None:
         return other
     until = run.summary.get("until")

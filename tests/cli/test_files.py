@@ -375,7 +375,14 @@ def test_one_column_of_categories_shows_no_clusters(smcmc) -> None:
     lines = " ".join(ended.stderr.split())
     assert "column 2 ('none'), column 3 ('nothing') are left out: they hold no value" in lines
     assert "one column of categories cannot show clusters; " in lines
-    assert lines.count("one column of categories is all that is read") == 2
+    assert lines.count("one column of categories is all that is read") == 2 and "next:" not in lines
+    # columns with many words beside it may be the ends of edges
+    draw = np.random.default_rng(0).integers
+    flights = [(f"a{i}", f"a{(i + j) % 120}", "xyz"[draw(3)]) for i in range(120) for j in (1, 2, 5)]
+    pd.DataFrame(flights, columns=["home", "away", "line"]).to_csv("flights.csv", index=False)
+    reason, command = smcmc("run", "flights.csv", "iterations=400", "progress=none").stderr.splitlines()[-2:]
+    assert reason == "to read the file in another way:" and "data=edges data.layer=line" in command
+    assert smcmc(*shlex.split(command)[2:], *FEW).exit_code == 0
     # a column of numbers may
     pd.DataFrame({"u": np.random.default_rng(0).normal(size=60).round(2)}).to_csv("u.csv", index=False)
     assert "categories" not in smcmc("run", "u.csv", *FEW).stderr
