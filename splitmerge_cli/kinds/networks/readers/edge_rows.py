@@ -409,7 +409,7 @@ def note_pairs(table: Table, columns: Sequence[int]) -> list[str]:
     if named is not None:
         roles = {role: names.index(end) for role, end in zip(ENDS, named, strict=True)}
         ends = " and ".join(map(table.column, roles.values()))
-        return _note_command(table, f"{ends}: if they are the ends of edges", roles, {"directed": True})
+        return _note_command(table, f"{ends}: if they are the ends of edges", roles, {})
     ids = [j for j, name in enumerate(table.names or ()) if inference.REPEATED_ID.search(name.strip())]
     if len(ids) == 2 and table.rows >= MANY_PAIRS and _share_names(table, (ids[0], ids[1]), ids) is not None:
         # equal numbers of users and of films are nobody's name
@@ -417,7 +417,7 @@ def note_pairs(table: Table, columns: Sequence[int]) -> list[str]:
         ends = " and ".join(map(table.column, ids))
         roles = dict(zip(ENDS, ids, strict=True))
         why = f"{ends}: every row is another pair of ids: if they are edges of a network"
-        return _note_command(table, why, roles, {"directed" if are_alike else "bipartite": True})
+        return _note_command(table, why, roles, {} if are_alike else {"bipartite": True})
     number = r"^\s*-?[\d.]+([eE][-+]?\d+)?\s*$"
     texts = [j for j in columns if is_text(table.cells(j))]
     words = [j for j in texts if not pc.all(pc.match_substring_regex(table.cells(j), number)).as_py()]
@@ -438,7 +438,8 @@ def note_pairs(table: Table, columns: Sequence[int]) -> list[str]:
         described = edge_values.describe_values(table.cells(k))
         roles["weights"] = k
         options |= {"values": described[0]} if described else {}
-    options["directed" if are_shared else "bipartite"] = True
+    if not are_shared:
+        options["bipartite"] = True
     return _note_command(table, "every row is another pair of words: if they are edges of a network", roles, options)
 
 
@@ -470,7 +471,7 @@ def _note_command(table: Table, why: str, roles: Mapping[str, int], options: dic
     named = {table.names[j] if table.names else j: FRAME_NAMES.get(role, role) for role, j in roles.items()}
     renamed = {name: role for name, role in named.items() if name != role}
     words = options | ({"layer": "layer"} if "layer" in roles else {})
-    arguments = ", ".join(f"{key}={value!r}" for key, value in words.items())
-    call = f'sample("irm", data.rename(columns={renamed!r}), {arguments})'
+    arguments = "".join(f", {key}={value!r}" for key, value in words.items())
+    call = f'sample("irm", data.rename(columns={renamed!r}){arguments})'
     table.note(f"{why}, {table.command_or_call(command, call)}")
     return overrides
