@@ -527,7 +527,8 @@ class NetworkStart(Start):
             words = " ".join(f"{key}={write(value)}" for key, value in keys.items())
             say(f"{words}: the file shows them (data.values=null: the simple network)")
             return type(self)(self.with_(**keys)).choose(say)
-        if HAS_DIRECTIONS not in simple.meta or self.is_named or ASKED & self.named_keys:
+        is_asked = bool(ASKED & self.named_keys) or self.is_named
+        if HAS_DIRECTIONS not in simple.meta or simple.meta["edges"] > MANY or is_asked:
             return super().choose(say)
         with_directions = type(self)(self.with_(**{"data.directed": True}))
         given = compare_directions, self.model, simple, with_directions.load()
@@ -558,7 +559,7 @@ class NetworkStart(Start):
         if self.is_named or self.why_no_search or finished_run(self.spec) is not None:
             return self.spec
         dataset = self.load()
-        if sum(len(layer.ends) for layer in network_of(dataset).layers) > MANY:
+        if not 0 < sum(len(layer.ends) for layer in network_of(dataset).layers) <= MANY:
             return self.spec
         degrees, notes = self._choose_degrees(dataset)
         if why := self._why_scattered(dataset, degrees):
