@@ -147,7 +147,6 @@ def make_certificate(
         time_limit = math.inf if seconds is None else seconds
         result = coupled_pairs.certify(plan, pairs, lag, k, m, time_limit, on_pair, coupling, new)
     result.write()
-
     with use_style():
         save(plots.meetings(result), result.path / FIGURE)
     return result
@@ -161,16 +160,14 @@ def efficiencies(jobs: Sequence[RunSpecification], pairs: int, workers: int | No
     cost: the variance of one pair's estimate times the processor seconds of a pair."""
     changed = {key: groups.main_values()[key] for key in ("seed", "chains", "budget")} | {"init": coupled_pairs.MIXTURE}
     changed |= {} if workers is None else {"workers": workers}
-    jobs_to_certify: list[RunSpecification] = []
-    for job in jobs:
-        config = job.with_(changed)
-        if config in jobs_to_certify:
+    certified = [job.with_(changed) for job in jobs]
+    for number, job in enumerate(certified):
+        if job in certified[:number]:
             continue
-        jobs_to_certify.append(config)
         try:
-            certificate = make_certificate(coupled_pairs.check_coupling(config), pairs, progress=config.progress)
+            certificate = make_certificate(coupled_pairs.check_coupling(job), pairs, progress=job.progress)
         except ConfigError as error:
-            yield f"{config.sampler_name}: {error}"
+            yield f"{job.sampler_name}: {error}"
             continue
         estimates, sampler = certificate.estimates(), certificate.config["sampler"]["name"]
         if not len(estimates):

@@ -49,10 +49,6 @@ def answer_misspelt(function: _F) -> _F:
     return cast(_F, wrapper)
 
 
-_SEEDS = 2**31
-"""Seeds that a generator draws from."""
-
-
 def read_seed(seed: int, rng: Any) -> int:
     """The seed of a run, or one that is derived from `rng` (SPEC 7 of Scientific Python): a whole number is the seed
     itself; whatever else `numpy.random.default_rng` takes draws one."""
@@ -63,7 +59,7 @@ def read_seed(seed: int, rng: Any) -> int:
     if isinstance(rng, int | np.integer) and not isinstance(rng, bool):
         return int(rng)
     try:
-        return int(np.random.default_rng(rng).integers(_SEEDS))
+        return int(np.random.default_rng(rng).integers(2**31))
     except TypeError as error:
         raise ConfigError(f"rng: {type(rng).__name__}; expected a whole number or a numpy.random.Generator") from error
 
@@ -229,8 +225,8 @@ def specify_sample(
     keys = keys | choice_keys("model", model) | ({} if sampler is None else choice_keys("sampler", sampler))
     of_run, of_table = dict(options or {}), {}
     chosen: dict[str, Any] = {}
-    if isinstance(data, str | Path | Dataset):
-        is_held = isinstance(data, Dataset)
+    is_file, is_held = isinstance(data, str | Path), isinstance(data, Dataset)
+    if is_file or is_held:
         expected = "None with a Dataset" if is_held else "names of columns and files, as data are a file"
         for name in OF_ROWS:
             if not isinstance(of_run.get(f"data.{name}"), NoneType if is_held else str | int | Path | None):
@@ -245,16 +241,16 @@ def specify_sample(
         if keys["model"] == selection.AUTO and not set(OF_NETWORKS).isdisjoint(of_table):
             keys["model"] = MODELS[NETWORK]
     # as of a file: model=auto asks for scales unless they are named
-    asks_scale = of_table.get("scale", keys["model"]) == selection.AUTO and not isinstance(data, str | Path | Dataset)
+    asks_scale = of_table.get("scale", keys["model"]) == selection.AUTO and not (is_file or is_held)
     of_table = {key: value for key, value in of_table.items() if (key, value) != ("scale", selection.AUTO)}
-    if keys["model"] == selection.AUTO and isinstance(data, str | Path) and Path(data).exists():
+    if keys["model"] == selection.AUTO and is_file and Path(data).exists():
         keys["model"] = MODELS.get(recognise_named(data, of_run).data, selection.AUTO)
     fits = short_fits(sampler, int(keys.get("seed", 0)), say, keys["progress"])
 
     def read(model: str, **further: Any) -> Dataset:
         return objects.from_object(data, selection.kind_of_model(model).name, **{**of_table, **further})
 
-    if keys["model"] == selection.AUTO and not isinstance(data, str | Path):
+    if keys["model"] == selection.AUTO and not is_file:
         keys["model"], data = selection.model_for_object(data, of_table)
         is_read = keys["model"] in selection.OF_REALS and not (isinstance(data, Dataset) or values.is_sparse(data))
         if is_read:

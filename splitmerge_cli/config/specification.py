@@ -149,29 +149,25 @@ class RunSpecification(schema.Schema):
         left_out = [*schema.RUNTIME_KEYS]
         left_out += ["perplexity"] * (not self.perplexity.every) + ["tempering"] * (not self.tempering.levels)
         left_out += ["gap"] * (self.gap == schema.NO_GAP)
-        identity_values = {
+        values = {
             key: groups.unshared_options(key, value) if key in schema.SHARED else value
             for key, value in self.values.items()
             if key not in left_out
         }
         if self.until.mcse is None:
-            identity_values["until"] = {key: value for key, value in identity_values["until"].items() if key != "mcse"}
-        later = schema.later_options(self.data.values)
-        identity_values["data"] = {
-            key: value for key, value in identity_values["data"].items() if key not in later or value != later[key]
-        }
-        identity_values["model"] = _leave_out_later(identity_values["model"], self.model)
-        if (mix := identity_values["schedule"].get("mix")) is None:
-            identity_values["sampler"] = _leave_out_later(identity_values["sampler"], self.samplers[0])
+            values["until"] = {key: value for key, value in values["until"].items() if key != "mcse"}
+        values["data"] = _leave_out(values["data"], schema.later_options(self.data.values))
+        values["model"] = _leave_out(values["model"], self.model.later)
+        if (mix := values["schedule"].get("mix")) is None:
+            values["sampler"] = _leave_out(values["sampler"], self.samplers[0].later)
         else:
-            mix = [_leave_out_later(entry, one) for entry, one in zip(mix, self.samplers, strict=True)]
-            identity_values["schedule"] = {**identity_values["schedule"], "mix": mix}
-        return identity_values
+            mix = [_leave_out(entry, one.later) for entry, one in zip(mix, self.samplers, strict=True)]
+            values["schedule"] = {**values["schedule"], "mix": mix}
+        return values
 
 
-def _leave_out_later(values: Mapping[str, Any], component: components.Component) -> dict[str, Any]:
-    """Leave out the options that came later than runs (`Option.later`), at their defaults."""
-    later = {option.name: option.default for option in getattr(component.target, "OPTIONS", ()) if option.later}
+def _leave_out(values: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave out options that came later than runs, at their defaults."""
     return {key: value for key, value in values.items() if key not in later or value != later[key]}
 
 
