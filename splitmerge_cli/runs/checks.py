@@ -220,11 +220,8 @@ def check_fit(
         times = dataset.counts.astype(np.int64)
         states = [replace(state, labels=np.repeat(state.labels, times)) for state in states]
         dataset = dataset.with_repeats
-    rng, quantities, options = (
-        np.random.default_rng(seed),
-        find_quantities(model)(dataset, cells),
-        options_of(model, dataset),
-    )
+    rng, quantities = np.random.default_rng(seed), find_quantities(model)(dataset, cells)
+    options = options_of(model, dataset)
     seen: dict[tuple[str, str], tuple[list[float], list[float]]] = {}
     for state in islice(cycle(states), max(draws, len(states))):
         labels = np.unique(state.labels, return_inverse=True)[1]
@@ -237,10 +234,8 @@ def check_fit(
             seen.setdefault(key, ([], []))[1].append(value)
         for key, value in quantities.measure(quantities.values, conditions.z).items():
             seen[key][0].append(value)
-    checks = [
-        _check(key, np.array(data), np.array(replication), quantities.effects)
-        for key, (data, replication) in seen.items()
-    ]
+    arrays = {key: (np.array(data), np.array(replications)) for key, (data, replications) in seen.items()}
+    checks = [_check(key, *both, quantities.effects) for key, both in arrays.items()]
     unchecked = list(quantities.unchecked)
     if options.get("power", 1.0) != 1.0:
         unchecked.append(
@@ -337,10 +332,8 @@ def describe_misfit(summary: Mapping[str, Any]) -> Iterator[str]:
     Yields nothing if nothing stands out or nothing was checked. See `name_misfit`.
     """
     unlike, chosen = find_unlike(summary), summary["point_estimate"]
-    several = chosen["n_clusters"] > 1 and not grouping.has_one_and_outliers(
-        chosen.get("labels"), grouping.row_sizes(summary)
-    )
-    overlap = grouping.do_overlap(summary)
+    has_one = grouping.has_one_and_outliers(chosen.get("labels"), grouping.row_sizes(summary))
+    several, overlap = chosen["n_clusters"] > 1 and not has_one, grouping.do_overlap(summary)
     # the estimate is one cluster while most draws divide the rows
     is_one = chosen["n_clusters"] == 1 and schema.JOINED_BY not in summary
     as_estimate, certainty = summary.get(schema.AS_THE_ESTIMATE, 1.0), (summary.get(schema.FIT) or {}).get("certainty")

@@ -129,9 +129,7 @@ def _halve(n: int, first: int) -> tuple[NDArray[np.int64], list[int]]:
     space = 1
     while n // (2 * space) >= first:
         space *= 2
-    rounds = [np.arange(space // 2, n, space)]
-    if space > 1:
-        rounds.append(np.arange(0, n, space))
+    rounds = [np.arange(space // 2, n, space), *([np.arange(0, n, space)] if space > 1 else [])]
     while space > 2:
         space //= 2
         rounds.append(np.arange(space // 2, n, space))

@@ -15,7 +15,6 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -140,11 +139,10 @@ def most_iterations(spec: RunSpecification, dataset: Dataset) -> int:
     """
     if (own := spec.model.kind.limits) is not None:
         limit = max(own[0], min(own[1], own[2] // dataset.N))
-        return min(limit, spec.default_iterations) if spec.is_adaptive else limit
-    # replicas move as often as the chain
-    limit = max(
-        LEAST, min(MOST, WORK // dataset.kind.count_values(dataset, spec.model.options)) // (1 + spec.tempering.levels)
-    )
+    else:
+        most = min(MOST, WORK // dataset.kind.count_values(dataset, spec.model.options))
+        # replicas move as often as the chain
+        limit = max(LEAST, most // (1 + spec.tempering.levels))
     return min(limit, spec.default_iterations) if spec.is_adaptive else limit
 
 
@@ -310,9 +308,8 @@ def initial_labels(
         if dataset.truth is None:
             raise ConfigError(f"init=truth: the true labels of {dataset.name} are not known")
         if without := int((dataset.truth < 0).sum()):
-            raise ConfigError(
-                f"init=truth: {without} of {dataset.N} items of {dataset.name} have no true label; expected one each"
-            )
+            lacking = f"{without} of {dataset.N} items of {dataset.name} have no true label"
+            raise ConfigError(f"init=truth: {lacking}; expected one each")
         labels = _codes(dataset.truth)
     else:
         assert own_labels is not None
@@ -347,9 +344,8 @@ def _check_bound(model: Model, key: str, value: object, K: int) -> None:
     if model.kmax < K:
         raise ConfigError(f"{key}={value}: {K} clusters; expected at most model.kmax={model.kmax}")
     if model.largest_K < K:
-        raise ConfigError(
-            f"{key}={value}: {K} clusters; expected at most {model.largest_K}, since model.prior allows no more"
-        )
+        expected = f"expected at most {model.largest_K}, since model.prior allows no more"
+        raise ConfigError(f"{key}={value}: {K} clusters; {expected}")
 
 
 def _require_agreement(labels: NDArray[np.int32], dataset: Dataset, init: str) -> None:
@@ -437,15 +433,13 @@ def dataset_of(run: read.Run) -> Dataset:
     """The data set of a stored run, loaded again. Raises `ConfigError` or `DataError` (a file that the run read is gone
     or was changed, a function that made the data is gone, or the configuration of the run is none that could be run).
     """
-    data, model = attrgetter("data", "model")(specification_of(run))
-    digests: dict[str, str] = {}
-    file = run.path / files.CONFIG
+    spec, file = specification_of(run), run.path / files.CONFIG
+    data, model, digests = spec.data, spec.model, dict[str, str]()
     with limit_bytes(data.max_bytes):
         for name, key in DATA_FILES.items():
             if stored := run.provenance.get(f"{name}_sha256"):
                 path = data.values[key.removeprefix("data.")]
-                digest = file_digest(key, path, data)
-                if digest != stored:
+                if (digest := file_digest(key, path, data)) != stored:
                     problem = "no such file" if digest is None else "it was changed since the run"
                     expected = "the table on standard input" if path == SIGN else "the file"
                     raise DataError(f"{key}={path}: {problem}; expected {expected} that {run.path} read")

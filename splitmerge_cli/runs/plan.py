@@ -122,9 +122,8 @@ class Builder:
             able = [name for name, cls in classes("model").items() if cls.has_powers()]
             raise ConfigError(f"{key}: model={spec.model.name} has no powers of the likelihood; {', '.join(able)} have")
         if spec.is_adaptive:
-            raise ConfigError(
-                f"{key}: sampler={spec.sampler_name} learns from several chains; expected another sampler"
-            )
+            learns = "learns from several chains; expected another sampler"
+            raise ConfigError(f"{key}: sampler={spec.sampler_name} {learns}")
 
         def make(power: float) -> tuple[Model, list[Sampler]]:
             replica_options = {**options, "power": options["power"] * power} if "power" in options else options
@@ -247,10 +246,8 @@ class Plan:
         others = [] if "read_sha256" in status else self.dataset.meta.get("determined", [])
         if others or status.get("read_sha256", self.data_digest) != self.data_digest:
             which = f" (with {', '.join(others)})" if others else ""
-            raise ConfigError(
-                f"{self.path}: this run read its file in another way{which}; resume=false makes it again, out=FOLDER "
-                "keeps both"
-            )
+            expected = "resume=false makes it again, out=FOLDER keeps both"
+            raise ConfigError(f"{self.path}: this run read its file in another way{which}; {expected}")
 
     @cached_property
     def data_digest(self) -> str:
@@ -326,12 +323,9 @@ def prepare(spec: RunSpecification, records: bool = True, labels: NDArray[np.int
         dataset = initial.load_dataset(spec.data, spec.model.kind, identity.of_data(digests))
         accepted, reason = spec.model.target.accepts(dataset)
         if not accepted:
-            fitting = [name for name, cls in classes("model").items() if cls.accepts(dataset)[0]]
-            models = "".join(f"model={name}, or " for name in fitting)
-            raise ConfigError(
-                f"model={spec.model.name} with data={spec.data.name}: {reason}; expected {models}other data "
-                "(smcmc list data)"
-            )
+            fitting = [f"model={name}, or " for name, cls in classes("model").items() if cls.accepts(dataset)[0]]
+            expected = f"expected {''.join(fitting)}other data (smcmc list data)"
+            raise ConfigError(f"model={spec.model.name} with data={spec.data.name}: {reason}; {expected}")
         recorder = recorders.recorder_of(spec, dataset)
         recorder.check(workers(spec))
         if spec.gap and (why := grouping.why_not_joined(dataset)):

@@ -41,9 +41,8 @@ PATIENCE = 5.0
 
 
 class DaskShards:
-    """Shards as actors: each stays in the memory of one worker. `bounds`: first row of each shard, and the one after
-    its last.
-    """
+    """Shards as actors: each stays in the memory of one worker. `bounds`: first row of each, and the one after its
+    last."""
 
     def __init__(self, client: Any, source: Source, bounds: Sequence[tuple[int, int]]) -> None:
         workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
@@ -158,9 +157,7 @@ def source_of(spec: RunSpecification) -> Source:
 
 def types_of(names: Sequence[str], columns: checks.Columns, named_types: Mapping[Any, str]) -> tuple[str, ...]:
     """The type of each column: as `named_types` says, binary where all cells are 0 or 1, real where one is no whole
-    number. Raises `ConfigError` (for a name that is no column's, a word that is no type, or whole numbers without a
-    type).
-    """
+    number. Raises `ConfigError` (a name that is no column's, a word that is no type, whole numbers without a type)."""
     type_by_name = {str(name): word for name, word in named_types.items()}
     for name, word in type_by_name.items():
         if name not in names:
@@ -363,7 +360,7 @@ class ShardedRun:
                 "log_joint": float(frame["log_joint"].iloc[-1]),
                 "seconds": float(frame["seconds"].iloc[-1]),
             }
-            files.add_sealed(RUN, self.identity | {"summary": summary})
+            manifest.write_sealed(files.add_file(RUN), self.identity | {"summary": summary})
         (self.path / CHECKPOINT).unlink(missing_ok=True)
         for folder in self.path.glob("checkpoint-*"):
             shutil.rmtree(folder)

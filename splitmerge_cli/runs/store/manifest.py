@@ -61,9 +61,8 @@ def read_sealed(path: Path, remedy: str | None = None, content: bytes | None = N
 
 
 def write_manifest(path: Path, names: Iterable[str], contents: Mapping[str, bytes] | None = None) -> bytes:
-    """Write the manifest `path` of the files next to it; return its content. `names`: may lead into folders next to it.
-    `contents`: contents of files that were just written; the others are read.
-    """
+    """Write the manifest `path` of the files next to it, whose `names` may lead into folders; return its content.
+    `contents`: contents of files that were just written; the others are read."""
     listed = {}
     for name in sorted(names):
         if (content := (contents or {}).get(name)) is None:
@@ -97,8 +96,7 @@ class Manifest:
 
     def check(self, name: str) -> Path:
         """The path of a file that is what was written; it is read once. Raises `DamagedRun` (it is not, is gone, or is
-        not listed).
-        """
+        not listed)."""
         path = self.path.parent / name
         if name in self._checked:
             return path
@@ -192,11 +190,8 @@ def path_of(out: str | Path, choice_id: str) -> Path:
 
 
 def keep(file: Path, chosen: Any, changes: Mapping[str, Any]) -> None:
-    """Store how something was chosen, and the keys of the run that follow.
-
-    A folder that cannot be written is reported by the run itself. Raises a ValueError for a key that `recall` would not
-    believe.
-    """
+    """Store how something was chosen, and the keys of the run that follow; a ValueError for a key that `recall` would
+    not believe. A folder that cannot be written is reported by the run itself."""
     if unknown := [key for key in changes if not _may_change(key)]:
         raise ValueError(f"{unknown[0]}: expected an option of the model, model, {', '.join(FURTHER)}")
     with suppress(OSError):
