@@ -16,8 +16,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from splitmerge_cli.api import posterior, selection, updating
-from splitmerge_cli.api.recognition import DOCUMENTS, NETWORK, recognise_named
+from splitmerge_cli.api import posterior, recognition, selection, updating
 from splitmerge_cli.config import schema, specify_keys
 from splitmerge_cli.config.errors import ConfigError, nearest
 from splitmerge_cli.data import objects, values
@@ -239,12 +238,12 @@ def specify_sample(
         of_table = {name: of_run.pop(key) for name in OF_OBJECTS if (key := f"data.{name}") in of_run}
         data, of_table = objects.take_columns(data, of_table, OF_ROWS[:4])
         if keys["model"] == selection.AUTO and not set(OF_NETWORKS).isdisjoint(of_table):
-            keys["model"] = MODELS[NETWORK]
+            keys["model"] = MODELS[recognition.NETWORK]
     # as of a file: model=auto asks for scales unless they are named
     asks_scale = of_table.get("scale", keys["model"]) == selection.AUTO and not (is_file or is_held)
     of_table = {key: value for key, value in of_table.items() if (key, value) != ("scale", selection.AUTO)}
     if keys["model"] == selection.AUTO and is_file and Path(data).exists():
-        keys["model"] = MODELS.get(recognise_named(data, of_run).data, selection.AUTO)
+        keys["model"] = MODELS.get(recognition.recognise_named(data, of_run).data, selection.AUTO)
     fits = short_fits(sampler, int(keys.get("seed", 0)), say, keys["progress"])
 
     def read(model: str, **further: Any) -> Dataset:
@@ -280,7 +279,7 @@ def specify_sample(
     return selection.Settled(job, chosen | (how or {}) or None), dataset
 
 
-MODELS = {NETWORK: "irm", DOCUMENTS: "hdp"}
+MODELS = {recognition.NETWORK: "irm", recognition.DOCUMENTS: "hdp"}
 """Models of files that are no tables, as the choices of ``data`` bring them."""
 OF_ROWS = ("weights", "group", "labels", "files", "must_link", "cannot_link")
 OF_TABLES = ("columns", "types", "repeated", "scale", "reduce", "exposure", "weights_scale", "apart", "prior_counts")

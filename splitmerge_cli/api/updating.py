@@ -1,6 +1,5 @@
 """Runs that the library makes, in a named or temporary folder, and posteriors that are continued with new items: their
-chains start where the old ones ended.
-"""
+chains start where the old ones ended."""
 
 import hashlib
 import io

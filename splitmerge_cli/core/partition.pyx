@@ -134,13 +134,8 @@ cdef class Partition(Sums):
             return n
         self.relist()
         n = 0
-        k = self.head[a]
-        while k >= 0:
-            items[n] = k
-            n += 1
-            k = self.after[k]
-        if b != a:
-            k = self.head[b]
+        for i in range(2 if b != a else 1):
+            k = self.head[b if i else a]
             while k >= 0:
                 items[n] = k
                 n += 1

@@ -132,8 +132,7 @@ def indicator_times(
     """Largest autocorrelation time, over pairs of items, of whether the two are in one cluster: a value for each chain,
     over those pairs that are not together, or apart, all the time. `partitions`: columns chain, iteration, labels of
     ``partitions.parquet``; iterations up to `after` are dropped. `pairs`: int ``[pairs, 2]``; see `planted_pairs`.
-    `over`: sums up the times of a chain's pairs, in place of their maximum.
-    """
+    `over`: sums up the times of a chain's pairs, in place of their maximum."""
     i, j = np.asarray(pairs).T
     late = partitions[partitions["iteration"] > after]
     values, undefined, series = [], 0, 0

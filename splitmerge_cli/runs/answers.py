@@ -118,8 +118,7 @@ class Answers:
     ) -> dict[str, Any]:
         """Write further tables of a run that ends; returns further entries of its summary. `labels`: ``[N]``, from 0:
         the clusters that the run lists; `late`: by chain the draws of its second half; `certainty`: ``[N]``, of each
-        item.
-        """
+        item."""
         return {}
 
     cannot_show: ClassVar[Mapping[str, str]] = {}
@@ -252,8 +251,7 @@ def clusterings_of(
 
 def interval_of_trace(trace: Mapping[Any, Any]) -> tuple[int, int]:
     """The 95 % interval of the number of clusters: its 2.5 and 97.5 % quantiles over the recorded iterations in the
-    second halves of all chains. `trace`: columns chain, iteration and n_clusters at least.
-    """
+    second halves of all chains. `trace`: columns chain, iteration and n_clusters at least."""
     return point_estimate.interval_of_counts(late_counts(trace))
 
 

@@ -288,8 +288,7 @@ def find_misfit(plan: Plan, late: Mapping[int, recorders.Late]) -> dict[str, Any
     """Check the model of a run that ends, by its late partitions. `late`: by chain, as
     `splitmerge_cli.runs.answers.late_partitions` gives them. Returns for the summary: `draws` (replications),
     `checks` (quantities that were compared), `unlike` (those that the model does not describe, the farthest first) and
-    `unchecked` (why nothing was compared, or None). The end of a run adds `certainty`, the mean of the items.
-    """
+    `unchecked` (why nothing was compared, or None). The end of a run adds `certainty`, the mean of the items."""
     model, dataset = plan.model, plan.dataset
     work = find_quantities(model).count_work(dataset, CELLS)
     draws = min(DRAWS, WORK // work)

@@ -50,8 +50,7 @@ def keep_states(plan: Plan, store: RunStore, chains: Sequence[ChainStore]) -> No
 def take_up(plan: Plan, store: RunStore, chains: Sequence[ChainStore], say: Callable[[str], None]) -> None:
     """Let new chains of a run start from the last states of a finished run with the same chains, if there is one.
     `chains`: chains that have stored something are left as they are; `say`: receives one line: which run is continued,
-    or why the run starts again although a run of the same chains exists.
-    """
+    or why the run starts again although a run of the same chains exists."""
     new = [chain for chain in chains if not chain.checkpoint_path.exists()]
     if len(new) < len(chains) if plan.is_adaptive else not new:
         return

@@ -41,8 +41,7 @@ class State:
 class Draws(Sequence[State]):
     """States of a run in the order in which predictions take them. `make`: makes the state of a row; `rows`, `batch`:
     rows in this order, and the batch of each, from 0 to `BATCHES` - 1 at most; `looks`: numbers of draws after which
-    predictions may end, where their errors are small.
-    """
+    predictions may end, where their errors are small."""
 
     def __init__(
         self, make: Callable[[int], State], rows: ArrayLike, batch: ArrayLike, looks: Sequence[int] = ()

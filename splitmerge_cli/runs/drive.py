@@ -350,8 +350,7 @@ def _progress(plan: Plan, outcome: dict[str, Any]) -> ChainProgress:
 
 class ShortRun:
     """The chains of a plan, which go on from where they are when more iterations are asked for. `plan`: whose spacing
-    of partitions is named (``trace.partitions``), with ``thin=1``; its number of iterations is not read.
-    """
+    of partitions is named (``trace.partitions``), with ``thin=1``; its number of iterations is not read."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan, self.model = plan, plan.model

@@ -44,8 +44,7 @@ def read_data(data: DataSource, kind: Kind) -> Dataset:
 
 def load_dataset(data: DataSource, kind: Kind, digests: Mapping[str, str]) -> Dataset:
     """Load a data set, of the model's `kind` where its options leave that open. Raises `ConfigError` or `DataError`
-    (the message names the key, or file, row and column).
-    """
+    (the message names the key, or file, row and column)."""
     if data.values.get("kind", kind) is None:
         data = data.with_options(kind=kind.name)
     # what a program holds is at hand: it takes no place of a file
@@ -103,8 +102,7 @@ def build_sampler(sampler: Component, model: Model, rng: Rng) -> Sampler:
 
 def construct(part: Component | DataSource, build: Callable[[], Any]) -> Any:
     """Call `build`, which makes a part of a run, and name that part where it cannot be made. Raises `ConfigError` or
-    `DataError` (the message names the key).
-    """
+    `DataError` (the message names the key)."""
     try:
         return build()
     except DataError:
@@ -416,8 +414,7 @@ def open_run(path: str | Path | read.Run, config_dir: str | Path | None = None) 
     folder; or a run that was read, whose files are not read again where they were checked. `config_dir`: the folder of
     the user's own groups that this invocation names. Raises `FileNotFoundError` (it holds no run), `DamagedRun` (a file
     is not what was written) or `ConfigError` (its configuration is none that could be run: see
-    `splitmerge_cli.config.specify_stored`).
-    """
+    `splitmerge_cli.config.specify_stored`)."""
     run = path if isinstance(path, read.Run) else read.Run(path, config_dir)
     run.check()
     run.config = dict(specification_of(run).values)

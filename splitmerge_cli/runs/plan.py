@@ -29,8 +29,7 @@ from splitmerge_cli.runs.store import files, read, schema
 class Builder:
     """Builds chains of a `spec` on a data set. `labels` come from the file that `init` names, or replace a
     search, ``[N]`` or ``[chains, N]``; the chains record the `sizes` of all clusters, and a partition after every
-    `partitions` iterations (0: none).
-    """
+    `partitions` iterations (0: none)."""
 
     spec: RunSpecification
     dataset: Dataset
@@ -42,8 +41,7 @@ class Builder:
     def chain(self, number: int, starts: bool = True) -> Chain:
         """Build chain `number`, at its start if it `starts`; else with no state, for one that was stored. Raises
         `ConfigError` (a parameter out of range, a schedule as of `build_schedule`, a start state that the model cannot
-        hold or that has no density).
-        """
+        hold or that has no density)."""
         spec = self.spec
         model = initial.build_model(spec.model, self.dataset)
         rng = Rng(spec.seed, number)
@@ -137,8 +135,7 @@ class Builder:
 
     def adaptive_chains(self) -> list[Chain]:
         """Build all chains of samplers that learn from each other. Raises `ConfigError` (as `chain`, or fewer chains
-        than the samplers learn from).
-        """
+        than the samplers learn from)."""
         chains = [self.chain(number) for number in range(self.spec.chains)]
         adaptive = next(sampler.adaptive for sampler in chains[0].samplers if hasattr(sampler, "adaptive"))
         try:
@@ -315,8 +312,7 @@ def threads(spec: RunSpecification) -> int:
 def prepare(spec: RunSpecification, records: bool = True, labels: NDArray[np.int32] | None = None) -> Plan:
     """Check all that can be checked without running: load the data, build a first chain. `records`: whether the disk is
     to hold what a run records; `labels` ``[chains, N]``: clusters that chains take in the place of a search. Raises
-    `ConfigError` or `DataError` (the message names the key, or the file, row and column, and what was expected).
-    """
+    `ConfigError` or `DataError` (the message names the key, or the file, row and column, and what was expected)."""
     spec.data.check()
     with opening.limit_bytes(spec.data.max_bytes):
         digests = identity.file_digests(spec.data, spec.init)

@@ -251,8 +251,7 @@ def recorded_bytes(
 
 def check_disk(spec: RunSpecification, recorder: Recorder, columns: Sequence[str], path: Path) -> None:
     """Raise a `ConfigError` if the run of the folder `path` would record more than a share of the disk's free space.
-    `columns`: the optional columns of the trace and of the partitions.
-    """
+    `columns`: the optional columns of the trace and of the partitions."""
     sizes = recorded_bytes(spec, recorder, columns)
     free = free_bytes(path)
     # at the end the rows are there twice for a while, in the streams of the chains and in the tables; what an

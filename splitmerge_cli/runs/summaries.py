@@ -198,8 +198,7 @@ def describe_interval(interval: tuple[int, int], summary: Mapping[str, Any], uni
     """Describe the 95 % interval of the number of clusters. A further line reports an estimate outside of it, another a
     partition of least expected variation of information outside of it, with the reason and what the run gives instead.
     `interval`: see `splitmerge_cli.runs.answers.interval_of_run`; `summary`: ``summary.json``; `unit`: word for a
-    cluster, see `splitmerge_cli.runs.grouping.nouns`.
-    """
+    cluster, see `splitmerge_cli.runs.grouping.nouns`."""
     chains = f"{summary['chains']} chain{'s' * (summary['chains'] != 1)}"
     low, high = interval
     number, share = grouping.listed_clusters(summary), summary.get(schema.AS_THE_ESTIMATE)

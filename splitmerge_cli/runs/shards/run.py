@@ -145,8 +145,7 @@ def _may_be_sharded(model: type[Model]) -> bool:
 
 def source_of(spec: RunSpecification) -> Source:
     """The table of a configuration; columns of several types may miss cells. Raises `ConfigError` or `DataError` (the
-    message names key or file).
-    """
+    message names key or file)."""
     kind, data = spec.model.kind, spec.data.options
     missing, binary = kind.in_shards(data["types"])
     source = open_source(data["path"], data["columns"], data["drop"], missing)
@@ -241,8 +240,7 @@ class ShardedRun:
         """Go on to the last iteration, and write the results; returns the folder. `every`: seconds between two
         checkpoints; `tell`: called with the iteration and the number of clusters. Raises `ShardLost` (a worker was
         lost; what was done since the last checkpoint with it), `Interrupted` (Ctrl-C, after a checkpoint) or
-        `DamagedRun` (a file of the run is not what was written).
-        """
+        `DamagedRun` (a file of the run is not what was written)."""
         if (self.path / MANIFEST).is_file():
             self.check()
             return self.path

@@ -49,8 +49,7 @@ def write_sealed(path: Path, value: dict[str, Any]) -> bytes:
 
 def read_sealed(path: Path, remedy: str | None = None, content: bytes | None = None) -> dict[str, Any]:
     """The object that `write_sealed` wrote, without the digest; from the `content` of the file where that is at hand.
-    Raises `DamagedRun` (the file is gone, or not byte for byte what was written; the message says the `remedy`).
-    """
+    Raises `DamagedRun` (the file is gone, or not byte for byte what was written; the message says the `remedy`)."""
     with report_damage(path, remedy):
         content = received.read(path) if content is None else content
         value = received.parse_json(content)

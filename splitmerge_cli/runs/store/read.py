@@ -126,8 +126,7 @@ class Run:
 
     def best_state(self) -> NDArray[np.int32]:
         """Labels ``[N]`` of the state of highest log joint density of an unfinished run so far. Raises
-        `FileNotFoundError` (nothing is stored yet).
-        """
+        `FileNotFoundError` (nothing is stored yet)."""
         stored = [outcome for _, outcome in self._stored_chains()]
         if not stored:
             raise FileNotFoundError(f"{self.path}: no state yet: {self.missing}")

@@ -54,8 +54,7 @@ class ChainStore:
 
     def find_other_columns(self) -> str:
         """Describe how the streams of an interrupted chain differ from what it records; empty if it can go on. Raises
-        `DamagedRun` (a file does not hold what was written to it).
-        """
+        `DamagedRun` (a file does not hold what was written to it)."""
         if not self.checkpoint_path.exists():
             return ""
         marks = self._load_checkpoint()["marks"]
@@ -70,8 +69,7 @@ class ChainStore:
 
     def open_into(self, chain: Any) -> None:
         """Open the streams, and let a chain go on where its last checkpoint was, if there is one. Raises `DamagedRun`
-        (a file does not hold what was written to it, or the checkpoint none of such a chain).
-        """
+        (a file does not hold what was written to it, or the checkpoint none of such a chain)."""
         saved = self.read_checkpoint()
         for table, path in self._paths.items():
             mark = saved["marks"][table] if saved else None
@@ -82,8 +80,7 @@ class ChainStore:
 
     def read_checkpoint(self) -> dict[str, Any] | None:
         """Read the last checkpoint: `state` of the chain, `outcome` so far, `finished`, `marks`; or None. Raises
-        `DamagedRun` (the checkpoint is not what was written).
-        """
+        `DamagedRun` (the checkpoint is not what was written)."""
         path = self.checkpoint_path
         if not path.exists():
             return None
@@ -153,8 +150,7 @@ def save_checkpoints(
     """Store what a resumed run needs of chains, after their rows so far are on the disk. `states`, `outcomes`: of each
     ``Chain.state``, and what the summary needs: `moves`, `iterations`, `seconds`, `best_log_joint`, `best_iteration`,
     `best_labels`, the same three of `best_log_lik`, and `last_labels`; `finished`: whether the chains are complete;
-    `together`: whether they advance together, so that all are stored in one file.
-    """
+    `together`: whether they advance together, so that all are stored in one file."""
     entries = [
         {"state": chain_state, "outcome": outcome, "finished": finished}
         | {"marks": {table: stream.sync() for table, stream in chain.streams.items()}}

@@ -69,8 +69,7 @@ def task_of(job: specification.RunSpecification, folder: str) -> Task:
 
 def make_beside(jobs: Mapping[Path, specification.RunSpecification], at_once: int) -> Iterator[tuple[Path, Ended]]:
     """Make jobs, so many at the same time (-1: one per processor), in other processes. `jobs`: by the folders of their
-    runs. Yields how each ended, as it ends. On Ctrl-C the jobs under way store what they have.
-    """
+    runs. Yields how each ended, as it ends. On Ctrl-C the jobs under way store what they have."""
     if not at_once:
         raise errors.ConfigError("hydra.launcher.n_jobs=0: expected a number of jobs, or -1 for one per processor")
     folder, processors = os.getcwd(), os.cpu_count() or 1
@@ -379,8 +378,7 @@ class DaskWorkers:
 
     def run(self, tasks: Sequence[RemoteTask]) -> list[Ended]:
         """Make all jobs; return how each ended, in their order. Raises `ConfigError` (there is no scheduler at the
-        address, or it has no worker) or `RunError` (the scheduler was lost on the way).
-        """
+        address, or it has no worker) or `RunError` (the scheduler was lost on the way)."""
         from distributed import as_completed
         from distributed.client import FutureCancelledError
         from distributed.comm.core import CommClosedError

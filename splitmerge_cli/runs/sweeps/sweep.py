@@ -99,8 +99,7 @@ def read_jobs(
 ) -> tuple[list[RunSpecification], list[JobOutcome]]:
     """Read the words of jobs, once: their specifications, and the outcomes of those that are wrong (``rejected``).
     `jobs`: overrides of each run, as `expand` returns them; `config_dir`, `leave_to_data`: as of
-    `splitmerge_cli.config.specify`.
-    """
+    `splitmerge_cli.config.specify`."""
     read, rejected = [], []
     for words in jobs:
         try:
@@ -312,8 +311,7 @@ class _Poll:
 
 def check_workers(workers: int | None, launcher: Sequence[str]) -> None:
     """Raise a `ConfigError` if the number of jobs at the same time is given, and a launcher says it in another way.
-    `workers`: what ``--workers`` says; `launcher`: Hydra's own overrides.
-    """
+    `workers`: what ``--workers`` says; `launcher`: Hydra's own overrides."""
     for override in launcher if workers is not None else ():
         key, _, value = override.lstrip("+~").partition("=")
         if key == "hydra.launcher.n_jobs" and value != str(workers):
