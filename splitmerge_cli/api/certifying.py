@@ -27,8 +27,6 @@ from splitmerge_cli.extras import name_missing
 from splitmerge_cli.runs.plan import Plan
 from splitmerge_cli.runs.progress import SweepProgress, SweepState
 
-FIGURE = "certificate"
-
 
 @sampling.answer_misspelt
 @name_missing
@@ -148,11 +146,8 @@ def make_certificate(
         result = coupled_pairs.certify(plan, pairs, lag, k, m, time_limit, on_pair, coupling, new)
     result.write()
     with use_style():
-        save(plots.meetings(result), result.path / FIGURE)
+        save(plots.meetings(result), result.path / "certificate")
     return result
-
-
-FIGURE_OF_RACE = "race"
 
 
 def efficiencies(jobs: Sequence[RunSpecification], pairs: int, workers: int | None = None) -> Iterator[str]:
@@ -186,5 +181,5 @@ def write_race(race: Race, out: Path) -> Path:
     """Write the tables and the figure of a race to a folder of `out`, and return it."""
     folder = race.write(out)
     with use_style():
-        save(plots.times(race), folder / FIGURE_OF_RACE)
+        save(plots.times(race), folder / "race")
     return folder

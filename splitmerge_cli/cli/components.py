@@ -131,11 +131,10 @@ def _support(sampler: str, model: str) -> tuple[bool, str]:
 
 def _show_options(group: str, name: str) -> None:
     """Print the table of a choice's options."""
-    rows = config.option_rows(group, name)
     table = Table("option", "default", "expected", "help", title=f"{group}={name}: {config.title(group, name)}")
     table.title_justify = "left"
-    for row in rows:
-        table.add_row(*(Text(cell) for cell in (row.key, row.default, row.expected, row.help)))
+    for row in config.option_rows(group, name):
+        table.add_row(*map(Text, row))
     terminal.console(160).print(table)
 
 

@@ -14,7 +14,7 @@ from functools import cache, cached_property
 from importlib import resources
 from pathlib import Path
 from types import NoneType
-from typing import Any, ClassVar, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, NamedTuple, get_args, get_origin, get_type_hints
 
 from splitmerge_cli.config import groups, hydra_adapter, schema
 from splitmerge_cli.config.errors import ConfigError, show, unknown_key
@@ -354,8 +354,7 @@ def _check_type(key: str, value: Any, default: Any, declared: Any = None) -> Any
     return value
 
 
-@dataclass(frozen=True)
-class OptionRow:
+class OptionRow(NamedTuple):
     """An option of a choice, in words: `key` as it is typed, GROUP.OPTION, and the `default` of the choice's file."""
 
     key: str

@@ -185,8 +185,7 @@ def finish(composed: resolution.Composed, like: RunSpecification | None = None) 
     own_places = tuple(place for place in search_path if place.startswith("file://"))
     values = resolution.resolve_interpolations(composed.values, chosen.get("experiment"))
     settings = schema.read_settings(values)
-    automatic = None
-    in_list = values["schedule"].get("mix") is not None
+    automatic, in_list = None, values["schedule"].get("mix") is not None
     undecided = chosen["data"] == "csv" and not chosen.get("experiment") and chosen["model"] == "emm"
     if chosen["sampler"] == resolution.AUTO:
         automatic = None if in_list else resolution.explain(values["model"], values["schedule"])
@@ -204,20 +203,10 @@ def finish(composed: resolution.Composed, like: RunSpecification | None = None) 
         values["sampler"] = samplers[0].values
         resolution.check_schedule(values["schedule"])
     settings |= resolution.resolve_defaults(values, model, samplers)
-    decides = any(key == "data.kind" or key.partition(".")[0] == "model" for key in named)
-    return specification_of(
-        settings,
-        data,
-        model,
-        samplers,
-        values,
-        given=composed.given,
-        search_path=search_path,
-        words=composed.words,
-        to_choose=composed.to_choose,
-        automatic=automatic,
-        undecided=undecided and not decides,
-    )
+    undecided &= not any(key == "data.kind" or key.partition(".")[0] == "model" for key in named)
+    further = {"given": composed.given, "search_path": search_path, "words": composed.words}
+    further |= {"to_choose": composed.to_choose, "automatic": automatic, "undecided": undecided}
+    return specification_of(settings, data, model, samplers, values, **further)
 
 
 def _read_component(
@@ -296,20 +285,17 @@ def differences(
     left_out = {"sampler", "schedule"} if other_sampler or values["schedule"].get("mix") else set()
     left_out |= set() if other_model is None else {"model"}
     left_out |= {"until"} if spec.is_open else set()  # if nobody names a length the program does
-    plain = {
-        key: value for key, value in values.items() if not isinstance(value, Mapping) and key not in _OF_THE_MOMENT
-    }
-    changes = {key: value for key, value in plain.items() if base.values[key] != value}
+    plain = [key for key, value in values.items() if not isinstance(value, Mapping) and key not in _OF_THE_MOMENT]
+    changes = {key: values[key] for key in plain if base.values[key] != values[key]}
     if changes.get("iterations", 0) is None:  # as the budget says, too
         del changes["iterations"]
     if changes:  # what is interpolated follows from these
         base = make(named | changes)
     for key in (*schema.GROUPS, *(key for key in values if key not in schema.GROUPS)):
         if isinstance(values.get(key), Mapping) and key not in left_out:
-            options = {name: value for name, value in values[key].items() if name not in schema.NOT_TYPED}
-            changes |= {
-                f"{key}.{name}": value for name, value in options.items() if base.values[key].get(name) != value
-            }
+            for name, value in values[key].items():
+                if name not in schema.NOT_TYPED and base.values[key].get(name) != value:
+                    changes[f"{key}.{name}"] = value
     return named | changes | changed
 
 

@@ -158,17 +158,14 @@ class Check:
     @property
     def distance(self) -> float:
         """Distance from the mean of the replications, in their standard deviations."""
-        difference = self.observed - self.mean
-        return abs(difference) / self.deviation if self.deviation > 0 else math.inf
+        return abs(self.observed - self.mean) / self.deviation if self.deviation > 0 else math.inf
 
     @property
     def is_far(self) -> bool:
         """Whether a run names the quantity: the data are beyond all replications, more than `FAR` of
         their standard deviations from their mean, and by a difference that matters (`effects`)."""
-        name = next((name for name in self.effects if self.quantity.endswith(name)), None)
-        if name is None:
-            return self.is_beyond_all and self.distance > FAR
-        difference, effect = self.observed - self.mean, self.effects[name]
+        name = next((name for name in self.effects if self.quantity.endswith(name)), self.quantity)
+        difference, effect = self.observed - self.mean, self.effects.get(name, Effect(-math.inf))
         least = effect.least * (self.mean if effect.is_share else 1.0)
         matters = (difference if effect.is_more else abs(difference)) >= least
         return self.is_beyond_all and matters and self.distance > (FAR if self.quantity == name else FAR_ON_AVERAGE)

@@ -126,9 +126,9 @@ def _hash(spec: RunSpecification, digests: Mapping[str, str], left_out: Collecti
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def run_dir(spec: RunSpecification, digests: Mapping[str, str] | None = None) -> Path:
-    """The folder of a run: ``OUT/<experiment or sampler-data>/<run id>``; parameters as for `run_id`."""
-    return spec.folder / run_id(spec, digests)
+def run_dir(spec: RunSpecification) -> Path:
+    """The folder of a run: ``OUT/<experiment or sampler-data>/<run id>``."""
+    return spec.folder / run_id(spec)
 
 
 def complete(path: Path) -> Run | None:
