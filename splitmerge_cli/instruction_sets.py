@@ -37,8 +37,7 @@ def built_variants() -> list[str]:
 
 def choose(variants: list[str]) -> str:
     """Choose among the variants of an installation. Raises `ImportError` (``SMCMC_LEVEL`` names none of them, or one
-    whose instructions the processor lacks).
-    """
+    whose instructions the processor lacks)."""
     flags = processor_flags()
     able = [variant for variant in variants if NEEDS[variant] <= flags] + [BASELINE]
     if (forced := os.environ.get(VARIABLE)) is None:

@@ -68,8 +68,7 @@ PATH = Accepts(text=True, path=True)
 
 def read(text: str, accepts: Accepts) -> Any:
     """Read a value as one of the types that its key takes. Raises `Unreadable` (it is none of these types) or
-    `SeveralValues` (it has commas where the key takes a list, which stands in brackets).
-    """
+    `SeveralValues` (it has commas where the key takes a list, which stands in brackets)."""
     bare = text.strip()
     if accepts.items is not None and bare.startswith("[") and bare.endswith("]"):
         return [_read_scalar(part, accepts.items) for part in _parts(bare[1:-1])]
@@ -82,16 +81,15 @@ def read(text: str, accepts: Accepts) -> Any:
 
 def _read_scalar(text: str, accepts: Accepts) -> Any:
     bare = text.strip()
-    lower = bare.lower()
     if _NO_TEXT.search(text):
         raise Unreadable(text)
     if accepts.text and _IN_QUOTES.fullmatch(bare):
         # without the backslashes before quotes, and of those at the end every other one
         return re.sub(rf"(\\+)({bare[0]}|\Z)", lambda match: match[1][1::2] + match[2], bare[1:-1])
-    if accepts.null and lower == "null":
+    if accepts.null and bare.lower() == "null":
         return None
-    if accepts.flag and lower in _FLAGS:
-        return _FLAGS[lower]
+    if accepts.flag and bare.lower() in _FLAGS:
+        return _FLAGS[bare.lower()]
     if (accepts.whole or accepts.number) and _WHOLE.fullmatch(bare):
         return int(bare)
     if accepts.number and _NUMBER.fullmatch(bare):
@@ -132,8 +130,7 @@ def _split(text: str, separator: str, brackets: bool) -> list[str] | None:
     while i < len(text):
         letter = text[i]
         if opens and letter in "'\"" and (quoted := _IN_QUOTES.match(text, i)):
-            i = quoted.end()
-            opens = False
+            i, opens = quoted.end(), False
             continue
         depth += _BRACKETS.get(letter, 0) if brackets else 0
         if depth < 0:
@@ -202,9 +199,8 @@ def shell_word(word: str) -> str:
     """
     if _CONTROL.search(word):
         escaped = word.replace("\\", "\\\\").replace("'", "\\'")
-        written = _CONTROL.sub(
-            lambda m: "".join(map(r"\x{:02x}".format, m[0].encode("utf-8", "surrogateescape"))), escaped
-        )
+        hexadecimal = r"\x{:02x}".format
+        written = _CONTROL.sub(lambda m: "".join(map(hexadecimal, m[0].encode("utf-8", "surrogateescape"))), escaped)
         return f"$'{written}'"
     if "'" in word and not re.search(r'["$`\\!]', word):
         return f'"{word}"'

@@ -88,8 +88,7 @@ def check_name(group: str, name: str, own_names: Container[str]) -> None:
 
 def load(group: str, name: str) -> Any:
     """Import what an entry point names. Raises `PluginError` (it cannot be imported, or is not what its group holds; or
-    two distributions add the name).
-    """
+    two distributions add the name)."""
     loaded = _attempt(group, name)
     if isinstance(loaded, PluginError):
         raise loaded

@@ -115,8 +115,7 @@ def kind_of(mode: int) -> str | None:
 def open_file(path: str | Path, called: object = None) -> Iterator[BufferedReader]:
     """Open a regular file to read its bytes; messages call it so, by default by its path. Raises `FileNotFoundError` or
     `NotADirectoryError` or `IsADirectoryError` (there is no such file: who asks knows what was expected) or `DataError`
-    (it is no regular file, or cannot be opened).
-    """
+    (it is no regular file, or cannot be opened)."""
     called = path if called is None else called
     try:
         # to open a pipe waits for its other end; what is another file by then is seen below
@@ -196,8 +195,7 @@ def sha256_of(path: Path) -> str:
 
 def parse_json(content: bytes | str) -> Any:
     """The value of a JSON text of no more than `DEPTH` levels, of finite numbers, in which a key stands once. Raises
-    `ValueError` (it is none).
-    """
+    `ValueError` (it is none)."""
     text = content.decode() if isinstance(content, bytes) else content
     if re.search(_BEYOND, text):
         raise ValueError("expected numbers of magnitude 1e300 at most")

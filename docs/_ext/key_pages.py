@@ -59,7 +59,7 @@ def keys_of(group: str, name: str) -> list[Row]:
         values = {key: value for key, value in choice(group, name).items() if key != "name"}
         kinds = {"moves": "a whole number from 1", "mix": "a list of samplers and weights"}
         return [Row(f"{group}.{key}", show(value), kinds[key], comments[key]) for key, value in values.items()]
-    return [Row(row.key, row.default, row.expected, row.help) for row in option_rows(group, name)]
+    return [Row(*row) for row in option_rows(group, name)]
 
 
 def merged_keys(group: str, names: Iterable[str] | None = None) -> list[tuple[Row, list[str]]]:

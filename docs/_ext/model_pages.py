@@ -1,7 +1,5 @@
 """Model pages in Markdown: the table of a model's keys, from the code."""
 
-from dataclasses import astuple
-
 import key_pages
 import parts
 
@@ -33,4 +31,4 @@ def _keys(name: str) -> str:
     rows = option_rows("model", name)
     keys = {row.key: row.key.partition(".")[2] for row in rows}
     links = {whole: f"{'prior.md' if key in key_pages.OF_PRIORS else ''}#{key}" for whole, key in keys.items()}
-    return key_pages.table(((key_pages.Row(*astuple(row)), []) for row in rows), links)
+    return key_pages.table(((key_pages.Row(*row), []) for row in rows), links)

@@ -27,8 +27,6 @@ from splitmerge_cli.extras import name_missing
 from splitmerge_cli.runs.plan import Plan
 from splitmerge_cli.runs.progress import SweepProgress, SweepState
 
-FIGURE = "certificate"
-
 
 @sampling.answer_misspelt
 @name_missing
@@ -147,13 +145,9 @@ def make_certificate(
         time_limit = math.inf if seconds is None else seconds
         result = coupled_pairs.certify(plan, pairs, lag, k, m, time_limit, on_pair, coupling, new)
     result.write()
-
     with use_style():
-        save(plots.meetings(result), result.path / FIGURE)
+        save(plots.meetings(result), result.path / "certificate")
     return result
-
-
-FIGURE_OF_RACE = "race"
 
 
 def efficiencies(jobs: Sequence[RunSpecification], pairs: int, workers: int | None = None) -> Iterator[str]:
@@ -161,16 +155,14 @@ def efficiencies(jobs: Sequence[RunSpecification], pairs: int, workers: int | No
     cost: the variance of one pair's estimate times the processor seconds of a pair."""
     changed = {key: groups.main_values()[key] for key in ("seed", "chains", "budget")} | {"init": coupled_pairs.MIXTURE}
     changed |= {} if workers is None else {"workers": workers}
-    jobs_to_certify: list[RunSpecification] = []
-    for job in jobs:
-        config = job.with_(changed)
-        if config in jobs_to_certify:
+    certified = [job.with_(changed) for job in jobs]
+    for number, job in enumerate(certified):
+        if job in certified[:number]:
             continue
-        jobs_to_certify.append(config)
         try:
-            certificate = make_certificate(coupled_pairs.check_coupling(config), pairs, progress=config.progress)
+            certificate = make_certificate(coupled_pairs.check_coupling(job), pairs, progress=job.progress)
         except ConfigError as error:
-            yield f"{config.sampler_name}: {error}"
+            yield f"{job.sampler_name}: {error}"
             continue
         estimates, sampler = certificate.estimates(), certificate.config["sampler"]["name"]
         if not len(estimates):
@@ -189,5 +181,5 @@ def write_race(race: Race, out: Path) -> Path:
     """Write the tables and the figure of a race to a folder of `out`, and return it."""
     folder = race.write(out)
     with use_style():
-        save(plots.times(race), folder / FIGURE_OF_RACE)
+        save(plots.times(race), folder / "race")
     return folder

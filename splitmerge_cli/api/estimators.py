@@ -349,10 +349,9 @@ class SplitMergeBlocks(ClusterMixin, _Clustered):
 class SplitMergeTopics(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, _Sampled):
     """Topics of documents, their number unknown: the hierarchical Dirichlet process by split-merge MCMC.
 
-    Documents are a list or Series of texts (words as ``data=corpus`` finds them), a list of lists of words, or a
-    matrix ``[n_docs, n_words]`` of counts: an array, a sparse matrix as `CountVectorizer` returns it, or a data frame
-    whose columns are the words. Words of new documents that were not fitted are left out, with an `UnseenWords`
-    warning.
+    Documents are a list or Series of texts (words as ``data=corpus`` finds them), a list of lists of words, or a matrix
+    ``[n_docs, n_words]`` of counts: an array, a sparse matrix as `CountVectorizer` returns it, or a data frame whose
+    columns are the words. Words of new documents that were not fitted are left out, with an `UnseenWords` warning.
 
     Parameters as for `SplitMergeClustering`, but `model`, by default ``hdp``, whose options are gamma, alpha0 and eta.
 

@@ -76,7 +76,9 @@ def recognise(path: str | Path, encoding: str = "utf-8", separator: str = "auto"
     try:
         may_be_lines = suffix not in files.TABLES or suffix == ".txt"
         found = _of_lines(file, encoding) if may_be_lines else None
-        return found or _of_cells(formats.open_table(file, encoding, separator, _usual(file)))
+        # of a file that shows none: texts have commas, which only an ending of tables makes usual
+        usual = None if (end := separators.suffix_of(file)) and end in separators.BY_SUFFIX else "tab"
+        return found or _of_cells(formats.open_table(file, encoding, separator, usual))
     except (DataError, OSError, UnicodeError, LookupError):
         # the reader of tables says what is wrong
         return Recognised(TABLE)
@@ -155,12 +157,6 @@ def _names_pairs(table: Table) -> bool:
 def _is_edge(cells: Sequence[str]) -> bool:
     """Whether a row holds two names or whole numbers, and perhaps a weight."""
     return len(cells) in (2, 3) and all(WHOLE.fullmatch(cell) or not separators.is_numeric(cell) for cell in cells[:2])
-
-
-def _usual(file: Path) -> str | None:
-    """The separator of a file that shows none: texts have commas, which only an ending of tables makes usual."""
-    suffix = separators.suffix_of(file)
-    return None if suffix and suffix in separators.BY_SUFFIX else "tab"
 
 
 def _of_cells(table: Table) -> Recognised:

@@ -16,8 +16,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from splitmerge_cli.api import posterior, selection, updating
-from splitmerge_cli.api.recognition import DOCUMENTS, NETWORK, recognise_named
+from splitmerge_cli.api import posterior, recognition, selection, updating
 from splitmerge_cli.config import schema, specify_keys
 from splitmerge_cli.config.errors import ConfigError, nearest
 from splitmerge_cli.data import objects, values
@@ -49,10 +48,6 @@ def answer_misspelt(function: _F) -> _F:
     return cast(_F, wrapper)
 
 
-_SEEDS = 2**31
-"""Seeds that a generator draws from."""
-
-
 def read_seed(seed: int, rng: Any) -> int:
     """The seed of a run, or one that is derived from `rng` (SPEC 7 of Scientific Python): a whole number is the seed
     itself; whatever else `numpy.random.default_rng` takes draws one."""
@@ -63,7 +58,7 @@ def read_seed(seed: int, rng: Any) -> int:
     if isinstance(rng, int | np.integer) and not isinstance(rng, bool):
         return int(rng)
     try:
-        return int(np.random.default_rng(rng).integers(_SEEDS))
+        return int(np.random.default_rng(rng).integers(2**31))
     except TypeError as error:
         raise ConfigError(f"rng: {type(rng).__name__}; expected a whole number or a numpy.random.Generator") from error
 
@@ -229,8 +224,8 @@ def specify_sample(
     keys = keys | choice_keys("model", model) | ({} if sampler is None else choice_keys("sampler", sampler))
     of_run, of_table = dict(options or {}), {}
     chosen: dict[str, Any] = {}
-    if isinstance(data, str | Path | Dataset):
-        is_held = isinstance(data, Dataset)
+    is_file, is_held = isinstance(data, str | Path), isinstance(data, Dataset)
+    if is_file or is_held:
         expected = "None with a Dataset" if is_held else "names of columns and files, as data are a file"
         for name in OF_ROWS:
             if not isinstance(of_run.get(f"data.{name}"), NoneType if is_held else str | int | Path | None):
@@ -243,18 +238,18 @@ def specify_sample(
         of_table = {name: of_run.pop(key) for name in OF_OBJECTS if (key := f"data.{name}") in of_run}
         data, of_table = objects.take_columns(data, of_table, OF_ROWS[:4])
         if keys["model"] == selection.AUTO and not set(OF_NETWORKS).isdisjoint(of_table):
-            keys["model"] = MODELS[NETWORK]
+            keys["model"] = MODELS[recognition.NETWORK]
     # as of a file: model=auto asks for scales unless they are named
-    asks_scale = of_table.get("scale", keys["model"]) == selection.AUTO and not isinstance(data, str | Path | Dataset)
+    asks_scale = of_table.get("scale", keys["model"]) == selection.AUTO and not (is_file or is_held)
     of_table = {key: value for key, value in of_table.items() if (key, value) != ("scale", selection.AUTO)}
-    if keys["model"] == selection.AUTO and isinstance(data, str | Path) and Path(data).exists():
-        keys["model"] = MODELS.get(recognise_named(data, of_run).data, selection.AUTO)
+    if keys["model"] == selection.AUTO and is_file and Path(data).exists():
+        keys["model"] = MODELS.get(recognition.recognise_named(data, of_run).data, selection.AUTO)
     fits = short_fits(sampler, int(keys.get("seed", 0)), say, keys["progress"])
 
     def read(model: str, **further: Any) -> Dataset:
         return objects.from_object(data, selection.kind_of_model(model).name, **{**of_table, **further})
 
-    if keys["model"] == selection.AUTO and not isinstance(data, str | Path):
+    if keys["model"] == selection.AUTO and not is_file:
         keys["model"], data = selection.model_for_object(data, of_table)
         is_read = keys["model"] in selection.OF_REALS and not (isinstance(data, Dataset) or values.is_sparse(data))
         if is_read:
@@ -284,7 +279,7 @@ def specify_sample(
     return selection.Settled(job, chosen | (how or {}) or None), dataset
 
 
-MODELS = {NETWORK: "irm", DOCUMENTS: "hdp"}
+MODELS = {recognition.NETWORK: "irm", recognition.DOCUMENTS: "hdp"}
 """Models of files that are no tables, as the choices of ``data`` bring them."""
 OF_ROWS = ("weights", "group", "labels", "files", "must_link", "cannot_link")
 OF_TABLES = ("columns", "types", "repeated", "scale", "reduce", "exposure", "weights_scale", "apart", "prior_counts")

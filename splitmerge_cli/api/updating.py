@@ -1,6 +1,5 @@
 """Runs that the library makes, in a named or temporary folder, and posteriors that are continued with new items: their
-chains start where the old ones ended.
-"""
+chains start where the old ones ended."""
 
 import hashlib
 import io
@@ -61,10 +60,6 @@ def choose_progress(progress: str) -> str:
     return "bars" if progress == "auto" and terminal.console().is_jupyter else progress
 
 
-STARTS = "starts"
-"""Folder, within the folder of the results, of the states that chains start from."""
-
-
 def stack_items(dataset: Dataset, new: Any) -> tuple[Dataset, Dataset]:
     """Append new items to the data; return both, with names if both have them. Items that are tokens, and rows that are
     bundled, cannot be appended."""
@@ -121,10 +116,10 @@ def update(
     def settle_in(out: str) -> tuple[Settled, Dataset]:
         data = {"data": "given", "data.sha256": hold(whole)}
         settings = config.specification.differences(initial.specification_of(run), data=data)
-        # a file that its digest names
+        # the states that chains start from, in a file that its digest names
         content = io.BytesIO()
         np.save(content, starts, allow_pickle=False)
-        held = Path(out) / STARTS / f"{hashlib.sha256(content.getvalue()).hexdigest()[:12]}.npy"
+        held = Path(out) / "starts" / f"{hashlib.sha256(content.getvalue()).hexdigest()[:12]}.npy"
         held.parent.mkdir(parents=True, exist_ok=True)
         with files.replace_file(held) as temporary:
             temporary.write_bytes(content.getvalue())

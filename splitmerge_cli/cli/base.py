@@ -7,7 +7,7 @@ import inspect
 import os
 import shlex
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from itertools import takewhile
@@ -23,8 +23,6 @@ from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.runs import interrupts
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from splitmerge_cli.config import RunSpecification
     from splitmerge_cli.data.dataset import Dataset
 
@@ -174,16 +172,15 @@ def explain_errors(command: _F) -> _F:
             except typer.Exit:
                 raise
             except (KeyboardInterrupt, Exception) as error:
-                answer = _answer(error)
-                if answer is None:
+                if (answer := _answer(error)) is None:
                     raise
                 if getattr(error, "dataset", None) is not None:
                     _show_undecided(error)
-                    raise typer.Exit(2) from None
-                if hasattr(error, "ways"):
+                elif hasattr(error, "ways"):
                     _show_rejected(error, command.__name__, kwargs.get("overrides") or [])
-                    raise typer.Exit(2) from None
-                fail(*answer)
+                else:
+                    fail(*answer)
+                raise typer.Exit(2) from None
 
     return wrapper  # type: ignore[return-value]
 
@@ -228,9 +225,7 @@ def _options_of(command: Callable[..., None]) -> dict[str, tuple[str, bool]]:
         for info in getattr(parameter.annotation, "__metadata__", ()):
             if isinstance(info, OptionInfo):
                 # typer takes the first declaration for a default
-                declared = [
-                    str(each) for each in (info.default, *(info.param_decls or ())) if str(each).startswith("-")
-                ]
+                declared = [each for each in map(str, (info.default, *(info.param_decls or ()))) if each[:1] == "-"]
                 for written in declared or [f"--{name.replace('_', '-')}"]:
                     options[written.lstrip("-")] = written, parameter.annotation.__origin__ is bool
     return options
@@ -289,19 +284,25 @@ def _show_undecided(error: Any) -> None:
         if not any(part in line for part in ROUTINE):
             note(line.removeprefix(f"{path}: "))
     typer.echo("each of these clusters it:", err=True)
-    for number, command in enumerate(error.commands):
-        typer.echo(terminal.printable(f"{'or' if number else 'next'}: {command}"), err=True)
+    _offer(error.commands)
 
 
 def _show_rejected(error: Any, command: str, typed: Sequence[str]) -> None:
     """Print, in short lines, what is wrong with a column and the commands that read the table."""
     for part in f"smcmc: {error.problem}".split("; "):
         typer.echo(terminal.fold(terminal.printable(part)), err=True)
-    for number, way in enumerate(error.ways):
+    commands = []
+    for way in error.ways:
         keys = {override.partition("=")[0] for override in way}
         others = [word for word in typed if word.partition("=")[0] not in keys]
-        words = " ".join(["smcmc", command, *map(shell_word, [*others, *way])])
-        typer.echo(terminal.printable(f"{'or' if number else 'next'}: {words}"), err=True)
+        commands.append(" ".join(["smcmc", command, *map(shell_word, [*others, *way])]))
+    _offer(commands)
+
+
+def _offer(commands: Iterable[str]) -> None:
+    """Print commands on stderr, one of which goes on."""
+    for number, command in enumerate(commands):
+        typer.echo(terminal.printable(f"{'or' if number else 'next'}: {command}"), err=True)
 
 
 def complain(message: str) -> None:
@@ -421,7 +422,7 @@ def with_workers(overrides: Sequence[str], workers: int | None) -> list[str]:
     for override in overrides:
         if override.startswith("workers=") and override != f"workers={workers}":
             raise config.ConfigError(f"--workers {workers} and {override}: expected one of the two")
-    return [*(override for override in overrides if not override.startswith("workers=")), f"workers={workers}"]
+    return [*(override for override in overrides if override != f"workers={workers}"), f"workers={workers}"]
 
 
 LISTED = 12
@@ -438,14 +439,13 @@ def table_lines(dataset: "Dataset") -> Iterator[str]:
     from splitmerge_cli.diagnostics.cluster_table import shorten
 
     types, scales = dataset.types or (), dataset.scales or [None] * len(dataset.column_names)
-    rows = [("column", "read as", "values", "missing")]
+    columns = []
     for name, type, scale, cells in zip(dataset.column_names, types, scales, dataset.values_in_units.T, strict=True):
         cells = cells if cells.dtype.kind == "f" else np.where(cells < 0, np.nan, cells)  # codes have -1 in gaps
-        missing = int(np.isnan(cells).sum())
         read_as = type.type if scale is None else f"{type.type}, {scale}"
-        held = terminal.one_line(describe_cells(cells, type))
-        rows.append((shorten(terminal.one_line(str(name)), NAME), read_as, held, f"{missing:,}" if missing else ""))
-    for name, read_as, held, gaps in dataset.meta.get("roles", ()):
+        columns.append((str(name), read_as, terminal.one_line(describe_cells(cells, type)), int(np.isnan(cells).sum())))
+    rows = [("column", "read as", "values", "missing")]
+    for name, read_as, held, gaps in (*columns, *dataset.meta.get("roles", ())):
         rows.append((shorten(terminal.one_line(name), NAME), read_as, held, f"{gaps:,}" if gaps else ""))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     widths[2] = min(widths[2], terminal.WIDTH - widths[0] - widths[1] - widths[3] - 8)
@@ -467,8 +467,3 @@ def print_entries(entries: Sequence[tuple[str, ...]]) -> None:
 def print_line(line: str) -> None:
     """Print a line on stdout, folded to its width."""
     typer.echo(terminal.fold(line, terminal.width()))
-
-
-def console(width: int = 160) -> "Console":
-    """Console for tables: a terminal with its own width, or a pipe."""
-    return terminal.console(width)

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from splitmerge_cli import config, terminal
-from splitmerge_cli.cli.base import ConfigDir, app, complain, console, explain_errors, print_entries
+from splitmerge_cli.cli.base import ConfigDir, app, complain, explain_errors, print_entries
 
 _LISTED = {"samplers": "sampler", "models": "model", "data": "data", "schedules": "schedule"}
 _ALL = ("samplers", "models", "priors", "data", "schedules", "figures")
@@ -38,8 +38,7 @@ def list_(
             print_entries(_entries(name, config_dir))
             typer.echo()
         return
-    if f"{what}s" in _ALL:
-        what = f"{what}s"
+    what = f"{what}s" if f"{what}s" in _ALL else what
     if what not in _ALL:
         raise config.ConfigError(f"list {what}: expected {', '.join(_ALL[:-1])} or {_ALL[-1]}")
     if config_dir is not None and what != "figures":
@@ -132,12 +131,11 @@ def _support(sampler: str, model: str) -> tuple[bool, str]:
 
 def _show_options(group: str, name: str) -> None:
     """Print the table of a choice's options."""
-    rows = config.option_rows(group, name)
     table = Table("option", "default", "expected", "help", title=f"{group}={name}: {config.title(group, name)}")
     table.title_justify = "left"
-    for row in rows:
-        table.add_row(*(Text(cell) for cell in (row.key, row.default, row.expected, row.help)))
-    console().print(table)
+    for row in config.option_rows(group, name):
+        table.add_row(*map(Text, row))
+    terminal.console(160).print(table)
 
 
 def _show_facts(facts: list[tuple[str, str]], heading: str, support_by_name: Mapping[str, tuple[bool, str]]) -> None:
@@ -148,7 +146,7 @@ def _show_facts(facts: list[tuple[str, str]], heading: str, support_by_name: Map
     for key, value in [*facts, fits, *others]:
         if value:
             table.add_row(Text(key), Text(value))
-    console().print(table)
+    terminal.console(160).print(table)
 
 
 data_app = typer.Typer(help="Data sets: list, info NAME, fetch NAME.", no_args_is_help=True)

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 from rich.table import Table
 
+from splitmerge_cli import terminal
 from splitmerge_cli.analysis import coupled_pairs, predictive
 from splitmerge_cli.analysis.race import jobs_of, race_of
 from splitmerge_cli.api import certifying
@@ -133,7 +134,7 @@ def race(
         counted = (row.ess_n_clusters, row.ess_log_joint, row.ess_partition, row.accepted)
         cells = ["–" if value != value else f"{value:,.4g}" for value in counted]
         table.add_row(row.sampler, row.start, f"{row.reached} of {row.chains}", median, *cells)
-    base.console().print(table)
+    terminal.console(160).print(table)
     for line in comparison.lines():
         base.print_line(line)
     if certify:

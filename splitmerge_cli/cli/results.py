@@ -13,7 +13,7 @@ from rich.text import Text
 from splitmerge_cli import received, terminal
 from splitmerge_cli.analysis import alternatives, comparison
 from splitmerge_cli.analysis.certificate import Certificate, find_certificates, open_certificate
-from splitmerge_cli.cli.base import ConfigDir, app, complain, console, explain_errors, print_line
+from splitmerge_cli.cli.base import ConfigDir, app, complain, explain_errors, print_line
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.diagnostics.restarts import as_frame, short_lines, short_table, table
 from splitmerge_cli.kinds import kinds
@@ -51,7 +51,7 @@ def diagnose(
 
     Several runs of documents, or of records, are also compared with each other.
     """
-    shown = console(200)
+    shown = terminal.console(200)
     status, answers, found = 0, Answers, list[Any]()
     for path in show_certificates(runs):
         for one in runs_in(path):
@@ -63,17 +63,15 @@ def diagnose(
                     print_line(line)
                 title = f"{one.path} ({one.status['state']})"
                 shown.print(table(frame, title) if everything else short_table(frame, title))
-                for line in () if everything else short_lines(frame):
+                lines = [] if everything else [*short_lines(frame)]
+                if one.is_done:
+                    lines += [*summaries.interval_lines(one), *filter(None, [summaries.score_line(one)])]
+                    answers_of_run = answers_of(kind_of(one))
+                    if (of_run := answers_of_run.comparable(one)) is not None:
+                        answers = answers_of_run
+                        found.append(of_run)
+                for line in [*lines, *[_LEARNT] * initial.specification_of(one).is_adaptive]:
                     print_line(line)
-                for line in summaries.interval_lines(one) if one.is_done else ():
-                    print_line(line)
-                if one.is_done and (scores := summaries.score_line(one)):
-                    print_line(scores)
-                if initial.specification_of(one).is_adaptive:
-                    print_line(_LEARNT)
-                if one.is_done and (of_run := answers_of(kind_of(one)).comparable(one)) is not None:
-                    answers = answers_of(kind_of(one))
-                    found.append(of_run)
             except (ConfigError, DamagedRun, FileNotFoundError) as error:
                 complain(str(error))
                 status = max(status, 2 if isinstance(error, ConfigError) else 1)
@@ -147,12 +145,11 @@ def _read_words(words: list[str]) -> tuple[list[Path], dict[str, list[float]]]:
             continue
         if key not in KEYS:
             raise ConfigError(f"{word}: expected the folder of a run, or one of {', '.join(f'{k}=' for k in KEYS)}")
-        read, such_as = type(KEYS[key]), KEYS[key]
         try:
-            shown.setdefault(key, []).append(read(value))
+            shown.setdefault(key, []).append(type(KEYS[key])(value))
         except ValueError:
-            kind = "a number from 0 to 1" if read is float else "a whole number"
-            raise ConfigError(f"{word}: expected {kind}, such as {key}={such_as}") from None
+            kind = "a number from 0 to 1" if isinstance(KEYS[key], float) else "a whole number"
+            raise ConfigError(f"{word}: expected {kind}, such as {key}={KEYS[key]}") from None
     if not runs:
         raise ConfigError(f"{' '.join(words)}: expected the folder of a run as well")
     return runs, shown
@@ -186,18 +183,15 @@ def compare(
         return
     distances, apart = comparison.measure_distances(opened)
     if distances["vi"].notna().any():
-        # print the distances between runs as a matrix: variation of information below the diagonal, ARI above
-        # it
-        number = len(opened)
         print_line(
             "distances between estimates: variation of information (nats) below the diagonal, adjusted Rand index above"
         )
         out = Table(box=None)
-        for head in ["", *(str(k + 1) for k in range(number))]:
+        for head in ["", *(str(k + 1) for k in range(len(opened)))]:
             out.add_column(head, justify="right")
-        for k, cells in enumerate(comparison.distance_rows(distances, number), 1):
+        for k, cells in enumerate(comparison.distance_rows(distances, len(opened)), 1):
             out.add_row(str(k), *cells)
-        console(10_000).print(out)
+        terminal.console(10_000).print(out)
     if apart:
         typer.echo("no distance, because the items differ:")
         for line in apart:
@@ -214,7 +208,7 @@ def print_table(table: pd.DataFrame, first: str, numbered: bool = False) -> None
     values = {head: list(column) for head, column in zip(heads, zip(*cells, strict=True), strict=True)}
     labels, paths = {first: table["job"].astype(str)}, {"run": table["run"].astype(str)}
     # a terminal's width would break the paths of a pipe
-    shown = console(10_000)
+    shown = terminal.console(10_000)
     whole = _build_table((numbers if numbered else {}) | labels | values | (paths if numbered else {}))
     if shown.measure(whole, options=shown.options.update(width=10_000)).maximum <= shown.width:
         shown.print(whole)
@@ -258,15 +252,11 @@ def certificates_in(path: Path) -> list[Path]:
 
 def show_certificates(paths: list[Path]) -> list[Path]:
     """Print the certificates among some folders, and return the other folders."""
-    others = []
-    for path in paths:
-        certificates = certificates_in(path)
-        for each in certificates:
-            typer.echo(f"{each} (certificate)")
-            show_certificate(open_certificate(each))
-        if not certificates:
-            others.append(path)
-    return others
+    found = [(path, certificates_in(path)) for path in paths]
+    for each in (each for _, certificates in found for each in certificates):
+        typer.echo(f"{each} (certificate)")
+        show_certificate(open_certificate(each))
+    return [path for path, certificates in found if not certificates]
 
 
 def show_certificate(certificate: Certificate) -> None:
@@ -278,4 +268,4 @@ def show_certificate(certificate: Certificate) -> None:
         table = Table("posterior mean of", "estimate", "95 % interval", box=None)
         for row in shown:
             table.add_row(*row)
-        console().print(table)
+        terminal.console(160).print(table)

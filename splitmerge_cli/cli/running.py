@@ -92,7 +92,7 @@ def with_file(words: Sequence[str]) -> list[str]:
             continue
         from splitmerge_cli.api.recognition import TABLE, recognise_named
 
-        recognised = recognise_named(path, {_key(word): word.partition("=")[2] for word in words})
+        recognised = recognise_named(path, dict(word.partition("=")[::2] for word in words))
         overrides += [f"data={recognised.data}", f"data.path={write(path, PATH)}"]
         if recognised.data == TABLE and not any(override.startswith(("model=", "experiment=")) for override in words):
             overrides.append("model=auto")
@@ -104,16 +104,12 @@ def with_file(words: Sequence[str]) -> list[str]:
     return overrides
 
 
-def _key(word: str) -> str:
-    return word.partition("=")[0]
-
-
 def _find_file(word: str, words: Sequence[str]) -> str | None:
     """The file, or standard input, that a word among `words` names; None if the word is a key."""
     key, equals, value = word.partition("=")
     if not equals:
         return word if word == SIGN or errors.is_file_name(word) or os.path.exists(word) else None
-    if key == "data.path" and not {"data", "experiment"} & set(map(_key, words)):
+    if key == "data.path" and not any(word.startswith(("data=", "experiment=")) for word in words):
         # messages name a file so, and its reader only where that is known
         path = str(read(value, PATH))
         return path if path == SIGN or os.path.exists(path) else None
@@ -162,9 +158,8 @@ def run(
             for line in base.table_lines(dataset.original):
                 typer.echo(line, err=True)
             printed.update({path, f"{path}: "} | {line for line in dataset.notes if _MISSING.search(line)})
-        _tell_notes(
-            printed, _without_own(dataset.notes, spec, dataset.kind), [column.type for column in dataset.types or ()]
-        )
+        types = [column.type for column in dataset.types or ()]
+        _tell_notes(printed, _without_own(dataset.notes, spec, dataset.kind), types)
 
     spec, chosen = settle_run(spec, tell)
     # nothing is built if the run was finished before
@@ -248,9 +243,8 @@ def _show(
     for option, value, known in [("--cfg", cfg, _CFG), ("--info", info, _INFO)]:
         if value is not None and value not in known:
             raise config.ConfigError(f"{option} {value}: expected one of {', '.join(known)}")
-    for option, is_given in [("--resolve", resolve), ("--package", package is not None)]:
-        if is_given and cfg is None:
-            raise config.ConfigError(f"{option}: expected --cfg job as well")
+    if cfg is None and (resolve or package is not None):
+        raise config.ConfigError(f"{'--resolve' if resolve else '--package'}: expected --cfg job as well")
     if cfg is None and info is None:
         return False
     from splitmerge_cli.config.composition import for_hydra
@@ -315,10 +309,9 @@ def sweep(
     table = Table("job", "status", "run", box=None)
     for o in outcomes:
         if o.status != "interrupted" or o.has_begun:
-            status = o.status + " elsewhere" * o.elsewhere
-            table.add_row(Text(" ".join(o.overrides)), status, Text(str(o.path) if o.path else ""))
+            table.add_row(Text(" ".join(o.overrides)), o.status + " elsewhere" * o.elsewhere, Text(str(o.path or "")))
     # a terminal's width would break the paths of a pipe
-    base.console(10_000).print(table)
+    terminal.console(10_000).print(table)
     for o in outcomes:
         if o.error:
             base.complain(f"{' '.join(o.overrides)}: {o.error}")
@@ -432,7 +425,7 @@ def shards(
     spec = config.compose(["data=csv", *fixed, *words]).with_fixed_length()
     check(spec, words)
     source = source_of(spec)
-    with base.console().status("") as status:
+    with terminal.console(160).status("") as status:
         path = run_on_shards(
             spec,
             source,

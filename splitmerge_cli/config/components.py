@@ -14,7 +14,7 @@ from functools import cache, cached_property
 from importlib import resources
 from pathlib import Path
 from types import NoneType
-from typing import Any, ClassVar, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, NamedTuple, get_args, get_origin, get_type_hints
 
 from splitmerge_cli.config import groups, hydra_adapter, schema
 from splitmerge_cli.config.errors import ConfigError, show, unknown_key
@@ -57,6 +57,11 @@ class Component:
     def kind(self) -> Kind:
         """The kind of data that a model reads."""
         return get_kind(self.target.kind)
+
+    @property
+    def later(self) -> dict[str, Any]:
+        """Defaults of the options that came later than runs (`Option.later`)."""
+        return {option.name: option.default for option in getattr(self.target, "OPTIONS", ()) if option.later}
 
     def with_options(self, **options: Any) -> "Component":
         """Return the model or sampler with other options, read as its class lists them."""
@@ -245,44 +250,40 @@ def types_of_key(key: str, chosen: Mapping[str, str], search_path: Sequence[str]
     """Find the types that a key (``out``, ``data.path``) takes with the choices of each group; None if it takes no
     text, or nothing says what it takes."""
     group, dot, option = key.partition(".")
+    listed: Mapping[str, Option] = {}
     if not dot or group not in ("data", "model", "sampler"):
-        return _types_of_option(dict(schema.all_keys()).get(key))
-    try:
-        known = groups.choice(group, chosen.get(group, ""), search_path)
-        if option not in known or isinstance(known[option], bool | int | float):
+        listed, option = dict(schema.all_keys()), key
+    else:
+        try:
+            known = groups.choice(group, chosen.get(group, ""), search_path)
+            if option not in known or isinstance(known[option], bool | int | float):
+                return None
+            target = groups.target_of(group, chosen[group], known.get("_target_"))
+        except ConfigError:  # whoever reads the configuration says what is wrong
             return None
-        target = groups.target_of(group, chosen[group], known.get("_target_"))
-    except ConfigError:  # whoever reads the configuration says what is wrong
-        return None
-    if listed := options_of(target):
-        return _types_of_option(listed.get(option))
+        listed = options_of(target)
+    if listed:
+        one = listed.get(option)
+        return Accepts(text=True, null=one.optional, path=one.is_path) if isinstance(one, Text) else None
     accepted = _types_of_declaration(declared_types(target).get(option))
-    return (
-        None
-        if accepted is None or not _takes_text(accepted)
-        else replace(accepted, null=accepted.null or known[option] is None)
-    )
-
-
-def _types_of_option(option: Option | None) -> Accepts | None:
-    return Accepts(text=True, null=option.optional, path=option.is_path) if isinstance(option, Text) else None
+    if accepted is None or not _takes_text(accepted):
+        return None
+    return replace(accepted, null=accepted.null or known[option] is None)
 
 
 def _types_of_declaration(declared: Any) -> Accepts | None:
     """The types of a declaration; None if it has others."""
-    accepted = Accepts()
+    fields: dict[str, Any] = {}
     for part in (declared,) if get_origin(declared) in _CONTAINERS else get_args(declared) or (declared,):
         origin = get_origin(part)
-        inner = [_types_of_declaration(one) for one in get_args(part)] if origin in _CONTAINERS else []
+        inner = tuple(_types_of_declaration(one) for one in get_args(part)) if origin in _CONTAINERS else (None,)
         if part in _FIELDS:
-            accepted = replace(accepted, **_FIELDS[part])
-        elif origin is Mapping and len(inner) == 2 and inner[0] is not None and inner[1] is not None:
-            accepted = replace(accepted, entries=(inner[0], inner[1]))
-        elif origin is Sequence and len(inner) == 1 and inner[0] is not None:
-            accepted = replace(accepted, items=inner[0])
-        else:
+            fields |= _FIELDS[part]
+        elif None in inner:
             return None
-    return accepted
+        else:
+            fields |= {"entries": inner} if origin is Mapping else {"items": inner[0]}
+    return Accepts(**fields)
 
 
 def _takes_text(types: Accepts) -> bool:
@@ -353,8 +354,7 @@ def _check_type(key: str, value: Any, default: Any, declared: Any = None) -> Any
     return value
 
 
-@dataclass(frozen=True)
-class OptionRow:
+class OptionRow(NamedTuple):
     """An option of a choice, in words: `key` as it is typed, GROUP.OPTION, and the `default` of the choice's file."""
 
     key: str

@@ -1,8 +1,5 @@
-"""From overrides, or from a stored run, to a specification.
-
-Overrides become a specification: the edge, where text is read, laid over the files of choices, or rejected.
-
-Configurations that the folders of runs hold: read as those that are given; a folder may come from anywhere.
+"""From overrides, or from a stored run, to a specification: the edge, where text is read, laid over the files of
+choices, or rejected. The folder of a stored run may come from anywhere: its configuration is read as one that is given.
 """
 
 import re
@@ -94,9 +91,7 @@ def compose_words(words: Sequence[str], search_path: tuple[str, ...], to_choose:
     named = dict(_read_choice(text) for text in texts if _key_of(text) in CHOOSING)
     below, chosen, _ = groups.compose_choices(named, search_path)
     values: dict[str, Any] = {}
-    for text in texts:
-        if _key_of(text) in CHOOSING:
-            continue
+    for text in (text for text in texts if _key_of(text) not in CHOOSING):
         key, value = _read(text, chosen, search_path)
         if key.startswith("sampler.") and "sampler" not in named and chosen["sampler"] == resolution.AUTO:
             in_list = any(_key_of(text) == "schedule.mix" for text in texts)
@@ -125,9 +120,9 @@ def _read(text: str, chosen: Mapping[str, Any] | None = None, search_path: Seque
     if parsed.is_delete():
         raise errors.ConfigError(f"~{key}: expected KEY=VALUE; no key may be left out")
     if parsed.is_sweep_override():
-        if components.takes_list(key):
-            raise errors.ConfigError(_expect_list(text, key, text.partition("=")[2]))
-        raise errors.ConfigError(f"{text}: several values; `smcmc sweep` runs a grid")
+        several = f"{text}: several values; `smcmc sweep` runs a grid"
+        takes_list = components.takes_list(key)
+        raise errors.ConfigError(_expect_list(text, key, text.partition("=")[2]) if takes_list else several)
     if not key or key == "hydra":
         raise errors.ConfigError(f"{text}: expected KEY=VALUE")
     return key if parsed.package is None else f"{key}@{parsed.package}", parsed.value()
@@ -144,11 +139,11 @@ def for_hydra(words: Sequence[str], config_dir: str | Path | None = None) -> lis
     """The overrides by which Hydra composes the configuration of these words: its choices, the options of the model and
     the sampler, which are in no file, and values; raises as `compose_words`."""
     composed = compose_words(words, tuple(groups.places(config_dir)))
-    named = composed.given
     options = {f"{g}.{key}": one for g in ("model", "sampler") for key, one in composed.values[g].items()}
-    values = {key: one for key, one in options.items() if key.partition(".")[2] not in NOT_TYPED} | dict(named.values)
+    values = {key: one for key, one in options.items() if key.partition(".")[2] not in NOT_TYPED}
+    values |= composed.given.values
     return [
-        *(f"{group}={hydra_adapter.encode(name)}" for group, name in named.choices.items()),
+        *(f"{group}={hydra_adapter.encode(name)}" for group, name in composed.given.choices.items()),
         *(f"++{key}={hydra_adapter.encode(value)}" for key, value in values.items()),
         *(text for text in words if _OF_HYDRA.match(text)),
     ]
@@ -197,20 +192,25 @@ def _specify(config: Mapping[str, Any], whole_path: tuple[str, ...]) -> RunSpeci
     for key in ("name", "mix"):
         if key not in values["schedule"]:
             raise errors.ConfigError(f"schedule.{key}: a value is needed")
-    mix = values["schedule"]["mix"]
+    mix, samplers = values["schedule"]["mix"], list[components.Component]()
     if mix is None:
-        samplers: tuple[components.Component, ...] = (_component("sampler", values["sampler"], search_path),)
+        samplers.append(_component("sampler", values["sampler"], search_path))
         values["sampler"] = samplers[0].values
         check_schedule(values["schedule"])
     else:
         if not isinstance(mix, list) or not mix:
             raise errors.ConfigError(f"schedule.mix={errors.show(mix)}: expected samplers with their options")
-        weighted = [_entry(entry, search_path) for entry in mix]
-        samplers = tuple(sampler for _, sampler in weighted)
-        mix = [{"weight": weight, **sampler.values} for weight, sampler in weighted]
-        values["schedule"] = {"name": "mix", "mix": mix}
+        values["schedule"] = {"name": "mix", "mix": []}
+        for entry in mix:
+            if not isinstance(entry, dict):
+                raise errors.ConfigError(f"schedule.mix: {errors.show(entry)}: expected samplers with their options")
+            options = {key: value for key, value in entry.items() if key != "weight"}
+            prefix = f"schedule.mix.{options.get('name')}"
+            samplers.append(_component("sampler", options, search_path, prefix))
+            weight = check_weight(f"{prefix}.weight", entry.get("weight"))
+            values["schedule"]["mix"].append({"weight": weight, **samplers[-1].values})
     values["data"], values["model"] = data.values, model.values
-    return specification_of(settings, data, model, samplers, values, search_path=whole_path)
+    return specification_of(settings, data, model, tuple(samplers), values, search_path=whole_path)
 
 
 def _component(
@@ -221,8 +221,7 @@ def _component(
     Options that came later than the run (`Option.later`) have their default.
     """
     component = components.read_component(group, _name(options), options, search_path, prefix)
-    later = [option for option in getattr(component.target, "OPTIONS", ()) if option.later]
-    if lacking := {option.name: option.default for option in later if option.name not in component.values}:
+    if lacking := {key: value for key, value in component.later.items() if key not in component.values}:
         component = components.read_component(group, component.name, {**options, **lacking}, search_path, prefix)
     _check_whole(group, component, search_path)
     return component
@@ -240,13 +239,3 @@ def _check_whole(group: str, part: components.Component | components.DataSource,
     """Raise a `ConfigError` unless stored options are all that their choice has."""
     if missing := [key for key in groups.choice(group, part.name, search_path) if key not in part.values]:
         raise errors.ConfigError(f"{part.prefix}.{missing[0]}: a value is needed")
-
-
-def _entry(entry: Any, search_path: Sequence[str]) -> tuple[float, components.Component]:
-    """Return the weight and the sampler that an entry of a stored list names."""
-    if not isinstance(entry, dict):
-        raise errors.ConfigError(f"schedule.mix: {errors.show(entry)}: expected samplers with their options")
-    options = {key: value for key, value in entry.items() if key != "weight"}
-    prefix = f"schedule.mix.{options.get('name')}"
-    sampler = _component("sampler", options, search_path, prefix)
-    return check_weight(f"{prefix}.weight", entry.get("weight")), sampler

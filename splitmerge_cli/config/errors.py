@@ -1,6 +1,5 @@
 """Messages about a wrong configuration, one line that names the key and what was expected; and former names of models,
-and of modules that configurations name: stored runs have these still, and are identified by them.
-"""
+and of modules that configurations name: stored runs have these still, and are identified by them."""
 
 import difflib
 import re

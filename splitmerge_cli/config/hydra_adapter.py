@@ -159,11 +159,11 @@ def quote_priors(override: str) -> str:
     return _QUOTED_OR_CALL.sub(quote, override)
 
 
-def parse_override(text: str) -> Any:
+def parse_override(text: str, loader: Any = None) -> Any:
     """Hydra's own object of an override: whether it is ``~KEY`` or has several values, its key, package and value; a
-    `ConfigError` if it cannot be read."""
+    `ConfigError` if it cannot be read. With a `loader` of configurations it may name choices by a pattern."""
     try:
-        return OverridesParser.create().parse_overrides([text])[0]
+        return OverridesParser.create(config_loader=loader).parse_overrides([text])[0]
     except OverrideParseException as error:
         raise ConfigError(unreadable(str(error.override))) from error
     except HydraException as error:
@@ -225,7 +225,7 @@ def _values_of(arg: str) -> list[str] | int:
     if match := _CHOICE.fullmatch(text):
         text = match[1]
     elif not equals or is_call(text):
-        return _values_in(_parse_for_grid(quote_priors(arg)))
+        return _values_in(_parse_for_grid(arg))
     parts = split_values(text)
     if len(parts) == 1 and not match:
         return [arg]
@@ -239,7 +239,7 @@ def _call(arg: str) -> list[str]:
     from hydra._internal.core_plugins.basic_sweeper import BasicSweeper
 
     try:
-        split = BasicSweeper.split_arguments([_parse_for_grid(quote_priors(arg))], None)[0]
+        split = BasicSweeper.split_arguments([_parse_for_grid(arg)], None)[0]
     except (HydraException, OmegaConfBaseException) as error:  # one sweep within another
         raise ConfigError(unreadable(arg)) from error
     key, equals, _ = arg.partition("=")
@@ -247,12 +247,7 @@ def _call(arg: str) -> list[str]:
 
 
 def _parse_for_grid(arg: str) -> Any:
-    try:
-        return OverridesParser.create(config_loader=GlobalHydra.instance().config_loader()).parse_overrides([arg])[0]
-    except OverrideParseException as error:
-        raise ConfigError(unreadable(arg)) from error
-    except HydraException as error:
-        raise ConfigError(" ".join(line for line in str(error).splitlines() if "hydra.cc" not in line)) from error
+    return parse_override(quote_priors(arg), GlobalHydra.instance().config_loader())
 
 
 def unreadable(override: str) -> str:
@@ -325,13 +320,8 @@ def launching(overrides: Sequence[str], search_path: Sequence[str]) -> Launching
 
     instance = GlobalHydra.instance().hydra
     assert instance is not None
-    config = instance.compose_config(
-        MAIN,
-        [*overrides, *search_path_of(search_path)],
-        run_mode=RunMode.MULTIRUN,
-        from_shell=False,
-        with_log_configuration=False,
-    )
+    words, silent = [*overrides, *search_path_of(search_path)], {"from_shell": False, "with_log_configuration": False}
+    config = instance.compose_config(MAIN, words, run_mode=RunMode.MULTIRUN, **silent)
 
     def make(function: Callable[[Any], Any]) -> Any:
         context = HydraContext(config_loader=instance.config_loader, callbacks=Callbacks(config))
@@ -340,10 +330,8 @@ def launching(overrides: Sequence[str], search_path: Sequence[str]) -> Launching
     target = config.hydra.launcher._target_
     # Hydra imports its plugins again in every session: classes of one name are not the same
     basic = target == f"{BasicLauncher.__module__}.{BasicLauncher.__qualname__}"
-    options = OmegaConf.to_container(config.hydra.launcher, resolve=True)
-    assert isinstance(options, dict)
-    launcher_options = {str(key): value for key, value in options.items() if key != "_target_"}
-    return Launching(target, basic, make, launcher_options)
+    options: Any = OmegaConf.to_container(config.hydra.launcher, resolve=True)
+    return Launching(target, basic, make, {str(key): value for key, value in options.items() if key != "_target_"})
 
 
 def explain_launcher(error: Exception, launcher_words: Sequence[str]) -> str:

@@ -1,10 +1,8 @@
-"""Resolve ``sampler=auto``, the default where no sampler is named: by model, as the races of samplers say.
-
-``scripts/write_auto.py`` writes ``auto.csv`` from the kept figure ``matrix``, which chose, and the chains of
-``docs/choice.csv.gz``, which say what the choice loses.
-
-From what is named of a run to its configuration: choices and values laid over the files of the choices, then values
+"""From what is named of a run to its configuration: choices and values laid over the files of the choices, then values
 that follow from others: interpolations, the sampler of ``sampler=auto``, weighted lists, start and length.
+
+``sampler=auto`` is the default: by model, as the races of samplers say. ``scripts/write_auto.py`` writes ``auto.csv``
+from the kept figure ``matrix``, which chose, and the chains of ``docs/choice.csv.gz``, which say what it loses.
 """
 
 import csv
@@ -58,17 +56,15 @@ def _table() -> dict[str, Choice]:
     }
 
 
-def choice_for(model: str) -> Choice:
-    """Return what ``sampler=auto`` takes for a model of this name."""
-    entry, kind = _table().get(model, _table()[ANY]), _kind_with_sampler(model)
+def choice_for(model: str) -> tuple[Choice, Kind | None]:
+    """Return what ``sampler=auto`` takes for a model of this name; and its kind of data where that names the sampler in
+    place of the one that races chose."""
+    entry = _table().get(model, _table()[ANY])
+    kind = next((kind for kind in kinds().values() if kind.sampler and kind.model == model), None)
     if kind is None:
-        return entry
-    return replace(entry, sampler=kind.sampler, single=kind.sampler, moves=entry.moves if kind.sampler_crosses else 1)
-
-
-def _kind_with_sampler(model: str) -> Kind | None:
-    """The kind of data of this model that names the sampler in place of the one that races chose; None: none does."""
-    return next((kind for kind in kinds().values() if kind.sampler and kind.model == model), None)
+        return entry, None
+    moves = entry.moves if kind.sampler_crosses else 1
+    return replace(entry, sampler=kind.sampler, single=kind.sampler, moves=moves), kind
 
 
 def choose(model: Mapping[str, Any], schedule: Mapping[str, Any]) -> tuple[str, int]:
@@ -76,17 +72,17 @@ def choose(model: Mapping[str, Any], schedule: Mapping[str, Any]) -> tuple[str, 
 
     The schedule stays as it is where the user names one, or a number of moves.
     """
-    best, moves = choice_for(str(model.get("name"))), schedule.get("moves", 1)
+    (best, _), moves = choice_for(str(model.get("name"))), schedule.get("moves", 1)
     is_own_schedule = schedule.get("name") != SCAN or moves != 1
     return (best.single, moves) if is_own_schedule else (best.sampler, best.moves)
 
 
 def explain(model: Mapping[str, Any], schedule: Mapping[str, Any]) -> str:
     """Say in a line what is taken, and why."""
-    entry = choice_for(str(model.get("name")))
+    entry, kind = choice_for(str(model.get("name")))
     sampler, moves = choose(model, schedule)
     chosen = f"sampler=auto: {sampler}" + (f" schedule.moves={moves}" if moves != 1 else "")
-    if (kind := _kind_with_sampler(str(model.get("name")))) is not None:
+    if kind is not None:
         return chosen + kind.why_sampler
     if entry.model == ANY:
         return f"{chosen}; model={model.get('name')} was in no race"
@@ -128,9 +124,8 @@ def read_labels(data: Mapping[str, Any]) -> dict[str, Any]:
     if not (isinstance(labels, str) and labels.lower().endswith(LABELLED)):
         return dict(data)
     if key := next((key for key in links if data[key] is not None), None):
-        raise ConfigError(
-            f"data.{key}={data[key]}: expected null with data.labels={labels}, which has the pairs of both"
-        )
+        expected = f"expected null with data.labels={labels}, which has the pairs of both"
+        raise ConfigError(f"data.{key}={data[key]}: {expected}")
     return {**data, "labels": None, **dict.fromkeys(links, labels)}
 
 
@@ -175,9 +170,8 @@ def name_keys(
     elif "sampler" in changes and before["schedule"] == schema.MIX:
         choices_.pop("schedule", None)
     layers = compose_choices(choices_, named.search_path)
-    gone = [
-        group for group in schema.GROUPS if layers.chosen[group] != before[group] and not (waited and group == "model")
-    ]
+    gone = {group for group in schema.GROUPS if layers.chosen[group] != before[group]}
+    gone -= {"model"} if waited else set()
     values = {key: value for key, value in values.items() if key.partition(".")[0] not in gone}
     if changed.get("init") not in schema.TAKE_K0:
         values.pop("K0", None)
@@ -255,12 +249,18 @@ def resolve_interpolations(unresolved: Mapping[str, Any], experiment: str | None
     try:
         values = _copy_resolved(unresolved, unresolved)
     except LookupError:
-        values = _resolve_any(unresolved)
+        try:
+            values = plain(OmegaConf.create(dict(unresolved)), throw_on_missing=True)
+        except MissingMandatoryValue as error:
+            raise ConfigError(f"{error.full_key}: a value is needed: {error.full_key}=VALUE") from error
+        except OmegaConfBaseException as error:
+            reason = str(error).splitlines()[0]
+            raise ConfigError(f"{error.full_key}: {reason}" if error.full_key else reason) from error
     return values | {"experiment": experiment}
 
 
 def _copy_resolved(value: Any, root: Mapping[str, Any]) -> Any:
-    """Copy plain values, references to keys of `root` resolved: what `_resolve_any` does, in a tenth of its time.
+    """Copy plain values, references to keys of `root` resolved: what OmegaConf does, in a tenth of its time.
 
     A `LookupError` where a value needs more.
     """
@@ -273,16 +273,6 @@ def _copy_resolved(value: Any, root: Mapping[str, Any]) -> Any:
     if type(value) not in _SCALARS or (type(value) is str and ("${" in value or value == MISSING)):
         raise LookupError
     return value
-
-
-def _resolve_any(unresolved: Mapping[str, Any]) -> dict[str, Any]:
-    try:
-        return plain(OmegaConf.create(dict(unresolved)), throw_on_missing=True)
-    except MissingMandatoryValue as error:
-        raise ConfigError(f"{error.full_key}: a value is needed: {error.full_key}=VALUE") from error
-    except OmegaConfBaseException as error:
-        reason = str(error).splitlines()[0]
-        raise ConfigError(f"{error.full_key}: {reason}" if error.full_key else reason) from error
 
 
 def choose_sampler(values: dict[str, Any]) -> str:

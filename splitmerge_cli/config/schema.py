@@ -4,7 +4,7 @@ Hydra is given the defaults as the first part of ``conf/config.yaml`` (`KEYS`); 
 keys list them.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from typing import Any, get_type_hints
 
@@ -92,22 +92,23 @@ _COUNT = 2**53
 _FEW = 10_000
 
 
-def _key(kind: type[Option], default: Any, help: str, is_stored: bool = True, **more: Any) -> Any:
-    """A key that takes what options of a kind take, and null if that is its default; one that is not stored with every
-    run has its default there."""
-    metadata = {"option": kind("", default, help, **({"optional": True} if default is None else {}) | more)}
-    return field(metadata=metadata) if is_stored else field(metadata=metadata, default=default)
+def _key(kind: type[Option], default: Any, is_stored: bool = True, **more: Any) -> Callable[[str], Any]:
+    """A key that takes what options of a kind take, and null if that is its default; called with its help. One that is
+    not stored with every run has its default there."""
+
+    def explained(help: str) -> Any:
+        metadata = {"option": kind("", default, help, **({"optional": True} if default is None else {}) | more)}
+        return field(metadata=metadata) if is_stored else field(metadata=metadata, default=default)
+
+    return explained
 
 
 @dataclass(frozen=True)
 class Trace:
     """Records in addition to the trace."""
 
-    partitions: int | None = _key(
-        Count,
-        None,
-        "record every n-th partition. 0: none. null: up to 500 per chain, fewer if there are many items",
-        most=_COUNT,
+    partitions: int | None = _key(Count, None, most=_COUNT)(
+        "record every n-th partition. 0: none. null: up to 500 per chain, fewer if there are many items"
     )
 
 
@@ -115,25 +116,16 @@ class Trace:
 class Until:
     """When chains have run long enough; without a target they run to their end."""
 
-    rhat: float | None = _key(
-        Number,
-        None,
+    rhat: float | None = _key(Number, None, least=1.0, most=1e6, inside=True)(
         "stop the chains when R-hat of every recorded quantity is at most this. Checked after 1,000 iterations, then "
-        "each time after half as many again",
-        least=1.0,
-        most=1e6,
-        inside=True,
+        "each time after half as many again"
     )
-    ess: float | None = _key(
-        Positive, None, "and bulk and tail ESS are at least this. iterations is the limit", most=1e12
+    ess: float | None = _key(Positive, None, most=1e12)(
+        "and bulk and tail ESS are at least this. iterations is the limit"
     )
-    mcse: float | None = _key(
-        Positive,
-        None,
+    mcse: float | None = _key(Positive, None, most=1.0, is_stored=False)(
         "and the Monte Carlo standard errors of the certainties, of the expected loss and (as a share) of the "
-        "number of clusters are at most this",
-        most=1.0,
-        is_stored=False,
+        "number of clusters are at most this"
     )
 
     @property
@@ -146,11 +138,11 @@ class Until:
 class Tempering:
     """Replicas of each chain under powers of the likelihood, which swap states with it."""
 
-    levels: int = _key(
-        Count, 0, "number of replicas of each chain under smaller powers of the likelihood. 0: none", most=8
+    levels: int = _key(Count, 0, most=8)(
+        "number of replicas of each chain under smaller powers of the likelihood. 0: none"
     )
-    least: float = _key(
-        Number, 0.1, "smallest power. The powers above it are chosen before the chain begins", least=1e-3, most=0.99
+    least: float = _key(Number, 0.1, least=1e-3, most=0.99)(
+        "smallest power. The powers above it are chosen before the chain begins"
     )
 
 
@@ -158,15 +150,12 @@ class Tempering:
 class Perplexity:
     """How well held-out documents are predicted, and how often that is evaluated."""
 
-    every: int = _key(Count, 0, "evaluate held-out documents after every n-th iteration. 0: never", most=_COUNT)
-    method: str = _key(
-        Choice,
-        "completion",
-        "how held-out documents are evaluated",
-        choices=("completion", "left_to_right", "sequential", "fold_in"),
+    every: int = _key(Count, 0, most=_COUNT)("evaluate held-out documents after every n-th iteration. 0: never")
+    method: str = _key(Choice, "completion", choices=("completion", "left_to_right", "sequential", "fold_in"))(
+        "how held-out documents are evaluated"
     )
-    particles: int = _key(
-        Count, 20, "number of Gibbs scans of a document (completion, fold_in), or of particles", least=1, most=_FEW
+    particles: int = _key(Count, 20, least=1, most=_FEW)(
+        "number of Gibbs scans of a document (completion, fold_in), or of particles"
     )
 
 
@@ -174,70 +163,46 @@ class Perplexity:
 class Schema:
     """Keys of the configuration that are no group; the metadata of each field hold its `Option`."""
 
-    N: int | None = _key(Count, 100, "number of items", optional=True, least=1, most=_SIZE)
-    seed: int = _key(Count, 0, "seed of the chains. The data set has its own (data.seed)", most=2**63 - 1)
-    chains: int = _key(Count, 4, "number of chains", least=1, most=_FEW)
-    iterations: int | None = _key(
-        Count,
-        None,
+    N: int | None = _key(Count, 100, optional=True, least=1, most=_SIZE)("number of items")
+    seed: int = _key(Count, 0, most=2**63 - 1)("seed of the chains. The data set has its own (data.seed)")
+    chains: int = _key(Count, 4, least=1, most=_FEW)("number of chains")
+    iterations: int | None = _key(Count, None, least=1, most=_COUNT)(
         f"iterations per chain. null: until R-hat is at most {ENOUGH['rhat']}, ESS at least {ENOUGH['ess']:g} and "
         f"Monte Carlo errors at most {ENOUGH['mcse']}, but no more than a number that depends on the size of the data "
         "and is printed. One chain and experiments make 10,000 (documents: 1,000), with targets of until at most a "
-        "hundred times as many, and with a budget as many as fit",
-        least=1,
-        most=_COUNT,
+        "hundred times as many, and with a budget as many as fit"
     )
-    budget: float | None = _key(Positive, None, "seconds of sampling per chain. null: no limit", most=1e9)
+    budget: float | None = _key(Positive, None, most=1e9)("seconds of sampling per chain. null: no limit")
     until: Until
-    gap: float | None = _key(
-        Number,
-        NO_GAP,
+    gap: float | None = _key(Number, NO_GAP, optional=True, least=0.0, most=100.0, is_stored=False)(
         "join the clusters of every draw between which the density falls by less than this, in nats (0.25: by less "
-        "than 22 %). 0: join none. null: join them if the draws agree (set by model=auto)",
-        optional=True,
-        least=0.0,
-        most=100.0,
-        is_stored=False,
+        "than 22 %). 0: join none. null: join them if the draws agree (set by model=auto)"
     )
-    thin: int = _key(Count, 1, "record every thin-th iteration", least=1, most=_COUNT)
-    K0: int | None = _key(
-        Count,
-        None,
+    thin: int = _key(Count, 1, least=1, most=_COUNT)("record every thin-th iteration")
+    K0: int | None = _key(Count, None, least=1, most=_SIZE)(
         "initial number of clusters (init=random, and init=sequential for documents). null: 5 clusters, or the largest "
-        "possible number; for documents with init=sequential 100",
-        least=1,
-        most=_SIZE,
+        "possible number; for documents with init=sequential 100"
     )
-    init: str | None = _key(
-        Text,
-        None,
+    init: str | None = _key(Text, None, is_path=True)(
         f"initial state: {', '.join(INITIAL)}, or a file of labels. null: random, or stages for large tables, "
-        "or categories for many ordinal columns, or best for covariances of many columns and for networks",
-        is_path=True,
+        "or categories for many ordinal columns, or best for covariances of many columns and for networks"
     )
-    warmup: int | None = _key(
-        Count,
-        None,
+    warmup: int | None = _key(Count, None, most=_COUNT)(
         f"number of iterations at the beginning that are only full Gibbs scans. null: {DEFAULT_WARMUP} for "
-        "adaptive samplers, otherwise 0",
-        most=_COUNT,
+        "adaptive samplers, otherwise 0"
     )
     tempering: Tempering
     trace: Trace
     perplexity: Perplexity
-    timing: bool = _key(Flag, True, "false: all seconds are 0, so that two runs write the same bytes")
-    resume: bool = _key(Flag, True, "continue an unfinished run. false: start it again")
-    workers: int | None = _key(
-        Count,
-        None,
+    timing: bool = _key(Flag, True)("false: all seconds are 0, so that two runs write the same bytes")
+    resume: bool = _key(Flag, True)("continue an unfinished run. false: start it again")
+    workers: int | None = _key(Count, None, least=1, most=_FEW)(
         "number of threads. Chains use one each; samplers that can use the others share a step among them. "
-        "null: one per processor",
-        least=1,
-        most=_FEW,
+        "null: one per processor"
     )
-    out: str = _key(Text, "results", "folder of the results", is_path=True)
-    progress: str = _key(Choice, "auto", "how progress is shown", choices=("auto", "bars", "lines", "none"))
-    experiment: str | None = _key(Text, None, "take the settings of a figure (smcmc list figures)")
+    out: str = _key(Text, "results", is_path=True)("folder of the results")
+    progress: str = _key(Choice, "auto", choices=("auto", "bars", "lines", "none"))("how progress is shown")
+    experiment: str | None = _key(Text, None)("take the settings of a figure (smcmc list figures)")
 
 
 NESTED: dict[str, Any] = {name: hint for name, hint in get_type_hints(Schema).items() if is_dataclass(hint)}

@@ -149,29 +149,25 @@ class RunSpecification(schema.Schema):
         left_out = [*schema.RUNTIME_KEYS]
         left_out += ["perplexity"] * (not self.perplexity.every) + ["tempering"] * (not self.tempering.levels)
         left_out += ["gap"] * (self.gap == schema.NO_GAP)
-        identity_values = {
+        values = {
             key: groups.unshared_options(key, value) if key in schema.SHARED else value
             for key, value in self.values.items()
             if key not in left_out
         }
         if self.until.mcse is None:
-            identity_values["until"] = {key: value for key, value in identity_values["until"].items() if key != "mcse"}
-        later = schema.later_options(self.data.values)
-        identity_values["data"] = {
-            key: value for key, value in identity_values["data"].items() if key not in later or value != later[key]
-        }
-        identity_values["model"] = _leave_out_later(identity_values["model"], self.model)
-        if (mix := identity_values["schedule"].get("mix")) is None:
-            identity_values["sampler"] = _leave_out_later(identity_values["sampler"], self.samplers[0])
+            values["until"] = {key: value for key, value in values["until"].items() if key != "mcse"}
+        values["data"] = _leave_out(values["data"], schema.later_options(self.data.values))
+        values["model"] = _leave_out(values["model"], self.model.later)
+        if (mix := values["schedule"].get("mix")) is None:
+            values["sampler"] = _leave_out(values["sampler"], self.samplers[0].later)
         else:
-            mix = [_leave_out_later(entry, one) for entry, one in zip(mix, self.samplers, strict=True)]
-            identity_values["schedule"] = {**identity_values["schedule"], "mix": mix}
-        return identity_values
+            mix = [_leave_out(entry, one.later) for entry, one in zip(mix, self.samplers, strict=True)]
+            values["schedule"] = {**values["schedule"], "mix": mix}
+        return values
 
 
-def _leave_out_later(values: Mapping[str, Any], component: components.Component) -> dict[str, Any]:
-    """Leave out the options that came later than runs (`Option.later`), at their defaults."""
-    later = {option.name: option.default for option in getattr(component.target, "OPTIONS", ()) if option.later}
+def _leave_out(values: Mapping[str, Any], later: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave out options that came later than runs, at their defaults."""
     return {key: value for key, value in values.items() if key not in later or value != later[key]}
 
 
@@ -189,8 +185,7 @@ def finish(composed: resolution.Composed, like: RunSpecification | None = None) 
     own_places = tuple(place for place in search_path if place.startswith("file://"))
     values = resolution.resolve_interpolations(composed.values, chosen.get("experiment"))
     settings = schema.read_settings(values)
-    automatic = None
-    in_list = values["schedule"].get("mix") is not None
+    automatic, in_list = None, values["schedule"].get("mix") is not None
     undecided = chosen["data"] == "csv" and not chosen.get("experiment") and chosen["model"] == "emm"
     if chosen["sampler"] == resolution.AUTO:
         automatic = None if in_list else resolution.explain(values["model"], values["schedule"])
@@ -208,20 +203,10 @@ def finish(composed: resolution.Composed, like: RunSpecification | None = None) 
         values["sampler"] = samplers[0].values
         resolution.check_schedule(values["schedule"])
     settings |= resolution.resolve_defaults(values, model, samplers)
-    decides = any(key == "data.kind" or key.partition(".")[0] == "model" for key in named)
-    return specification_of(
-        settings,
-        data,
-        model,
-        samplers,
-        values,
-        given=composed.given,
-        search_path=search_path,
-        words=composed.words,
-        to_choose=composed.to_choose,
-        automatic=automatic,
-        undecided=undecided and not decides,
-    )
+    undecided &= not any(key == "data.kind" or key.partition(".")[0] == "model" for key in named)
+    further = {"given": composed.given, "search_path": search_path, "words": composed.words}
+    further |= {"to_choose": composed.to_choose, "automatic": automatic, "undecided": undecided}
+    return specification_of(settings, data, model, samplers, values, **further)
 
 
 def _read_component(
@@ -300,20 +285,17 @@ def differences(
     left_out = {"sampler", "schedule"} if other_sampler or values["schedule"].get("mix") else set()
     left_out |= set() if other_model is None else {"model"}
     left_out |= {"until"} if spec.is_open else set()  # if nobody names a length the program does
-    plain = {
-        key: value for key, value in values.items() if not isinstance(value, Mapping) and key not in _OF_THE_MOMENT
-    }
-    changes = {key: value for key, value in plain.items() if base.values[key] != value}
+    plain = [key for key, value in values.items() if not isinstance(value, Mapping) and key not in _OF_THE_MOMENT]
+    changes = {key: values[key] for key in plain if base.values[key] != values[key]}
     if changes.get("iterations", 0) is None:  # as the budget says, too
         del changes["iterations"]
     if changes:  # what is interpolated follows from these
         base = make(named | changes)
     for key in (*schema.GROUPS, *(key for key in values if key not in schema.GROUPS)):
         if isinstance(values.get(key), Mapping) and key not in left_out:
-            options = {name: value for name, value in values[key].items() if name not in schema.NOT_TYPED}
-            changes |= {
-                f"{key}.{name}": value for name, value in options.items() if base.values[key].get(name) != value
-            }
+            for name, value in values[key].items():
+                if name not in schema.NOT_TYPED and base.values[key].get(name) != value:
+                    changes[f"{key}.{name}"] = value
     return named | changes | changed
 
 

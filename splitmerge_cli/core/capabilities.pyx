@@ -66,10 +66,7 @@ cdef class Coupled(Model):
         if n == 0:
             w[m - 1] = 0.0
 
-    def log_predictive(self, Py_ssize_t first):
-        raise ValueError(f"model {type(self).__name__}: no predictive density of an item given the clusters alone")
-
-    def left_out_predictive(self):
+    def _check_has_predictive(self):
         raise ValueError(f"model {type(self).__name__}: no predictive density of an item given the clusters alone")
 
 

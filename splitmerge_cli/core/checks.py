@@ -1,7 +1,6 @@
 """Checks of numbers that come from outside, each with a message that names its key; the resolution at which data become
 whole numbers, so that sums of them are exact in any order; rows of a table of which others are elsewhere, in other
-shards, and what is known of all.
-"""
+shards, and what is known of all."""
 
 import math
 from collections.abc import Sequence

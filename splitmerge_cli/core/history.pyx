@@ -45,8 +45,7 @@ cdef extern from *:
     """
     /* Counts that one chain sets while others, in the same round, read them. */
     #define get_count(p) __atomic_load_n((p), __ATOMIC_ACQUIRE)
-    #define set_count(p, n) __atomic_store_n((p), (n), __ATOMIC_RELEASE)
-    """
+    #define set_count(p, n) __atomic_store_n((p), (n), __ATOMIC_RELEASE)"""
     int64_t get_count(const int64_t *p) noexcept nogil
     void set_count(int64_t *p, int64_t n) noexcept nogil
 

@@ -53,15 +53,13 @@ class CountPrior:
         from scipy.special import betaln, gammaln  # a run of another prior does without
 
         x = np.asarray(k, dtype=float) - 1.0
+        number = self.numbers[0]  # the only one, but of the last
         if self.distribution == "poisson":
-            (rate,) = self.numbers
-            return np.asarray(x * np.log(rate) - rate - gammaln(x + 1.0))
+            return np.asarray(x * np.log(number) - number - gammaln(x + 1.0))
         if self.distribution == "geometric":
-            (share,) = self.numbers
-            return np.asarray(np.log(share) + x * np.log1p(-share))
+            return np.asarray(np.log(number) + x * np.log1p(-number))
         if self.distribution == "uniform":
-            (largest,) = self.numbers
-            return np.where(x < largest, -np.log(largest), -np.inf)
+            return np.where(x < number, -np.log(number), -np.inf)
         alpha, a, b = self.numbers
         # Gamma(alpha + x) / (Gamma(alpha) x!) = 1 / (x B(alpha, x)), which keeps its digits for a large x
         with np.errstate(divide="ignore"):
@@ -89,10 +87,7 @@ class CountPriorOption(Option):
 
     @property
     def expected(self) -> str:
-        forms = [
-            f"{distribution}({','.join(name for name, _, _ in numbers)})"
-            for distribution, numbers in _DISTRIBUTIONS.items()
-        ]
+        forms = (f"{each}({','.join(name for name, _, _ in numbers)})" for each, numbers in _DISTRIBUTIONS.items())
         return f"one of {', '.join(forms)}"
 
     def convert(self, value: Any) -> CountPrior:

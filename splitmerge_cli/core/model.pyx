@@ -428,37 +428,18 @@ cdef class Model(Partition):
         return data.values.shape[1] + 1
 
     def log_predictive(self, Py_ssize_t first):
-        """Log predictive densities of the items from `first` on, each alone, given the partition of the items before.
+        """Log predictive densities of the items from `first` on, each alone, given the partition of the items before:
+        log p(x_i | cluster k and what is in it), natural logarithm, float64 (N - first, K), the last column being a new
+        cluster; and log of the prior's probability that one more item joins each of these, normalised, float64 (K,),
+        -inf for a new cluster where the number of clusters is part of the state. These are the weights by which a Gibbs
+        update chooses, for N = `first` + 1 items.
 
-        The items from `first` on are the last cluster, which counts for nothing here.
-
-        Parameters
-        ----------
-        first : int
-            The first of them, from 1 to N - 1.
-
-        Returns
-        -------
-        log_density : ndarray of float64, shape (N - first, K)
-            log p(x_i | cluster k and what is in it), natural logarithm; the last column is a new cluster.
-        log_weight : ndarray of float64, shape (K,)
-            log of the prior's probability that one more item joins each of these, normalised; -inf for a new cluster
-            where the number of clusters is part of the state.
-
-        Raises
-        ------
-        ValueError
-            The items from `first` on are not the last cluster; or a model that keeps parameters, whose clusters'
-            likelihoods depend on each other, or that has no prior of the partition.
-
-        Notes
-        -----
-        Cost: two likelihoods of a cluster for each item and cluster. The weights are those by which a Gibbs update
-        chooses, for N = `first` + 1 items.
+        The items from `first` on, `first` from 1 to N - 1, are the last cluster, which counts for nothing here: else a
+        ValueError, as for a model that keeps parameters, whose clusters' likelihoods depend on each other, or that has
+        no prior of the partition. Cost: two likelihoods of a cluster for each item and cluster.
         """
         cdef Py_ssize_t k, m = self.K - 1, n = self.N - first
-        if not self.conjugate or self.prior is None:
-            raise ValueError(f"model {type(self).__name__}: no predictive density of an item given the clusters alone")
+        self._check_has_predictive()
         if not 0 < first < self.N or m < 1 or self.size[m] != n or (self.labels[first:] != m).any():
             raise ValueError(f"expected items {first} to {self.N - 1} in the last cluster, alone")
         log_density, weight = self.log_densities(first), np.empty(m + 1)
@@ -468,6 +449,10 @@ cdef class Model(Partition):
         weight[m] = 0.0 if self.allows_empty else (<Prior> self.prior.with_items(first + 1)).new_weight(m)
         with np.errstate(divide="ignore"):
             return log_density, np.log(weight / weight.sum())
+
+    def _check_has_predictive(self):
+        if not self.conjugate or self.prior is None:
+            raise ValueError(f"model {type(self).__name__}: no predictive density of an item given the clusters alone")
 
     def log_densities(self, Py_ssize_t first):
         """`log_density` of ``log_predictive``, which has checked the state."""
@@ -492,32 +477,20 @@ cdef class Model(Partition):
         return np.asarray(log_density)
 
     def left_out_predictive(self):
-        """Log predictive densities of every item given the partition of all others, its own contribution excluded.
+        """Log predictive densities of every item given the partition of all others, its own contribution excluded:
+        log p(x_i | cluster k and what is in it but i), natural logarithm, float64 (N, K + 1), the last column being a
+        new cluster; -inf for the cluster that a lone item leaves, which the last column stands for, and in the last
+        column where the number of clusters is part of the state. And log of the prior's probability that item i joins
+        each of these given the others, normalised, float64 (N, K + 1).
 
-        Returns
-        -------
-        log_density : ndarray of float64, shape (N, K + 1)
-            log p(x_i | cluster k and what is in it but i), natural logarithm; the last column is a new cluster. -inf
-            for the cluster that a lone item leaves, which the last column stands for; and in the last column where the
-            number of clusters is part of the state.
-        log_weight : ndarray of float64, shape (N, K + 1)
-            log of the prior's probability that item i joins each of these given the others, normalised.
-
-        Raises
-        ------
-        ValueError
-            A model that keeps parameters, whose clusters' likelihoods depend on each other, or that has no prior of
-            the partition; a power of the likelihood.
-
-        Notes
-        -----
         The logarithm of the sum over k of density times weight is ``log p(x_i | z_-i, x_-i)``, the normaliser of the
-        Gibbs update of item i. Cost: a Gibbs scan, and a likelihood of a lone item for each.
+        Gibbs update of item i. A ValueError: a model that keeps parameters, whose clusters' likelihoods depend on each
+        other, or that has no prior of the partition; a power of the likelihood. Cost: a Gibbs scan, and a likelihood of
+        a lone item for each.
         """
         cdef Py_ssize_t i, k
         cdef double[:, ::1] log_weight = np.full((self.N, self.K + 1), -INFINITY)
-        if not self.conjugate or self.prior is None:
-            raise ValueError(f"model {type(self).__name__}: no predictive density of an item given the clusters alone")
+        self._check_has_predictive()
         if getattr(self, "zeta", 1.0) != 1.0:
             raise ValueError(f"model {type(self).__name__}: a power of the likelihood, under which the normaliser of a "
                              "Gibbs update is no density")

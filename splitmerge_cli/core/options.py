@@ -5,7 +5,6 @@ A class lists its options in ``OPTIONS``. Its constructor reads what it is given
 the same list.
 """
 
-import math
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -209,11 +208,9 @@ class Positive(Number):
 
 
 @dataclass(frozen=True)
-class PositiveOrGamma(Option):
+class PositiveOrGamma(Positive):
     """A positive number, or a gamma prior under which it is resampled: read as float or `Gamma`."""
 
-    least: float = LEAST
-    most: float = MOST
     hierarchical: Gamma | None = None
     """Prior that the word ``hierarchical`` stands for; None: the word is no value."""
 
@@ -224,10 +221,8 @@ class PositiveOrGamma(Option):
         span = "" if (self.least, self.most) == (LEAST, MOST) else f" from {self.least:g} to {self.most:g},"
         return f"a positive number{span} or {_gamma_or(self.hierarchical)}"
 
-    def convert(self, value: Any) -> float | Gamma:
-        if isinstance(value, str | Gamma):
-            return _gamma(value, self.hierarchical)
-        return _number(value, self.least, self.most)
+    def convert(self, value: Any) -> Any:
+        return _gamma(value, self.hierarchical) if isinstance(value, str | Gamma) else super().convert(value)
 
 
 @dataclass(frozen=True)
@@ -281,28 +276,23 @@ class Resolution(Numbers):
         return f"auto, none, or {super().expected}"
 
     def convert(self, value: Any) -> Any:
-        if isinstance(value, str):
-            if value not in ("auto", "none"):
-                raise ValueError
-            return value
-        return super().convert(value)
+        if isinstance(value, str) and value not in ("auto", "none"):
+            raise ValueError
+        return value if isinstance(value, str) else super().convert(value)
 
 
 def _gamma(value: str | Gamma, hierarchical: Gamma | None) -> Gamma:
     """The gamma prior that a text says, its numbers in range."""
-    if isinstance(value, Gamma):
-        converted = value
-    elif value.strip() == "hierarchical" and hierarchical is not None:
+    if isinstance(value, str) and value.strip() == "hierarchical" and hierarchical is not None:
         return hierarchical
-    else:
-        match = _GAMMA.fullmatch(value.strip())
-        if match is None:
+    if isinstance(value, str):
+        if (match := _GAMMA.fullmatch(value.strip())) is None:
             raise ValueError
-        converted = Gamma(float(match[1]), float(match[2]))
+        value = Gamma(float(match[1]), float(match[2]))
     for part in ("shape", "rate"):
-        if not 1e-3 <= getattr(converted, part) <= 1e6:
-            raise OutOfRange(f"{part} of gamma: expected 0.001 to 1e6, got {getattr(converted, part):g}")
-    return converted
+        if not 1e-3 <= getattr(value, part) <= 1e6:
+            raise OutOfRange(f"{part} of gamma: expected 0.001 to 1e6, got {getattr(value, part):g}")
+    return value
 
 
 def _gamma_or(hierarchical: Gamma | None) -> str:
@@ -313,7 +303,7 @@ def _number(value: Any, least: float, largest: float, inside: bool = False) -> f
     if isinstance(value, bool) or not hasattr(value, "__float__") or isinstance(value, str):
         raise TypeError
     number = float(value)
-    if not (least <= number <= largest) or (inside and number in (least, largest)) or math.isnan(number):
+    if not least <= number <= largest or (inside and number in (least, largest)):  # nan is in no range
         raise ValueError
     return number
 

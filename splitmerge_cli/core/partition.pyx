@@ -134,13 +134,8 @@ cdef class Partition(Sums):
             return n
         self.relist()
         n = 0
-        k = self.head[a]
-        while k >= 0:
-            items[n] = k
-            n += 1
-            k = self.after[k]
-        if b != a:
-            k = self.head[b]
+        for i in range(2 if b != a else 1):
+            k = self.head[b if i else a]
             while k >= 0:
                 items[n] = k
                 n += 1
@@ -368,32 +363,21 @@ cdef class Partition(Sums):
         return copy_ints(self.size, self.K)
 
     def set_labels(self, labels, K=None):
-        """Set the partition and count all statistics afresh.
-
-        Parameters
-        ----------
-        labels : array_like of int, shape (N,)
-            Cluster numbers from 0. Numbers that no item has are closed up, except where the model keeps empty clusters.
-        K : int, optional
-            Number of clusters, the empty ones included (models that keep them); default: the largest number plus one.
-
-        Raises
-        ------
-        ValueError
-            For a wrong length, a negative number, or more clusters than ``kmax``.
-        """
+        """Set the partition, integers from 0 of shape (N,), and count all statistics afresh. Numbers that no item has
+        are closed up, except where the model keeps empty clusters; there `K` is the number of clusters, these included,
+        by default the largest number plus one. A ValueError for a wrong length, a negative number, or more clusters
+        than ``kmax``."""
         given = np.asarray(labels)
         if given.shape != (self.N,) or not np.issubdtype(given.dtype, np.integer):
             raise ValueError(f"labels: expected {self.N} integers, got shape {given.shape} of {given.dtype}")
         if given.min() < 0:
             raise ValueError("labels: a cluster number is negative")
         if not self.allows_empty:
-            if K is not None and K != len(np.unique(given)):
+            filled, given = np.unique(given, return_inverse=True)
+            if K is not None and K != len(filled):
                 raise ValueError(
-                    f"K: this model keeps no empty clusters, the labels have {len(np.unique(given))} clusters, not {K}"
+                    f"K: this model keeps no empty clusters, the labels have {len(filled)} clusters, not {K}"
                 )
-            if int(given.max()) + 1 != len(np.unique(given)):
-                given = np.unique(given, return_inverse=True)[1]
         count = int(given.max()) + 1
         if K is not None:
             if isinstance(K, bool) or not isinstance(K, (int, np.integer)):

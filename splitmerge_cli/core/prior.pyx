@@ -73,11 +73,6 @@ cdef class Prior:
     A prior's constructor calls ``set_tables``; it supplies ``log_count`` and ``new_weight``. One with hyper-parameters
     that are resampled calls ``name_hyperparameters``, keeps their present values in ``value``, and supplies
     ``resample``, ``set_value`` and ``log_density``, too.
-
-    Parameters
-    ----------
-    N : int
-        Number of items.
     """
 
     NAME = ""
@@ -182,7 +177,8 @@ cdef class Prior:
 
 
 cdef class TablePrior(Prior):
-    """A prior from two tables.
+    """A prior of the partitions of N items from two tables; `concentration` as given for the model, `options` of its
+    own as read by ``OPTIONS``.
 
     A subclass, which may be written in Python, defines ``tables``, which must depend on N and the options alone: the
     models of a run share what it returns.
@@ -190,14 +186,6 @@ cdef class TablePrior(Prior):
     The concentration, or an option, whose value is a prior (``gamma(2,1)``, ``beta(1,1)``, ``poisson(3)``) is a
     hyper-parameter: it is resampled by slice sampling of its conditional density, prior times the probability of the
     partition. The tables then describe a prior whose probabilities sum to 1.
-
-    Parameters
-    ----------
-    N : int
-    concentration : float or Gamma
-        As given for the model.
-    **options
-        The prior's own, as read by ``OPTIONS``.
 
     Examples
     --------

@@ -27,8 +27,7 @@ cdef extern from "numpy/random/distributions.h":
 cdef extern from *:
     """
     /* What one thread sets while others read it. */
-    typedef _Atomic(int) flag_t;
-    """
+    typedef _Atomic(int) flag_t;"""
     ctypedef bint flag_t
 
 

@@ -36,18 +36,9 @@ cdef double log_density(int kind, double a, double b, double x) noexcept nogil:
 
 @cython.final
 cdef class Rng:
-    """Random choices of one chain, from one NumPy PCG64DXSM stream.
+    """Random choices of one chain, by its number, from one NumPy PCG64DXSM stream:
+    ``SeedSequence(seed, spawn_key=(chain,))``, so that it does not depend on how many chains run.
 
-    Parameters
-    ----------
-    seed : int
-        Seed of the run, at least 0.
-    chain : int
-        Number of the chain: the stream is ``SeedSequence(seed, spawn_key=(chain,))``, so it does not depend on how many
-        chains run.
-
-    Notes
-    -----
     Between ``script_start`` and ``script_stop`` the choices follow a script in place of the stream: each pass between
     ``script_begin`` and ``script_next`` takes one path through the tree of all choices, and ``script_probability`` is
     the probability of that path. Normal, gamma and beta draws have no list of options: a script meets none.

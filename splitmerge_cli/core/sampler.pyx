@@ -18,19 +18,8 @@ cdef class Sampler:
     """One kind of move on the state of a model.
 
     A sampler in a file of its own names its MOVES and the TERMS of its log ratio, and writes ``make_step``: propose,
-    sum the terms, ``decide``, and commit what was accepted.
-
-    Parameters
-    ----------
-    model : Model
-    rng : Rng
-    **options
-        See ``OPTIONS``.
-
-    Raises
-    ------
-    ValueError
-        An option that is not as expected (the message names its key), or a model that it does not support.
+    sum the terms, ``decide``, and commit what was accepted. A ValueError: one of its `options` (``OPTIONS``) that is
+    not as expected (the message names its key), or a model that it does not support.
     """
 
     OPTIONS = (

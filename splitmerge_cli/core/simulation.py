@@ -9,23 +9,16 @@ against these data. A model names its function as ``simulate``.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-if TYPE_CHECKING:
-    from scipy.sparse import csr_array
+from splitmerge_cli.extras import sparse
 
 Rng = np.random.Generator
 Array = NDArray[np.float64]
 Labels = NDArray[np.int64]
-
-
-def sparse(*given: Any, **more: Any) -> "csr_array":
-    from scipy.sparse import csr_array
-
-    return csr_array(*given, **more)
 
 
 def is_sparse(x: Any) -> bool:
@@ -71,9 +64,9 @@ class Given:
         return self.labels[: self.known]
 
     @cached_property
-    def indicator(self) -> "csr_array":
+    def indicator(self) -> "sparse.csr_array":
         z = self.evidence
-        return sparse((np.ones(len(z)), (z, np.arange(len(z)))), shape=(self.K, len(z)))
+        return sparse.csr_array((np.ones(len(z)), (z, np.arange(len(z)))), shape=(self.K, len(z)))
 
     @cached_property
     def members(self) -> list[Labels]:

@@ -1,21 +1,22 @@
 """Agreement of a clustering with the true one (1 is perfect for all five scores), and groups of chains that stay near
 different partitions.
 
-scikit-learn has nmi, ari and rand, SciPy the best match, to which the tests hold these: their import would lengthen a
-short run.
+scikit-learn has nmi, ari and rand, to which the tests hold these: its import would lengthen a short run.
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import permutations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.diagnostics.cluster_table import plural_of
-from splitmerge_cli.diagnostics.partition_kernels import best_match
 from splitmerge_cli.diagnostics.partition_losses import all_distances, find_components, number_sorted
 
 FEW_CELLS = 200
 """Cells that are matched together, however many parts they fall into."""
+FEW_CLUSTERS = 5
+"""Clusters whose matches are tried one by one: SciPy finds the best of more."""
 
 
 def _table(truth: ArrayLike, labels: ArrayLike) -> NDArray[np.int64]:
@@ -89,20 +90,18 @@ def accuracy(truth: ArrayLike, labels: ArrayLike) -> float:
 def _match(row: NDArray[np.intp], column: NDArray[np.intp], items: NDArray[np.int64]) -> float:
     """Items of the cells in the best one-to-one match of rows to columns."""
     i, j = (np.unique(each, return_inverse=True)[1] for each in (row, column))
-    if len(i) > FEW_CELLS:
-        from scipy.sparse import csgraph, csr_array, hstack
+    i, j = (i, j) if i.max() <= j.max() else (j, i)
+    if j.max() < FEW_CLUSTERS:
+        few = np.zeros((i.max() + 1, j.max() + 1))
+        few[i, j] = items
+        return float(max(few[range(len(few)), each].sum() for each in permutations(range(few.shape[1]), len(few))))
+    from scipy.sparse import csgraph, csr_array, hstack
 
-        # a further column for each row, which may have no other; no weight is 0
-        cells = csr_array((items + 1.0, (i, j)))
-        free = csr_array((np.ones(cells.shape[0]), (np.arange(cells.shape[0]),) * 2))
-        both = csr_array(hstack([cells, free]))
-        return float(both[csgraph.min_weight_full_bipartite_matching(both, maximize=True)].sum() - cells.shape[0])
-    few = np.zeros((i.max() + 1, j.max() + 1))
-    few[i, j] = items
-    few = few if few.shape[0] <= few.shape[1] else few.T
-    row_of = best_match(np.ascontiguousarray(few))
-    matched = row_of >= 0
-    return float(few[row_of[matched], matched].sum())
+    # a further column for each row, which may have no other; no weight is 0
+    cells = csr_array((items + 1.0, (i, j)))
+    free = csr_array((np.ones(cells.shape[0]), (np.arange(cells.shape[0]),) * 2))
+    both = csr_array(hstack([cells, free]))
+    return float(both[csgraph.min_weight_full_bipartite_matching(both, maximize=True)].sum() - cells.shape[0])
 
 
 def _find_parts(row: NDArray[np.intp], column: NDArray[np.intp]) -> list[NDArray[np.intp]]:
@@ -170,10 +169,8 @@ def chain_groups(partitions: Mapping[int, NDArray[np.int32]], most_rows: int = 4
     for chain, rows in few.items():
         joined, others = [chain], []
         for group in groups:
-            apart = [
-                np.median(all_distances(rows, few[c])) / max(own_distance[chain], own_distance[c], 1e-9) for c in group
-            ]
-            if min(apart) <= APART:
+            own = {c: max(own_distance[chain], own_distance[c], 1e-9) for c in group}
+            if min(np.median(all_distances(rows, few[c])) / own[c] for c in group) <= APART:
                 joined += group
             else:
                 others.append(group)
@@ -202,9 +199,7 @@ def draw_groups(partitions: Mapping[int, NDArray[np.int32]], most_rows: int = 40
     from scipy.spatial.distance import squareform
 
     rows_of_chain = {chain: _evenly(rows, most_rows) for chain, rows in partitions.items()}
-    drawn = np.concatenate(
-        [np.asarray(partitions[chain], dtype=np.int32)[rows] for chain, rows in rows_of_chain.items()]
-    )
+    drawn = np.concatenate([np.asarray(partitions[c], dtype=np.int32)[rows] for c, rows in rows_of_chain.items()])
     apart = all_distances(drawn, drawn)
     apart = (apart + apart.T) / 2
     np.fill_diagonal(apart, 0.0)
@@ -217,16 +212,16 @@ def draw_groups(partitions: Mapping[int, NDArray[np.int32]], most_rows: int = 40
     if best < APART_DRAWS:
         return None
     kinds = next(kinds for kinds, silhouette in zip(tried, silhouettes, strict=True) if silhouette >= 0.9 * best)
-    if np.bincount(kinds)[1:].min() < len(drawn) / 20:
+    sizes, found, begin = np.bincount(kinds)[1:], {}, 0
+    if sizes.min() < len(drawn) / 20:
         return None
     # the largest first
-    rank = np.argsort(np.argsort(-np.bincount(kinds)[1:], kind="stable"), kind="stable")
-    silhouette, begin = {}, 0
+    rank = np.argsort(np.argsort(-sizes, kind="stable"), kind="stable")
     for chain, rows in rows_of_chain.items():
         own_kinds = rank[kinds[begin : begin + len(rows)] - 1]
-        silhouette[chain] = own_kinds[np.searchsorted(rows, np.arange(len(partitions[chain])), side="right") - 1]
+        found[chain] = own_kinds[np.searchsorted(rows, np.arange(len(partitions[chain])), side="right") - 1]
         begin += len(rows)
-    return silhouette
+    return found
 
 
 def _evenly(rows: ArrayLike, most_rows: int) -> NDArray[np.intp]:
@@ -274,8 +269,7 @@ def describe_difference(one: ArrayLike, other: ArrayLike, item: str = "item", cl
         for sizes in parts[:EXAMPLES]:
             parted = f"{plural_of(cluster)} of {_list_sizes(sizes)} {plural_of(item)}"
             sentences.append(f"{parted} of the {whose} are one in the {in_which}")
-        if len(parts) > EXAMPLES:
-            more = len(parts) - EXAMPLES
+        if (more := len(parts) - EXAMPLES) > 0:
             sentences.append(f"{more} more such union{'s' * (more > 1)}")
     elsewhere = len(a) - int(_find_homes(a, b)[1].sum())
     return "; ".join(sentences) or f"{elsewhere:,} {plural_of(item)} are in another {cluster}"
@@ -308,7 +302,5 @@ def _find_joined(a: NDArray[np.intp], b: NDArray[np.intp]) -> list[list[int]]:
 
 
 def _list_sizes(sizes: Sequence[int]) -> str:
-    texts = [f"{size:,}" for size in sizes[:4]]
-    if len(sizes) > len(texts):
-        return ", ".join(texts) + f" and {len(sizes) - len(texts)} more"
+    texts = [f"{size:,}" for size in sizes[:4]] + [f"{len(sizes) - 4} more"] * (len(sizes) > 4)
     return f"{', '.join(texts[:-1])} and {texts[-1]}"

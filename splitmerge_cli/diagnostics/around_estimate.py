@@ -331,9 +331,8 @@ def representatives(partitions: ArrayLike, number: int, loss: str = "vi") -> lis
         raise ValueError(f"answers={number}: expected at least 1")
     rows = point_estimate.thin_partitions(partitions)
     least, best = np.inf, (rows[:1], np.zeros((1, len(rows))))
-    for medoids in _medoids(
-        partition_losses.all_distances(rows, rows, loss), number, max(2, min(TAKEN, MOST_TAKEN_LABELS // rows.size))
-    ):
+    sets = max(2, min(TAKEN, MOST_TAKEN_LABELS // rows.size))
+    for medoids in _medoids(partition_losses.all_distances(rows, rows, loss), number, sets):
         particles, value = rows[list(medoids)], np.inf
         for _ in range(ROUNDS):
             near = partition_losses.all_distances(particles, rows, loss)
@@ -357,12 +356,8 @@ def representatives(partitions: ArrayLike, number: int, loss: str = "vi") -> lis
 def _better(rows: NDArray[np.int32], present: NDArray[np.int32], loss: str) -> NDArray[np.int32]:
     """The partition of least expected loss of some, or the present one where the search finds none that is better."""
     estimate = point_estimate.minimise_expected_loss(rows, loss)
-    return (
-        estimate.labels
-        if estimate.expected_loss
-        < partition_losses.all_distances([present], rows, loss).mean() - partition_losses.ROUNDING
-        else present
-    )
+    least = partition_losses.all_distances([present], rows, loss).mean() - partition_losses.ROUNDING
+    return estimate.labels if estimate.expected_loss < least else present
 
 
 def _medoids(distance: NDArray[np.float64], number: int, sets: int) -> list[tuple[int, ...]]:

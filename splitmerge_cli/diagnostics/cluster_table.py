@@ -163,21 +163,17 @@ def network_columns(rows: Sequence[Row]) -> Iterator[tuple[str, list[str]]]:
     """Yield the columns of networks that any of the rows fills, by their titles."""
     for key, title in NETWORK.items():
         if any(row.get(key) for row in rows):
-            cell = _percent if key.startswith("density") else _edge_value
+            form = ".0%" if key.startswith("density") else ".3g"
             is_out = key == "density_outside" and "density_from_outside" in rows[0]
-            yield "out" if is_out else title, [cell(row[key]) for row in rows]
+            yield "out" if is_out else title, [_edge_value(row[key], form) for row in rows]
 
 
-def _edge_value(text: Any) -> str:
-    """The mean value of edges as it is shown; a level as it is."""
+def _edge_value(text: Any, form: str) -> str:
+    """The share or mean value of edges in this form; a level as it is."""
     try:
-        return f"{float(text):.3g}" if text not in ("", None) else ""
+        return format(float(text), form) if text not in ("", None) else ""
     except ValueError:
         return shorten(str(text), PROTOTYPE)
-
-
-def _percent(text: Any) -> str:
-    return f"{float(text):.0%}" if text not in ("", None) else ""
 
 
 _PARTS = re.compile(r"(?<=\),) ")

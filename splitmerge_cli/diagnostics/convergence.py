@@ -91,9 +91,9 @@ def _certainties(labels: NDArray[np.int32], partitions: NDArray[np.int32]) -> ND
     chains, M]``. For an item that is alone: whether it is alone among items, evenly spaced."""
     certainties, by_item = [], np.moveaxis(partitions, -1, 0)
     for item in point_estimate.evenly_spaced(len(labels), ITEMS):
-        others = np.flatnonzero(labels == labels[item])
-        is_alone = len(others) == 1
-        others = np.arange(len(labels)) if is_alone else others
+        is_own = labels == labels[item]
+        is_alone = is_own.sum() == 1
+        others = np.flatnonzero(~is_own if is_alone else is_own)
         others = others[others != item]
         others = others[point_estimate.evenly_spaced(len(others), MEMBERS)]
         together = by_item[others] == by_item[item]
@@ -247,12 +247,9 @@ def convergence(diagnosis: Sequence[Row]) -> Convergence:
 
 def _describe_side(arrivals: Mapping[str, int]) -> str | None:
     """Say from which side no chain came to the number of clusters that all keep; None if chains came from both."""
-    if not arrivals:
+    if not (missing := [side for side in ("more", "fewer") if arrivals.get(f"from_{side}") == 0]):
         return None
-    K, missing = arrivals["clusters"], [side for side in ("more", "fewer") if arrivals.get(f"from_{side}") == 0]
-    if not missing:
-        return None
-    clusters = f"{K:,} cluster{'s' * (K != 1)}"
+    clusters = f"{arrivals['clusters']:,} cluster{'s' * (arrivals['clusters'] != 1)}"
     return f"all chains have {clusters} throughout their second halves, and none ever had {' or '.join(missing)}"
 
 

@@ -1,51 +1,18 @@
 """How well chains mix: R-hat, effective sample size, autocorrelation time.
 
-As Vehtari et al. 2021 define them. arviz-stats has the same numbers, and SciPy the quantiles, to which the tests hold
-these: their import takes longer than a short run. A series that never changes, or a single chain, has no such value:
-NaN is returned for it instead of a number that looks like good news.
+As Vehtari et al. 2021 define them. arviz-stats has the same numbers, and SciPy the quantiles of t, to which the tests
+hold these: their import takes longer than a short run. A series that never changes, or a single chain, has no such
+value: NaN is returned for it instead of a number that looks like good news.
 """
 
 import math
+from statistics import NormalDist
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.extras import special
 
-# ratios of polynomials by the distance from 1/2, and by 1/x of the tails up to x = 8 and beyond (Cephes, Moshier 1989)
-_MIDDLE = (
-    (
-        *(-5.99633501014107895267e1, 9.80010754185999661536e1, -5.66762857469070293439e1, 1.39312609387279679503e1),
-        *(-1.23916583867381258016,),
-    ),
-    (
-        *(1.0, 1.95448858338141759834, 4.67627912898881538453, 8.63602421390890590575e1, -2.25462687854119370527e2),
-        *(2.00260212380060660359e2, -8.20372256168333339912e1, 1.59056225126211695515e1, -1.18331621121330003142),
-    ),
-)
-_TAIL = (
-    (
-        *(4.05544892305962419923, 3.15251094599893866154e1, 5.71628192246421288162e1, 4.40805073893200834700e1),
-        *(1.46849561928858024014e1, 2.18663306850790267539, -1.40256079171354495875e-1, -3.50424626827848203418e-2),
-        *(-8.57456785154685413611e-4,),
-    ),
-    (
-        *(1.0, 1.57799883256466749731e1, 4.53907635128879210584e1, 4.13172038254672030440e1, 1.50425385692907503408e1),
-        *(2.50464946208309415979, -1.42182922854787788574e-1, -3.80806407691578277194e-2, -9.33259480895457427372e-4),
-    ),
-)
-_FAR = (
-    (
-        *(3.23774891776946035970, 6.91522889068984211695, 3.93881025292474443415, 1.33303460815807542389),
-        *(2.01485389549179081538e-1, 1.23716634817820021358e-2, 3.01581553508235416007e-4, 2.65806974686737550832e-6),
-        *(6.23974539184983293730e-9,),
-    ),
-    (
-        *(1.0, 6.02427039364742014255, 3.67983563856160859403, 1.37702099489081330271, 2.16236993594496635890e-1),
-        *(1.34204006088543189037e-2, 3.28014464682127739104e-4, 2.89247864745380683936e-6, 6.79019408009981274425e-9),
-    ),
-)
-_ROOT_2_PI, _TAIL_FROM = 2.50662827463100050242, math.exp(-2)
 _MANY_DEGREES = 500.0
 """Degrees of freedom from which a series in their inverse is exact."""
 _MANY = 200
@@ -56,19 +23,8 @@ _NODES = 512
 
 def normal_quantile(p: ArrayLike) -> NDArray[np.float64]:
     """Quantiles of the standard normal distribution for probabilities between 0 and 1, of the shape of `p`."""
-    share = np.atleast_1d(np.asarray(p, dtype=np.float64))
-    y = share - 0.5
-    square = y * y
-    x = (y + y * (square * np.polyval(_MIDDLE[0], square) / np.polyval(_MIDDLE[1], square))) * _ROOT_2_PI
-    below = np.where(share > 1 - _TAIL_FROM, 1 - share, share)
-    in_tail = below <= _TAIL_FROM
-    # the logarithms of the C library, whose last digit NumPy's may not have
-    root = np.sqrt([-2 * math.log(q) for q in below[in_tail]])
-    z, first = 1 / root, root - np.array([math.log(r) for r in root]) / root
-    near, far = (z * np.polyval(above, z) / np.polyval(under, z) for above, under in (_TAIL, _FAR))
-    tail = first - np.where(root < 8, near, far)
-    x[in_tail] = np.where(y[in_tail] > 0, tail, -tail)
-    return x.reshape(np.shape(p))
+    share = np.asarray(p, dtype=np.float64)
+    return np.array(list(map(NormalDist().inv_cdf, share.ravel().tolist())), dtype=np.float64).reshape(share.shape)
 
 
 def student_quantile(p: float, freedom: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -145,20 +101,14 @@ def why_no_rhat(draws: ArrayLike, split: bool = True) -> str | None:
         return THE_SAME
     if np.all(x == x[:, :1]):
         return STUCK
-    half = x.shape[1] // 2
-    if split and np.all(x[:, :half] == x[:, :1]) and np.all(x[:, -half:] == x[:, -1:]):
+    if not split:
+        return None
+    halves = _halves(x)
+    if np.all(halves == halves[:, :1]):
         return HALVES_DIFFER
-    if split and _folds_are_constant(x):
-        return DISTANCES_DIFFER
-    return None
-
-
-def _folds_are_constant(x: NDArray[np.float64]) -> bool:
-    """Whether the distances from the median differ between half chains and within none."""
-    half = x.shape[1] // 2
-    halves = np.vstack([x[:, :half], x[:, -half:]])
+    # the distances from the median differ between half chains and within none
     folded = np.abs(halves - np.median(halves))
-    return bool(np.all(folded == folded[:, :1]) and np.any(folded != folded[0, 0]))
+    return DISTANCES_DIFFER if np.all(folded == folded[:, :1]) and np.any(folded != folded[0, 0]) else None
 
 
 def why_no_ess(draws: ArrayLike) -> str | None:

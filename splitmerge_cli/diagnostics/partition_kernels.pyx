@@ -1,5 +1,4 @@
-"""Loops over partitions: the search for a point estimate (items that pairs of partitions share, moves of blocks),
-and the best match of clusters.
+"""Loops over partitions: the search for a point estimate (items that pairs of partitions share, moves of blocks).
 
 Design. A move is judged by counts alone: for each cluster of each sampled partition, how many of its items lie in each
 cluster of the estimate (`table`, a row a sampled cluster, uint16 where N allows it, so that it stays in the cache). The
@@ -9,7 +8,7 @@ a stored cost equals the cost that would be computed again.
 """
 import numpy as np
 
-from libc.stdint cimport int32_t, int64_t, uint16_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint16_t
 from libc.string cimport memset
 
 ctypedef fused count_t:
@@ -266,47 +265,3 @@ def join_terms(const int32_t[:, ::1] table, const double[::1] weight, const doub
                 if table[c, other]:
                     found[other] += weight[c] * (f[n + table[c, other]] - f[n] - f[table[c, other]])
     return np.asarray(found)
-
-
-def best_match(const double[:, ::1] weights):
-    """Match every row to a column of its own so that the sum of their weights ``[n, m]``, n <= m, is largest, by
-    shortest augmenting paths: int64 ``[m]``, the row of each column, -1 of those left over."""
-    cdef Py_ssize_t n = weights.shape[0], m = weights.shape[1], begun, row, at, nearest, column
-    cdef double step, reached
-    cdef double[::1] of_row = np.asarray(weights).max(axis=1, initial=0.0)
-    cdef double[::1] of_column = np.zeros(m), slack = np.empty(m)
-    cdef int64_t[::1] row_of = np.full(m, -1), before = np.empty(m, dtype=np.int64)
-    cdef uint8_t[::1] done = np.empty(m, dtype=np.uint8)
-    for begun in range(n):
-        slack[:] = np.inf
-        before[:] = -1
-        done[:] = 0
-        row, at = begun, -1
-        while True:
-            nearest = -1
-            for column in range(m):
-                if done[column]:
-                    continue
-                reached = of_row[row] + of_column[column] - weights[row, column]
-                if reached < slack[column]:
-                    slack[column] = reached
-                    before[column] = at
-                if nearest < 0 or slack[column] < slack[nearest]:
-                    nearest = column
-            at, step = nearest, slack[nearest]
-            of_row[begun] -= step
-            for column in range(m):
-                if done[column]:
-                    of_row[row_of[column]] -= step
-                    of_column[column] += step
-                else:
-                    slack[column] -= step
-            if row_of[at] < 0:
-                break
-            done[at] = 1
-            row = row_of[at]
-        while before[at] >= 0:
-            row_of[at] = row_of[before[at]]
-            at = before[at]
-        row_of[at] = begun
-    return np.asarray(row_of)

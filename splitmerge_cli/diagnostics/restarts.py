@@ -1,8 +1,5 @@
-"""Diagnostics as tables: of one run, and of restarts.
-
-The diagnosis of a run as tables and lines for a terminal.
-
-Diagnostics of restarts: R-hat between them, autocorrelation times, cost in Gibbs sweeps.
+"""The diagnosis of a run as tables and lines for a terminal; and of restarts: R-hat between them, autocorrelation
+times, cost in Gibbs sweeps.
 
 The chains of a run may share their history, so they are not independent; chains of different runs (restarts, which
 differ in their seed) are. Source: Herlau et al., sections 3.1 (autocorrelation times), 3.4 (standardised iterations)
@@ -135,8 +132,7 @@ def indicator_times(
     """Largest autocorrelation time, over pairs of items, of whether the two are in one cluster: a value for each chain,
     over those pairs that are not together, or apart, all the time. `partitions`: columns chain, iteration, labels of
     ``partitions.parquet``; iterations up to `after` are dropped. `pairs`: int ``[pairs, 2]``; see `planted_pairs`.
-    `over`: sums up the times of a chain's pairs, in place of their maximum.
-    """
+    `over`: sums up the times of a chain's pairs, in place of their maximum."""
     i, j = np.asarray(pairs).T
     late = partitions[partitions["iteration"] > after]
     values, undefined, series = [], 0, 0
@@ -218,10 +214,9 @@ def short_table(diagnosis: pd.DataFrame, title: str | None = None) -> Table:
 def short_lines(diagnosis: pd.DataFrame) -> Iterator[str]:
     """Yield the lines below `short_table`: accepted shares by move, quantities that a kind of data adds."""
     over_all = _over_all(diagnosis)
-    if moves := [(name, over_all[f"acceptance/{name}"]) for name in _of_kind(over_all, "acceptance")]:
-        yield "accepted: " + ", ".join(
-            f"{name} {f'{x:.2%}' if np.isfinite(x) else 'never proposed'}" for name, x in moves
-        )
+    if moves := {name: over_all[f"acceptance/{name}"] for name in _of_kind(over_all, "acceptance")}:
+        shares = (f"{name} {f'{x:.2%}' if np.isfinite(x) else 'never proposed'}" for name, x in moves.items())
+        yield f"accepted: {', '.join(shares)}"
     added = [name for name in over_all if name.partition("/")[0] not in (*OF_ALL_RUNS, *agreement.SCORES, TRUE_LABELS)]
     if known := [f"{name} {over_all[name]:.4g}" for name in added if np.isfinite(over_all[name])]:
         yield ", ".join(known)

@@ -1,6 +1,5 @@
-"""Clusterings that are joined from smaller parts: by links of pairs, or where the density has no gap.
-
-Partitions of many small clusters: pairs of items that are ever together, and an estimate by their components.
+"""Clusterings that are joined from smaller parts: by links of pairs that are ever together, or where the density has
+no gap.
 
 Two items are *linked* if some sampled partition puts them in one cluster. No sampled cluster reaches beyond a component
 of the graph of linked pairs. The partition of least expected loss does not either: its expected loss is
@@ -43,8 +42,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from splitmerge_cli.diagnostics import partition_losses, point_estimate
 from splitmerge_cli.diagnostics import partition_losses as losses
+from splitmerge_cli.diagnostics import point_estimate
 
 MOST_PAIRS = 20_000_000
 """Pairs of items in the clusters of one partition, and linked pairs, at most."""
@@ -336,17 +335,14 @@ def join_clusters(x: ArrayLike, draws: ArrayLike, gaps: Sequence[float]) -> list
     fits = [_fit(rows, numbers.astype(np.int32)) for _, numbers in numbered]
     # over all draws, unless fewer could be joined then
     averaged = [fits[m] for m in point_estimate.evenly_spaced(len(fits), AVERAGED)]
-    features = 1 + rows.shape[1] + rows.shape[1] * (rows.shape[1] + 1) // 2
+    D = rows.shape[1]
+    features = 1 + D + D * (D + 1) // 2
     points = np.array([len(fit.share) * (len(fit.share) - 1) // 2 * STEPS for fit in fits])
     components = sum(len(fit.share) for fit in fits)
-    if components <= MOST_COMPONENTS and _work(points, components, features, rows.shape[1])[-1] <= MOST_WORK:
+    if components <= MOST_COMPONENTS and _work(points, components, features, D)[-1] <= MOST_WORK:
         averaged = fits
-    density = _Normals(
-        np.concatenate([fit.share for fit in averaged]),
-        np.concatenate([fit.mean for fit in averaged]),
-        np.concatenate([fit.covariance for fit in averaged]),
-    )
-    D = rows.shape[1]
+    parts = zip(*((fit.share, fit.mean, fit.covariance) for fit in averaged), strict=True)
+    density = _Normals(*map(np.concatenate, parts))
     work = _work(points, len(density.share), features, D)
     n_draws = int(np.searchsorted(work, MOST_WORK, side="right"))
     if n_draws < min(LEAST_DRAWS, len(fits)):
@@ -360,7 +356,7 @@ def join_clusters(x: ArrayLike, draws: ArrayLike, gaps: Sequence[float]) -> list
             # clusters without a complete row stay alone
             group = np.arange(int(sampled[m].max()) + 1)
             group[used] = used[_join(peaks, passes, pairs, gap)]
-            labels[m] = partition_losses.by_appearance(group[sampled[m]].astype(np.int32))
+            labels[m] = losses.by_appearance(group[sampled[m]].astype(np.int32))
     return joined
 
 

@@ -66,9 +66,8 @@ def second_half(trace: Mapping[Any, Any]) -> dict[str, NDArray[np.float64]]:
     The columns are as in ``trace.parquet``; `largest` may hold the list of the five largest fractions, which become
     the series `largest`, ``largest2``, ...
     """
-    iteration, parts = np.asarray(trace["iteration"]), []
-    for rows in _rows_by_chain(trace["chain"]).values():
-        parts.append(rows[iteration[rows] > iteration[rows].max() / 2] if len(rows) > 1 else rows)
+    iteration, by_chain = np.asarray(trace["iteration"]), _rows_by_chain(trace["chain"]).values()
+    parts = [rows[iteration[rows] > iteration[rows].max() / 2] if len(rows) > 1 else rows for rows in by_chain]
     draws = min(map(len, parts))
     rows = np.stack([part[len(part) - draws :] for part in parts])
     series = {name: np.asarray(trace[name]) for name in trace if name not in NO_SERIES}
@@ -106,12 +105,12 @@ def measure(name: str, series: NDArray[np.float64]) -> tuple[NDArray[np.float64]
         (f"rhat/{name}", None, mixing.rhat(x), whys[0]),
         (f"rhat_classic/{name}", None, mixing.rhat_classic(x), whys[1]),
     ]
-    if name == DISTANCE and x.shape[1] < FEW_DISTANCES:
-        few = f"fewer than {FEW_DISTANCES} distances per chain"
-        rows = [row if row[3] is not None else (*row[:2], np.nan, few) for row in rows]
     if name != DISTANCE:
         note = mixing.why_no_ess(x) or (f"from every {every}-th recorded draw" if every > 1 else None)
         rows += [(f"ess/{name}", None, mixing.ess(x), note), (f"ess_tail/{name}", None, mixing.ess_tail(x), note)]
+    elif x.shape[1] < FEW_DISTANCES:
+        few = f"fewer than {FEW_DISTANCES} distances per chain"
+        rows = [row if row[3] is not None else (*row[:2], np.nan, few) for row in rows]
     return x, rows
 
 
@@ -177,9 +176,8 @@ def diagnose(
 
 
 def count_found(trace: Mapping[Any, Any], searches: bool) -> list[Row]:
-    """Rows of a diagnosis on chains none of whose draws differ in the second halves; none if some do:
-    ``found/chains``, the chains that reached the state independently, and ``found/draws`` of the second halves of all
-    chains.
+    """Rows of a diagnosis on chains none of whose draws differ in the second halves; none if some do: ``found/chains``,
+    the chains that reached the state independently, and ``found/draws`` of the second halves of all chains.
 
     `searches` says whether each chain has a start of its own that is built from the data (item by item). Otherwise the
     chains count that were elsewhere in their first halves.
@@ -210,12 +208,8 @@ def count_arrivals(trace: Mapping[Any, Any], largest_K: int | None = None, small
     whole, each = np.asarray(trace["K"]), _rows_by_chain(trace["chain"]).values()
     fewer, more = (sum(bool(apart[rows].any()) for rows in each) for apart in (whole < late[0, 0], whole > late[0, 0]))
     K = int(late[0, 0])
-    values = (
-        {"clusters": K}
-        | ({} if smallest_K == K else {"from_fewer": fewer})
-        | ({} if largest_K == K else {"from_more": more})
-    )
-    return [(f"{ARRIVALS}/{name}", None, float(value), None) for name, value in values.items()]
+    sides = [("clusters", K, None), ("from_fewer", fewer, smallest_K), ("from_more", more, largest_K)]
+    return [(f"{ARRIVALS}/{name}", None, float(value), None) for name, value, end in sides if end != K]
 
 
 def score(clusterings: Mapping[str, Clustering], truth: ArrayLike) -> list[Row]:
@@ -269,8 +263,5 @@ def _pace(trace: Mapping[Any, Any]) -> list[Row]:
     def pace(seconds: float, iterations: int) -> float:
         return seconds / iterations if iterations and note is None else np.nan
 
-    name = "seconds_per_iteration"
-    return [
-        (name, None, pace(seconds, iterations), note),
-        *((name, c, pace(*seconds_and_iterations), note) for c, seconds_and_iterations in last.items()),
-    ]
+    of_all: dict[int | None, Any] = {None: (seconds, iterations)}
+    return [("seconds_per_iteration", c, pace(*made), note) for c, made in (of_all | last).items()]

@@ -21,13 +21,8 @@ _SPECIFICATION = re.compile(r"\s*(\w+)\s*(?:\(\s*(.*?)\s*\))?\s*")
 
 def priors() -> dict[str, type[Prior]]:
     """Every prior of mixtures, by its name."""
-    return _find_priors(tuple(__path__))
-
-
-@cache
-def _find_priors(folders: tuple[str, ...]) -> dict[str, type[Prior]]:
-    prior_by_name = plugins.load_classes("prior") | _find_own(folders)
-    return {name: prior_by_name[name] for name in sorted(prior_by_name)}
+    prior_by_name = plugins.load_classes("prior") | _find_own(tuple(__path__))
+    return dict(sorted(prior_by_name.items()))
 
 
 def _check_usable(name: str) -> None:
@@ -99,25 +94,20 @@ class PriorOption(Option):
     def convert(self, value: Any) -> Specification:
         if isinstance(value, Specification):
             return value
-        match = _SPECIFICATION.fullmatch(value)
-        if match:
-            try:
-                _check_usable(match[1])
-            except plugins.PluginError as error:
-                raise OutOfRange(str(error)) from error
-        if match is None or match[1] not in priors():
+        if (match := _SPECIFICATION.fullmatch(value)) is None:
             raise ValueError
         options = {}
         # commas within brackets of an option's own value divide nothing
         for part in filter(None, re.split(r"\s*,\s*(?![^()]*\))", match[2] or "")):
             key, _, text = part.partition("=")
             options[key.strip()] = _number(text.strip())
-        cls = priors()[match[1]]
         try:
-            read = read_options(match[1], cls.OPTIONS, options)
-        except (TypeError, ValueError) as error:
+            _check_usable(match[1])
+            if (cls := priors().get(match[1])) is not None:
+                return Specification(match[1], tuple(read_options(match[1], cls.OPTIONS, options).items()))
+        except (TypeError, ValueError, plugins.PluginError) as error:
             raise OutOfRange(str(error)) from error
-        return Specification(match[1], tuple(read.items()))
+        raise ValueError
 
 
 def _number(text: str) -> Any:

@@ -1,9 +1,4 @@
-"""Answers of a run: its clusterings, the one that represents them, and what a kind of data adds.
-
-Answers at the end of a run in addition to its clusters, by kind of data.
-
-The clusterings of a finished run that are scored, and the one that represents all of them.
-"""
+"""Answers of a run: its clusterings, those that are scored and the one that represents all, and what a kind adds."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -35,9 +30,7 @@ class Answers:
 
     unjudged: ClassVar[tuple[str, ...]] = ()
     """Columns of the trace that judge no chains."""
-    within: ClassVar[str] = f", with its number of clusters inside the {point_estimate.LEVEL:.0%} interval".replace(
-        "%", " %"
-    )
+    within: ClassVar[str] = f", with its number of clusters inside the {100 * point_estimate.LEVEL:.0f} % interval"
     """Words in the criterion of an estimate, on its number of clusters."""
 
     @staticmethod
@@ -125,8 +118,7 @@ class Answers:
     ) -> dict[str, Any]:
         """Write further tables of a run that ends; returns further entries of its summary. `labels`: ``[N]``, from 0:
         the clusters that the run lists; `late`: by chain the draws of its second half; `certainty`: ``[N]``, of each
-        item.
-        """
+        item."""
         return {}
 
     cannot_show: ClassVar[Mapping[str, str]] = {}
@@ -211,7 +203,6 @@ def answers_of(kind: Kind) -> type[Answers]:
     return found
 
 
-Outcomes = Sequence[Mapping[str, Any]]
 FEWEST = 100
 """With fewer recorded draws the interval for the number of clusters comes from the trace, which has all draws."""
 
@@ -232,11 +223,10 @@ class Pooled:
 
 
 def clusterings_of(
-    recorder: Recorder, outcomes: Outcomes, pooled: Pooled | None, why_not: str | None
+    recorder: Recorder, outcomes: Sequence[Mapping[str, Any]], pooled: Pooled | None, why_not: str | None
 ) -> dict[str, Clustering]:
-    """The clusterings that are scored, by name; `point` is the one that the run writes. `outcomes`: outcomes of the
-    chains. `pooled`: the estimate over all chains. `why_not`: why the run does not write it; None: it does.
-    """
+    """The clusterings that are scored, by name; `point` is the one that the run writes. `outcomes`: of the chains;
+    `pooled`: the estimate over all chains; `why_not`: why the run does not write it; None: it does."""
 
     def of_outcomes(key: str, criterion: str, meaning: str) -> Clustering:
         chain = best(outcomes, criterion)
@@ -261,8 +251,7 @@ def clusterings_of(
 
 def interval_of_trace(trace: Mapping[Any, Any]) -> tuple[int, int]:
     """The 95 % interval of the number of clusters: its 2.5 and 97.5 % quantiles over the recorded iterations in the
-    second halves of all chains. `trace`: columns chain, iteration and n_clusters at least.
-    """
+    second halves of all chains. `trace`: columns chain, iteration and n_clusters at least."""
     return point_estimate.interval_of_counts(late_counts(trace))
 
 
@@ -308,9 +297,8 @@ def listed_counts(
 def pooled_estimate(
     recorder: Recorder, sampled: Mapping[int, NDArray[np.int32]], interval: tuple[int, int]
 ) -> tuple[Pooled | None, str | None]:
-    """Return the estimate over all chains; or None, and why not. `recorder`: the data set of the run; `sampled`: by
-    chain, the partitions that `select_draws` gives; `interval`: the interval of the number of clusters.
-    """
+    """Return the estimate over all chains; or None, and why not. `sampled`: by chain, the partitions that
+    `select_draws` gives; `interval`: of the number of clusters."""
     if why := recorder.not_estimated:
         return None, why
     if not sampled:
@@ -319,9 +307,8 @@ def pooled_estimate(
         together, dataset = np.concatenate(list(sampled.values())), recorder.dataset
         answers, items, sizes = answers_of(dataset.kind), dataset.items, dataset.row_sizes
         estimate = answers.estimate(together, dataset, interval=interval)
-        least = answers.central(
-            together if items is None else point_estimate.first_rows(together, items), dataset.pairs_apart
-        )
+        of_items = together if items is None else point_estimate.first_rows(together, items)
+        least = answers.central(of_items, dataset.pairs_apart)
         if sizes is not None:
             estimate = replace(estimate, labels=partition_losses.by_size(estimate.labels, sizes))
         least = least if items is None else replace(least, labels=least.labels[items])
@@ -359,9 +346,8 @@ def joined_partitions(run: "read.Run") -> NDArray[np.int32] | None:
 
 
 def second_half_partitions(path: Path, N: int, iterations: Sequence[int]) -> dict[int, NDArray[np.int32]]:
-    """The partitions of the second half of every chain that an estimate averages; parameters as of `late_partitions`.
-    Returns by chain int32 ``[M, N]``; chains that have none are left out.
-    """
+    """The partitions of the second half of every chain that an estimate averages, by chain int32 ``[M, N]``; otherwise
+    as `late_partitions`."""
     return {c: rows.labels for c, rows in select_draws(late_partitions(path, N, iterations)).items()}
 
 
@@ -372,17 +358,12 @@ def select_draws(late: Mapping[int, "Late"]) -> dict[int, "Late"]:
 
 
 def late_partitions(path: Path, N: int, iterations: Sequence[int]) -> dict[int, Late]:
-    """Recorded partitions of the second half of every chain, thinned by a stride to `most_partitions` of them. `path`:
-    the folder of the run; `N`: items; `iterations`: iterations of every chain. Returns by chain; chains that have none
-    are left out.
-    """
+    """Recorded partitions of the second half of every chain, thinned by a stride to `most_partitions` of them, by
+    chain; chains that have none are left out. `path`: the folder of the run; `N`: items; `iterations` of each chain."""
     with pq.ParquetFile(path / f"{schema.PARTITIONS}.parquet") as file:
         chain, iteration = map(numbers_of, file.read(columns=["chain", "iteration"]).columns)
         of_chain = [np.flatnonzero(chain == c) for c in range(len(iterations))]
-        chosen = [
-            rows[late_rows(iteration[rows], iterations_made, N)]
-            for rows, iterations_made in zip(of_chain, iterations, strict=True)
-        ]
+        chosen = [rows[late_rows(iteration[rows], made, N)] for rows, made in zip(of_chain, iterations, strict=True)]
         wanted, parts, begin = np.concatenate(chosen), [np.empty((0, N), dtype=np.int32)], 0
         columns = [name for name in ("labels", schema.PARAMETERS) if name in file.schema_arrow.names]
         further: list[NDArray[np.float64]] = []
@@ -414,9 +395,8 @@ def late_draws(recorded: Any, made: Mapping[Any, int]) -> dict[int, Late]:
 
 
 def late_rows(recorded: NDArray[np.int64], iterations_made: int, N: int) -> NDArray[np.int64]:
-    """The rows of a chain's second half that are looked at, of those recorded at iterations `recorded`. `recorded`:
-    int64, ascending; `iterations_made`: iterations of the chain; `N`: items.
-    """
+    """The rows of a chain's second half that are looked at, of those `recorded` at these iterations, int64, ascending;
+    the chain has made `iterations_made` on `N` items."""
     numbers, most = np.flatnonzero(recorded > iterations_made / 2), point_estimate.most_partitions(N)
     if len(numbers) <= most:
         return numbers

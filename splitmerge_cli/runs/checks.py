@@ -158,17 +158,14 @@ class Check:
     @property
     def distance(self) -> float:
         """Distance from the mean of the replications, in their standard deviations."""
-        difference = self.observed - self.mean
-        return abs(difference) / self.deviation if self.deviation > 0 else math.inf
+        return abs(self.observed - self.mean) / self.deviation if self.deviation > 0 else math.inf
 
     @property
     def is_far(self) -> bool:
         """Whether a run names the quantity: the data are beyond all replications, more than `FAR` of
         their standard deviations from their mean, and by a difference that matters (`effects`)."""
-        name = next((name for name in self.effects if self.quantity.endswith(name)), None)
-        if name is None:
-            return self.is_beyond_all and self.distance > FAR
-        difference, effect = self.observed - self.mean, self.effects[name]
+        name = next((name for name in self.effects if self.quantity.endswith(name)), self.quantity)
+        difference, effect = self.observed - self.mean, self.effects.get(name, Effect(-math.inf))
         least = effect.least * (self.mean if effect.is_share else 1.0)
         matters = (difference if effect.is_more else abs(difference)) >= least
         return self.is_beyond_all and matters and self.distance > (FAR if self.quantity == name else FAR_ON_AVERAGE)
@@ -220,11 +217,8 @@ def check_fit(
         times = dataset.counts.astype(np.int64)
         states = [replace(state, labels=np.repeat(state.labels, times)) for state in states]
         dataset = dataset.with_repeats
-    rng, quantities, options = (
-        np.random.default_rng(seed),
-        find_quantities(model)(dataset, cells),
-        options_of(model, dataset),
-    )
+    rng, quantities = np.random.default_rng(seed), find_quantities(model)(dataset, cells)
+    options = options_of(model, dataset)
     seen: dict[tuple[str, str], tuple[list[float], list[float]]] = {}
     for state in islice(cycle(states), max(draws, len(states))):
         labels = np.unique(state.labels, return_inverse=True)[1]
@@ -237,10 +231,8 @@ def check_fit(
             seen.setdefault(key, ([], []))[1].append(value)
         for key, value in quantities.measure(quantities.values, conditions.z).items():
             seen[key][0].append(value)
-    checks = [
-        _check(key, np.array(data), np.array(replication), quantities.effects)
-        for key, (data, replication) in seen.items()
-    ]
+    arrays = {key: (np.array(data), np.array(replications)) for key, (data, replications) in seen.items()}
+    checks = [_check(key, *both, quantities.effects) for key, both in arrays.items()]
     unchecked = list(quantities.unchecked)
     if options.get("power", 1.0) != 1.0:
         unchecked.append(
@@ -293,8 +285,7 @@ def find_misfit(plan: Plan, late: Mapping[int, recorders.Late]) -> dict[str, Any
     """Check the model of a run that ends, by its late partitions. `late`: by chain, as
     `splitmerge_cli.runs.answers.late_partitions` gives them. Returns for the summary: `draws` (replications),
     `checks` (quantities that were compared), `unlike` (those that the model does not describe, the farthest first) and
-    `unchecked` (why nothing was compared, or None). The end of a run adds `certainty`, the mean of the items.
-    """
+    `unchecked` (why nothing was compared, or None). The end of a run adds `certainty`, the mean of the items."""
     model, dataset = plan.model, plan.dataset
     work = find_quantities(model).count_work(dataset, CELLS)
     draws = min(DRAWS, WORK // work)
@@ -337,10 +328,8 @@ def describe_misfit(summary: Mapping[str, Any]) -> Iterator[str]:
     Yields nothing if nothing stands out or nothing was checked. See `name_misfit`.
     """
     unlike, chosen = find_unlike(summary), summary["point_estimate"]
-    several = chosen["n_clusters"] > 1 and not grouping.has_one_and_outliers(
-        chosen.get("labels"), grouping.row_sizes(summary)
-    )
-    overlap = grouping.do_overlap(summary)
+    has_one = grouping.has_one_and_outliers(chosen.get("labels"), grouping.row_sizes(summary))
+    several, overlap = chosen["n_clusters"] > 1 and not has_one, grouping.do_overlap(summary)
     # the estimate is one cluster while most draws divide the rows
     is_one = chosen["n_clusters"] == 1 and schema.JOINED_BY not in summary
     as_estimate, certainty = summary.get(schema.AS_THE_ESTIMATE, 1.0), (summary.get(schema.FIT) or {}).get("certainty")

@@ -6,7 +6,9 @@ finished run keeps the states of its chains in a file that the identity of the c
 is found by that name in the folder where the longer run is to lie.
 """
 
+import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from itertools import takewhile
 from typing import Any
@@ -48,8 +50,7 @@ def keep_states(plan: Plan, store: RunStore, chains: Sequence[ChainStore]) -> No
 def take_up(plan: Plan, store: RunStore, chains: Sequence[ChainStore], say: Callable[[str], None]) -> None:
     """Let new chains of a run start from the last states of a finished run with the same chains, if there is one.
     `chains`: chains that have stored something are left as they are; `say`: receives one line: which run is continued,
-    or why the run starts again although a run of the same chains exists.
-    """
+    or why the run starts again although a run of the same chains exists."""
     new = [chain for chain in chains if not chain.checkpoint_path.exists()]
     if len(new) < len(chains) if plan.is_adaptive else not new:
         return
@@ -63,9 +64,9 @@ def take_up(plan: Plan, store: RunStore, chains: Sequence[ChainStore], say: Call
         try:
             tables = _read_tables(plan, run)
             # what the run of `plan` records and the finished one lacks
-            recorded = [(t, c) for t in tables for c in schema.recorded_columns(t, plan.optional_columns).names]
-            if lacking := [(name, table) for table, name in recorded if name not in tables[table].column_names]:
-                why = f"{run.path} has no column '{lacking[0][0]}' of the {lacking[0][1]}, which this run records"
+            recorded = [(c, t) for t in tables for c in schema.recorded_columns(t, plan.optional_columns).names]
+            if lacking := next((one for one in recorded if one[0] not in tables[one[1]].column_names), None):
+                why = f"{run.path} has no column '{lacking[0]}' of the {lacking[1]}, which this run records"
                 continue
             _begin_with(plan, new, run, tables, run.states()["chains"])
         except (files.DamagedRun, FileNotFoundError) as error:
@@ -90,12 +91,9 @@ def _longest_first(store: RunStore, name: str) -> list[read.Run]:
     """Find finished runs with the same chains next to `store`, sorted by iterations."""
     runs = []
     for file in sorted(store.path.parent.glob(f"*/{name}")):
-        try:
-            run = identity.complete(file.parent)
-        except files.DamagedRun:
-            continue
-        if run is not None and file.parent != store.path:
-            runs.append(run)
+        with suppress(files.DamagedRun):
+            if (run := identity.complete(file.parent)) is not None and file.parent != store.path:
+                runs.append(run)
     return sorted(runs, key=lambda run: -min(run.summary["iterations"]))
 
 
@@ -141,16 +139,11 @@ def check_columns(plan: Plan, chains: Sequence[ChainStore]) -> None:
 
 def _read_tables(plan: Plan, run: read.Run) -> dict[str, Any]:
     """Read the tables of a finished run that grow while chains run, without partitions that `plan` does not record."""
-    tables = [one.table for one in plan.recorder.streamed_tables if one.is_kept]
-    whole = {table: run.rows(table) for table in tables}
+    whole = {one.table: run.rows(one.table) for one in plan.recorder.streamed_tables if one.is_kept}
     if schema.PARTITIONS in whole:
-        iterations = whole[schema.PARTITIONS]["iteration"].to_numpy()
-        spacing = plan.recorder.spacing
-        recorded = (
-            (iterations % spacing.every == 0) & spacing.is_recorded(iterations)
-            if spacing.every
-            else np.zeros(len(iterations), bool)
-        )
+        iterations, spacing = whole[schema.PARTITIONS]["iteration"].to_numpy(), plan.recorder.spacing
+        # without any, `is_recorded` is false
+        recorded = (iterations % max(spacing.every, 1) == 0) & spacing.is_recorded(iterations)
         whole[schema.PARTITIONS] = whole[schema.PARTITIONS].filter(recorded)
     return whole
 
@@ -166,18 +159,15 @@ def _begin_with(
     import pyarrow.compute as pc
 
     states, outcomes = [], []
+    columns = {table: schema.recorded_columns(table, plan.optional_columns).names for table in tables}
     for chain in chains:
         with files.report_damage(run.path / files.STATES):
-            state, outcome = saved_states[chain.chain]["state"], dict(saved_states[chain.chain]["outcome"])
-            outcome |= {key: state[key] for key in LABELS} | {"last_labels": by_appearance(state["labels"])}
-            outcome[OF_BATCH] = 0.0
-            evaluated = saved_states[chain.chain]["evaluated"]
-        columns = {table: schema.recorded_columns(table, plan.optional_columns).names for table in tables}
-        of_chain = {
-            table: rows.filter(pc.equal(rows["chain"], chain.chain)).select(columns[table])
-            for table, rows in tables.items()
-        }
-        chain.begin_with(of_chain)
+            saved = saved_states[chain.chain]
+            state, evaluated = saved["state"], saved["evaluated"]
+            outcome = saved["outcome"] | {key: state[key] for key in LABELS} | {OF_BATCH: 0.0}
+            outcome["last_labels"] = by_appearance(state["labels"])
+        of_chain = {table: rows.filter(pc.equal(rows["chain"], chain.chain)) for table, rows in tables.items()}
+        chain.begin_with({table: rows.select(columns[table]) for table, rows in of_chain.items()})
         if evaluated is not None:
             plan.recorder.take_up(chain, evaluated)
         states.append(state)
@@ -191,10 +181,9 @@ def _is_stricter(until: Until, than: Until) -> bool:
     """Whether `until` stops chains no earlier than the other rule does."""
     if not until.is_given:
         return True
-    rhat = than.rhat is None or (until.rhat is not None and until.rhat <= than.rhat)
-    ess = than.ess is None or (until.ess is not None and until.ess >= than.ess)
-    mcse = than.mcse is None or (until.mcse is not None and until.mcse <= than.mcse)
-    return than.is_given and rhat and ess and mcse
+    # a larger ESS is stricter, and a target that is not given is the least strict
+    targets = [((u.rhat or math.inf), -(u.ess or 0.0), (u.mcse or math.inf)) for u in (until, than)]
+    return than.is_given and all(own <= other for own, other in zip(*targets, strict=True))
 
 
 def _clear(chains: Sequence[ChainStore]) -> None:

@@ -41,8 +41,7 @@ class State:
 class Draws(Sequence[State]):
     """States of a run in the order in which predictions take them. `make`: makes the state of a row; `rows`, `batch`:
     rows in this order, and the batch of each, from 0 to `BATCHES` - 1 at most; `looks`: numbers of draws after which
-    predictions may end, where their errors are small.
-    """
+    predictions may end, where their errors are small."""
 
     def __init__(
         self, make: Callable[[int], State], rows: ArrayLike, batch: ArrayLike, looks: Sequence[int] = ()
@@ -129,9 +128,7 @@ def _halve(n: int, first: int) -> tuple[NDArray[np.int64], list[int]]:
     space = 1
     while n // (2 * space) >= first:
         space *= 2
-    rounds = [np.arange(space // 2, n, space)]
-    if space > 1:
-        rounds.append(np.arange(0, n, space))
+    rounds = [np.arange(space // 2, n, space), *([np.arange(0, n, space)] if space > 1 else [])]
     while space > 2:
         space //= 2
         rounds.append(np.arange(space // 2, n, space))

@@ -1,6 +1,4 @@
-"""How chains are driven: to the store, or in memory.
-
-Runs that are made: chains driven in threads, stored batch by batch, stopped and continued.
+"""How chains are driven, to the store or in memory.
 
 Chains run in threads (``Chain.advance`` works without the interpreter's lock), each in batches of about a second.
 Chains of adaptive samplers learn from each other, so they advance together, with a barrier after each iteration.
@@ -8,7 +6,7 @@ After each batch the rows go to the chain's stream and a checkpoint is stored, s
 than the batch it was in. Nothing but the columns of seconds depends on the number of threads, on the batches, or on
 interruptions.
 
-Short runs whose draws stay in memory: nothing is written, judged or described, since only densities are taken from
+The draws of a `ShortRun` stay in memory: nothing is written, judged or described, since only densities are taken from
 them.
 """
 
@@ -78,8 +76,19 @@ def make(
     plan.require_same_reading()
     if plan.is_done:
         return read.Run(path)
+    provenance = {
+        "config": spec.identity,
+        **{f"{name}_sha256": plan.digests.get(name) for name in identity.DATA_FILES},
+        "read_sha256": plan.data_digest,
+        "reading": READING,
+        "run_id": plan.id,
+        "seed": spec.seed,
+        "versions": version.versions(),
+        "commit": version.commit(),
+        "machine": version.machine(),
+    }
     names = plan.optional_columns, [streamed.table for streamed in plan.recorder.streamed_tables]
-    store = RunStore(path, _provenance(plan), plan.id, spec.sampler_name, spec.seed, *names)
+    store = RunStore(path, provenance, plan.id, spec.sampler_name, spec.seed, *names)
     session = store.session()
     try:
         session.__enter__()
@@ -102,32 +111,13 @@ def make(
     except KeyboardInterrupt as error:
         raise interrupts.Interrupted(path) from error
     except OSError as error:
-        if store.is_gone:
-            raise interrupts.RunError(
-                f"{path}: the folder was removed or moved while the run wrote to it; the same command starts the run "
-                "again"
-            ) from error
-        raise interrupts.RunError(
-            f"{error.filename or path}: {error.strerror or error}; the stored draws are intact, and the same command "
-            "continues the run"
-        ) from error
+        gone = "the folder was removed or moved while the run wrote to it; the same command starts the run again"
+        kept = "the stored draws are intact, and the same command continues the run"
+        what = f"{path}: {gone}" if store.is_gone else f"{error.filename or path}: {error.strerror or error}; {kept}"
+        raise interrupts.RunError(what) from error
     finally:
         session.__exit__(None, None, None)
     return read.Run(path, spec.config_dir, store.contents)
-
-
-def _provenance(plan: Plan) -> dict[str, Any]:
-    return {
-        "config": plan.spec.identity,
-        **{f"{name}_sha256": plan.digests.get(name) for name in identity.DATA_FILES},
-        "read_sha256": plan.data_digest,
-        "reading": READING,
-        "run_id": plan.id,
-        "seed": plan.seed,
-        "versions": version.versions(),
-        "commit": version.commit(),
-        "machine": version.machine(),
-    }
 
 
 def _run(plan: Plan, store: RunStore, progress: Reporter, before: str) -> None:
@@ -136,13 +126,11 @@ def _run(plan: Plan, store: RunStore, progress: Reporter, before: str) -> None:
 
     spec = plan.spec
     store.write_config(OmegaConf.to_yaml(dict(spec.values)))
-    known = _provenance(plan)
     # what the tables will say of code and data, until there are tables
-    versions = {key: known[key] for key in known if key not in ("config", "run_id", "seed") and known[key]}
+    others = ("config", "run_id", "seed")
+    versions = {key: value for key, value in store.provenance.items() if key not in others and value}
     store.write_status("running", pid=os.getpid(), share=0.0, error=None, **versions)
-    share = [0.0] * spec.chains
-    stop = Stop()
-
+    share, stop = [0.0] * spec.chains, Stop()
     shown: dict[int, int] = {}
 
     def on_progress(chain: int, state: ChainProgress) -> None:
@@ -151,7 +139,6 @@ def _run(plan: Plan, store: RunStore, progress: Reporter, before: str) -> None:
             shown[chain] = state.iteration
             progress.update(chain, state)
 
-    workers = plan.workers
     batch = LIVE_BATCH if is_live(spec.progress) else BATCH
     chains = [store.chain(c) for c in range(spec.chains)]
     progress.start(spec.chains)
@@ -165,7 +152,7 @@ def _run(plan: Plan, store: RunStore, progress: Reporter, before: str) -> None:
             continuation.take_up(plan, store, chains, progress.say)
         last_said = time.monotonic()
         for end in judgement.looks(plan):
-            with interrupts.AnsweredBy(stop.set), ThreadPoolExecutor(workers) as pool:
+            with interrupts.AnsweredBy(stop.set), ThreadPoolExecutor(plan.workers) as pool:
                 groups = [chains] if spec.is_adaptive else [[chain] for chain in chains]
                 drives = [pool.submit(_drive, plan, group, stop, batch, on_progress, end) for group in groups]
                 try:
@@ -220,20 +207,18 @@ class Stop:
     """That the chains of a run are to stop: after the iteration at hand, which is broken off when it takes long."""
 
     def __init__(self) -> None:
-        self._event = threading.Event()
         self._chains: list[Chain] = []
         self._since = math.inf
 
     def set(self) -> None:
         """Let all chains stop."""
         self._since = min(self._since, time.monotonic())
-        self._event.set()
         for chain in self._chains:
             chain.stop()
 
     def is_set(self) -> bool:
         """Whether the chains are to stop."""
-        return self._event.is_set()
+        return self._since < math.inf
 
     def drives(self, chain: Chain) -> None:
         """Stop this chain, too: it is about to be driven."""
@@ -365,8 +350,7 @@ def _progress(plan: Plan, outcome: dict[str, Any]) -> ChainProgress:
 
 class ShortRun:
     """The chains of a plan, which go on from where they are when more iterations are asked for. `plan`: whose spacing
-    of partitions is named (``trace.partitions``), with ``thin=1``; its number of iterations is not read.
-    """
+    of partitions is named (``trace.partitions``), with ``thin=1``; its number of iterations is not read."""
 
     def __init__(self, plan: Plan) -> None:
         self._plan, self.model = plan, plan.model

@@ -37,9 +37,8 @@ def assemble(
     store.write_streamed(schema.TRACE, chains, width=12)
     store.write_streamed(schema.PARTITIONS, chains, width=plan.dataset.N)
     moves = [{"chain": c} | move for c, outcome in enumerate(outcomes) for move in outcome["moves"]]
-    store.write_rows(
-        schema.MOVES, [[move[name] for name in schema.recorded_columns(schema.MOVES).names] for move in moves]
-    )
+    names = schema.recorded_columns(schema.MOVES).names
+    store.write_rows(schema.MOVES, [[move[name] for name in names] for move in moves])
     iterations = [outcome["iterations"] for outcome in outcomes]
     kind_answers = answers.answers_of(plan.dataset.kind)
     late = kind_answers.leave_apart(plan, answers.late_partitions(store.path, plan.dataset.N, iterations))
@@ -78,10 +77,8 @@ def assemble(
     listed, is_apart = answers.listed_counts(plan.recorder, averaged_draws, counts)
     # what pools chains that differ describes none of them
     if judged.converged is False:
-        message = (
-            f"the chains have not converged ({judged.description}): the clusters are the single best state, "
-            "not an estimate over all chains"
-        )
+        instead = "the clusters are the single best state, not an estimate over all chains"
+        message = f"the chains have not converged ({judged.description}): {instead}"
         if joined_by is not None:
             joined_by["why_not"] = "the chains have not converged"
         why_not = message if why_not is None else f"{message}; {why_not}"
@@ -118,21 +115,17 @@ def assemble(
         clusters = float(np.mean(trace["n_clusters"]))
         is_dear = is_early and not is_far and judgement.are_dear(plan, clusters, found.iterations)
         summary["until"] = asdict(found) | {"ended_apart": is_far, "ended_dear": is_dear}
-    if (
-        judged.converged is False
-        and plan.recorder.is_listed
-        and (modes := _modes(trace, partitions, outcomes, grouping.nouns(summary)))
-    ):
-        summary["modes"] = modes
+    if judged.converged is False and plan.recorder.is_listed:
+        modes = _modes(trace, partitions, outcomes, grouping.nouns(summary))
+        summary |= {"modes": modes} if modes else {}
     membership = None
     if pooled is not None and why_not is None:
         labels = pooled.estimate.labels
         summary["credible_ball"] = credible_ball_of(labels, pooled.sampled, plan.recorder.is_listed)
         if plan.recorder.is_listed:
-            membership = membership_of(labels, pooled.sampled, plan.dataset.items)
-            summary[schema.FIT]["certainty"] = float(
-                np.average(membership["certainty"], weights=plan.dataset.row_sizes)
-            )
+            membership = vars(similarity.membership(pooled.sampled, labels, plan.dataset.items))
+            certainty = np.average(membership["certainty"], weights=plan.dataset.row_sizes)
+            summary[schema.FIT]["certainty"] = float(certainty)
             write_similarity(store, pooled.sampled)
     if plan.recorder.is_listed:
         data = plan.dataset
@@ -198,9 +191,7 @@ def _summary(
 
     highest = describe_best("joint density", "log_joint", "best_iteration", "best_labels")
     likeliest = describe_best("likelihood", "log_lik", "best_lik_iteration", "best_lik_labels")
-    estimate = central = None
-    if pooled is not None:
-        estimate, central = _describe_estimates(pooled, plan)
+    estimate, central = (None, None) if pooled is None else _describe_estimates(pooled, plan)
     if estimate is None or why_not is not None:
         chosen = highest | {"note": why_not}
     else:
@@ -253,7 +244,11 @@ def _modes(
     cluster."""
     if len(late) < len(outcomes):
         return None
-    series = second_half(trace)
+    series, described = second_half(trace), list[tuple[dict[str, Any], ArrayLike]]()
+
+    def means(where: Any) -> dict[str, float]:
+        return {name: float(series[name][where].mean()) for name in ("n_clusters", "log_joint")}
+
     if len(groups := agreement.chain_groups(late)) < 2:
         if (kinds := agreement.draw_groups(late)) is None:
             return None
@@ -261,23 +256,15 @@ def _modes(
         length = series["log_joint"].shape[1]
         positions = np.arange(length)
         drawn = np.stack([of_chain[positions * len(of_chain) // length] for of_chain in kinds.values()])
-        of_kinds = []
         for kind in range(int(drawn.max()) + 1):
-            means = {name: float(series[name][drawn == kind].mean()) for name in ("n_clusters", "log_joint")}
-            example = next(
-                late[c][np.flatnonzero(of_chain == kind)[-1]] for c, of_chain in kinds.items() if kind in of_chain
-            )
-            of_kinds.append(({"shares": (drawn == kind).mean(axis=1).tolist()} | means, example))
-        of_kinds.sort(key=lambda one: -one[0]["log_joint"])
-        difference = agreement.describe_difference(of_kinds[0][1], of_kinds[1][1], *nouns)
-        return {"groups": [description for description, _ in of_kinds], "difference": difference}
-    described: list[dict[str, Any]] = [
-        {"chains": group, **{name: float(series[name][group].mean()) for name in ("n_clusters", "log_joint")}}
-        for group in groups
-    ]
-    described.sort(key=lambda group: -group["log_joint"])
-    one, other = (outcomes[group["chains"][0]]["last_labels"] for group in described[:2])
-    return {"groups": described, "difference": agreement.describe_difference(one, other, *nouns)}
+            chain = next(c for c, of_chain in kinds.items() if kind in of_chain)
+            example = late[chain][np.flatnonzero(kinds[chain] == kind)[-1]]
+            described.append(({"shares": (drawn == kind).mean(axis=1).tolist()} | means(drawn == kind), example))
+    else:
+        described = [({"chains": group} | means(group), outcomes[group[0]]["last_labels"]) for group in groups]
+    described.sort(key=lambda one: -one[0]["log_joint"])
+    difference = agreement.describe_difference(described[0][1], described[1][1], *nouns)
+    return {"groups": [description for description, _ in described], "difference": difference}
 
 
 def _describe_estimates(pooled: answers.Pooled, plan: Plan) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -286,10 +273,7 @@ def _describe_estimates(pooled: answers.Pooled, plan: Plan) -> tuple[dict[str, A
     estimate, least, listed, dataset = pooled.estimate, pooled.least, plan.recorder.is_listed, plan.dataset
     labels, sampled = estimate.labels, pooled.sampled
     if dataset.items is not None:
-        labels, sampled = (
-            point_estimate.first_rows(labels, dataset.items),
-            point_estimate.first_rows(sampled, dataset.items),
-        )
+        labels, sampled = (point_estimate.first_rows(rows, dataset.items) for rows in (labels, sampled))
     kind_answers = answers.answers_of(dataset.kind)
     expected = float(distances(labels, kind_answers.thin_draws(sampled)).mean())
     return {
@@ -319,33 +303,19 @@ MOST_ITEMS = 2_000
 """Items up to which the co-clustering of every pair is stored: 2 million rows."""
 
 
-def membership_of(
-    labels: NDArray[np.int32], sampled: NDArray[np.int32], items: NDArray[np.int32] | None = None
-) -> dict[str, NDArray[Any]]:
-    """The columns `schema.MEMBERSHIP` of ``clusters.csv``, each ``[N]``, given sampled partitions ``[M, N]`` and, where
-    some rows are one item, the item of each row."""
-    certainty = similarity.membership(sampled, labels, items)
-    return dict(
-        zip(schema.MEMBERSHIP, [certainty.certainty, certainty.second, certainty.second_probability], strict=True)
-    )
-
-
 def credible_ball_of(labels: NDArray[np.int32], sampled: NDArray[np.int32], listed: bool) -> dict[str, Any]:
     """Summary of the credible ball around the estimate; `listed`: with the labels of its bounds."""
     ball = around_estimate.credible_ball(labels, sampled, LEVEL)
-
-    def describe_bound(bound: around_estimate.Bound) -> dict[str, Any]:
-        return {
+    described = {name: getattr(ball, name) for name in ("loss", "level", "radius", "share", "partitions")}
+    bounds = {"horizontal": ball.horizontal, "vertical_upper": ball.upper, "vertical_lower": ball.lower}
+    for name, bound in bounds.items():
+        described[name] = {
             "n_clusters": bound.n_clusters,
             "distance": bound.distance,
             "equals": len(bound.partitions),
             **({"labels": bound.partitions[0].tolist()} if listed else {}),
         }
-
-    bounds = {"horizontal": ball.horizontal, "vertical_upper": ball.upper, "vertical_lower": ball.lower}
-    return {name: getattr(ball, name) for name in ("loss", "level", "radius", "share", "partitions")} | {
-        name: describe_bound(bound) for name, bound in bounds.items()
-    }
+    return described
 
 
 def write_similarity(store: RunStore, sampled: NDArray[np.int32]) -> None:
@@ -404,7 +374,7 @@ def _cluster_lines(
         with suppress(point_estimate.TooManyClusters):
             items, apart = dataset.items, dataset.pairs_apart
             labels = point_estimate.estimate_partition(draws, interval=interval, items=items, apart=apart).labels
-            certainty = membership_of(labels, draws, items)["certainty"]
+            certainty = similarity.membership(draws, labels, items).certainty
             source = "an estimate from the draws so far"
     clusters, _ = summaries.describe_clusters(dataset, labels, certainty, {})
     facts = {"N": N, "model": plan.model.name} | dataset.facts_of_bundles

@@ -110,22 +110,18 @@ def has_units(summary: Mapping[str, Any]) -> bool:
     return bool(summary.get(schema.BUNDLES, {}).get("units"))
 
 
-class _AnyKind(Kind):
-    item = "item"
-
-
 def kind_of_summary(summary: Mapping[str, Any]) -> Kind:
     """The kind of the data of a run by its summary; one without a name for a model that is not at hand."""
     try:
         return get_kind(class_of("model", summary.get("model", "")).kind)
     except ConfigError:
-        return _AnyKind()
+        return Kind()
 
 
 def nouns(summary: Mapping[str, Any]) -> tuple[str, str]:
     """The data's own words for an item and a cluster of a run, in the singular: row and cluster, for one."""
     kind = kind_of_summary(summary)
-    return "unit" if has_units(summary) else kind.item, kind.cluster
+    return "unit" if has_units(summary) else kind.item if kind.name else "item", kind.cluster
 
 
 def count_listed(labels: ArrayLike, summary: Mapping[str, Any] | None = None, noun: str = "cluster") -> str:
@@ -169,11 +165,10 @@ def listed_clusters(summary: Mapping[str, Any]) -> int:
 
 def has_one_and_outliers(labels: Any, sizes_of_rows: ArrayLike | None = None) -> bool:
     """Whether a partition has one cluster, of nearly all items, and outliers."""
-    sizes = np.bincount(np.asarray(labels), sizes_of_rows) if labels is not None else np.ones(2)
-    return (
-        bool(sizes.max() > (1 - estimates.FEW_SHARE) * sizes.sum())
-        and estimates.count_larger(labels, sizes_of_rows) == 1
-    )
+    if labels is None:
+        return False
+    sizes, clusters = np.bincount(np.asarray(labels), sizes_of_rows), estimates.count_larger(labels, sizes_of_rows)
+    return bool(sizes.max() > (1 - estimates.FEW_SHARE) * sizes.sum()) and clusters == 1
 
 
 def why_not_joined(dataset: Dataset) -> str | None:
@@ -189,10 +184,8 @@ def why_not_joined(dataset: Dataset) -> str | None:
 def join_draws(
     dataset: Dataset, late: Mapping[int, Late], gaps: Sequence[float], most: int = DRAWS[0]
 ) -> tuple[list[dict[int, Late]], str | None]:
-    """Join the clusters of draws (`splitmerge_cli.diagnostics.small_clusters`). `late`: by chain, the draws that an
-    estimate averages; `most`: draws in all, at most. Returns for each gap the joined draws by chain; why there are
-    none.
-    """
+    """Join the clusters of draws (`splitmerge_cli.diagnostics.small_clusters`): for each gap the joined draws by chain;
+    and why there are none. `late`: by chain, the draws that an estimate averages; `most`: draws in all, at most."""
     if why := why_not_joined(dataset):
         return [], why
     if not late:
@@ -209,15 +202,12 @@ def join_draws(
         grouped = small_clusters.join_clusters(dataset.values, draws, gaps)
     except (ValueError, np.linalg.LinAlgError) as error:
         return [], str(error)
-    joined = []
-    for labels in grouped:
-        of_gap = {}
+    joined: list[dict[int, Late]] = [{} for _ in grouped]
+    for labels, of_gap in zip(grouped, joined, strict=True):
         for chain, rows in late.items():
-            positions = [m for m in range(len(labels)) if chosen[m][0] == chain]
-            if positions:
+            if positions := [m for m in range(len(labels)) if chosen[m][0] == chain]:
                 here = rows.take([chosen[m][1] for m in positions])
                 of_gap[chain] = replace(here, labels=join_apart(labels[positions], here.apart))
-        joined.append(of_gap)
     return joined, None
 
 
@@ -298,11 +288,9 @@ def are_sure(groups: Mapping[str, Any], labels: NDArray[np.int32], draws: NDArra
     """Whether some clusters are parts of a group in nearly all draws, by more than the Monte Carlo error, or the draws
     ``[M, N]`` overlap: groups are what a run with ``gap=null`` lists."""
     share, error = groups["share"]
-    agrees = (
-        share - 2 * error > estimates.LEVEL
-        or float(np.mean(similarity.membership(draws, labels).certainty)) < OVERLAPPING
-    )
-    return agrees and not are_apart(groups)
+    if are_apart(groups) or share - 2 * error > estimates.LEVEL:
+        return not are_apart(groups)
+    return float(np.mean(similarity.membership(draws, labels).certainty)) < OVERLAPPING
 
 
 def describe_readings(summary: Mapping[str, Any]) -> str:

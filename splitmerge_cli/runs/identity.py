@@ -59,11 +59,8 @@ def file_digest(key: str, path: str, data: DataSource) -> str | None:
         # a file is read once for its digest: another content has another time, unless it was written just now
         status = os.stat(path)
         state = (path, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
-        if (
-            stat.S_ISREG(status.st_mode)
-            and time.time_ns() - max(state[3:]) > SETTLED
-            and (known := _digests.get(state))
-        ):
+        is_settled = stat.S_ISREG(status.st_mode) and time.time_ns() - max(state[3:]) > SETTLED
+        if is_settled and (known := _digests.get(state)):
             return known
     except (OSError, ValueError):  # whoever reads it says what is wrong
         state = None
@@ -90,11 +87,8 @@ def file_digests(data: DataSource, init: str | None = None) -> dict[str, str]:
         for name, (key, path) in files.items()
         if isinstance(path, str) and path not in schema.INITIAL and path not in NO_FILES.get(key, ())
     }
-    if not named:
-        return {}
-
     with limit_bytes(data.max_bytes):
-        return {name: digest for name, file in named.items() if (digest := file_digest(file[0], str(file[1]), data))}
+        return {name: digest for name, file in named.items() if (digest := file_digest(*file, data))}
 
 
 def run_id(spec: RunSpecification, digests: Mapping[str, str] | None = None) -> str:
@@ -132,9 +126,9 @@ def _hash(spec: RunSpecification, digests: Mapping[str, str], left_out: Collecti
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def run_dir(spec: RunSpecification, digests: Mapping[str, str] | None = None) -> Path:
-    """The folder of a run: ``OUT/<experiment or sampler-data>/<run id>``; parameters as for `run_id`."""
-    return spec.folder / run_id(spec, digests)
+def run_dir(spec: RunSpecification) -> Path:
+    """The folder of a run: ``OUT/<experiment or sampler-data>/<run id>``."""
+    return spec.folder / run_id(spec)
 
 
 def complete(path: Path) -> Run | None:
@@ -143,10 +137,7 @@ def complete(path: Path) -> Run | None:
     The run remembers that its files were checked, so that they are read once. Raises `DamagedRun` (a file is not what
     was written).
     """
-    if not (path / STATUS).is_file():
-        return None
-    run = Run(path)
-    return run if run.complete else None
+    return run if (path / STATUS).is_file() and (run := Run(path)).complete else None
 
 
 def is_done(path: Path) -> bool:

@@ -15,7 +15,6 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +44,7 @@ def read_data(data: DataSource, kind: Kind) -> Dataset:
 
 def load_dataset(data: DataSource, kind: Kind, digests: Mapping[str, str]) -> Dataset:
     """Load a data set, of the model's `kind` where its options leave that open. Raises `ConfigError` or `DataError`
-    (the message names the key, or file, row and column).
-    """
+    (the message names the key, or file, row and column)."""
     if data.values.get("kind", kind) is None:
         data = data.with_options(kind=kind.name)
     # what a program holds is at hand: it takes no place of a file
@@ -104,8 +102,7 @@ def build_sampler(sampler: Component, model: Model, rng: Rng) -> Sampler:
 
 def construct(part: Component | DataSource, build: Callable[[], Any]) -> Any:
     """Call `build`, which makes a part of a run, and name that part where it cannot be made. Raises `ConfigError` or
-    `DataError` (the message names the key).
-    """
+    `DataError` (the message names the key)."""
     try:
         return build()
     except DataError:
@@ -140,11 +137,10 @@ def most_iterations(spec: RunSpecification, dataset: Dataset) -> int:
     """
     if (own := spec.model.kind.limits) is not None:
         limit = max(own[0], min(own[1], own[2] // dataset.N))
-        return min(limit, spec.default_iterations) if spec.is_adaptive else limit
-    # replicas move as often as the chain
-    limit = max(
-        LEAST, min(MOST, WORK // dataset.kind.count_values(dataset, spec.model.options)) // (1 + spec.tempering.levels)
-    )
+    else:
+        most = min(MOST, WORK // dataset.kind.count_values(dataset, spec.model.options))
+        # replicas move as often as the chain
+        limit = max(LEAST, most // (1 + spec.tempering.levels))
     return min(limit, spec.default_iterations) if spec.is_adaptive else limit
 
 
@@ -310,9 +306,8 @@ def initial_labels(
         if dataset.truth is None:
             raise ConfigError(f"init=truth: the true labels of {dataset.name} are not known")
         if without := int((dataset.truth < 0).sum()):
-            raise ConfigError(
-                f"init=truth: {without} of {dataset.N} items of {dataset.name} have no true label; expected one each"
-            )
+            lacking = f"{without} of {dataset.N} items of {dataset.name} have no true label"
+            raise ConfigError(f"init=truth: {lacking}; expected one each")
         labels = _codes(dataset.truth)
     else:
         assert own_labels is not None
@@ -347,9 +342,8 @@ def _check_bound(model: Model, key: str, value: object, K: int) -> None:
     if model.kmax < K:
         raise ConfigError(f"{key}={value}: {K} clusters; expected at most model.kmax={model.kmax}")
     if model.largest_K < K:
-        raise ConfigError(
-            f"{key}={value}: {K} clusters; expected at most {model.largest_K}, since model.prior allows no more"
-        )
+        expected = f"expected at most {model.largest_K}, since model.prior allows no more"
+        raise ConfigError(f"{key}={value}: {K} clusters; {expected}")
 
 
 def _require_agreement(labels: NDArray[np.int32], dataset: Dataset, init: str) -> None:
@@ -420,8 +414,7 @@ def open_run(path: str | Path | read.Run, config_dir: str | Path | None = None) 
     folder; or a run that was read, whose files are not read again where they were checked. `config_dir`: the folder of
     the user's own groups that this invocation names. Raises `FileNotFoundError` (it holds no run), `DamagedRun` (a file
     is not what was written) or `ConfigError` (its configuration is none that could be run: see
-    `splitmerge_cli.config.specify_stored`).
-    """
+    `splitmerge_cli.config.specify_stored`)."""
     run = path if isinstance(path, read.Run) else read.Run(path, config_dir)
     run.check()
     run.config = dict(specification_of(run).values)
@@ -437,15 +430,13 @@ def dataset_of(run: read.Run) -> Dataset:
     """The data set of a stored run, loaded again. Raises `ConfigError` or `DataError` (a file that the run read is gone
     or was changed, a function that made the data is gone, or the configuration of the run is none that could be run).
     """
-    data, model = attrgetter("data", "model")(specification_of(run))
-    digests: dict[str, str] = {}
-    file = run.path / files.CONFIG
+    spec, file = specification_of(run), run.path / files.CONFIG
+    data, model, digests = spec.data, spec.model, dict[str, str]()
     with limit_bytes(data.max_bytes):
         for name, key in DATA_FILES.items():
             if stored := run.provenance.get(f"{name}_sha256"):
                 path = data.values[key.removeprefix("data.")]
-                digest = file_digest(key, path, data)
-                if digest != stored:
+                if (digest := file_digest(key, path, data)) != stored:
                     problem = "no such file" if digest is None else "it was changed since the run"
                     expected = "the table on standard input" if path == SIGN else "the file"
                     raise DataError(f"{key}={path}: {problem}; expected {expected} that {run.path} read")

@@ -30,8 +30,7 @@ from splitmerge_cli.runs.store import files, read, schema
 class Builder:
     """Builds chains of a `spec` on a data set. `labels` come from the file that `init` names, or replace a
     search, ``[N]`` or ``[chains, N]``; the chains record the `sizes` of all clusters, and a partition after every
-    `partitions` iterations (0: none).
-    """
+    `partitions` iterations (0: none)."""
 
     spec: RunSpecification
     dataset: Dataset
@@ -43,8 +42,7 @@ class Builder:
     def chain(self, number: int, starts: bool = True) -> Chain:
         """Build chain `number`, at its start if it `starts`; else with no state, for one that was stored. Raises
         `ConfigError` (a parameter out of range, a schedule as of `build_schedule`, a start state that the model cannot
-        hold or that has no density).
-        """
+        hold or that has no density)."""
         spec = self.spec
         model = initial.build_model(spec.model, self.dataset)
         rng = Rng(spec.seed, number)
@@ -123,9 +121,8 @@ class Builder:
             able = [name for name, cls in classes("model").items() if cls.has_powers()]
             raise ConfigError(f"{key}: model={spec.model.name} has no powers of the likelihood; {', '.join(able)} have")
         if spec.is_adaptive:
-            raise ConfigError(
-                f"{key}: sampler={spec.sampler_name} learns from several chains; expected another sampler"
-            )
+            learns = "learns from several chains; expected another sampler"
+            raise ConfigError(f"{key}: sampler={spec.sampler_name} {learns}")
 
         def make(power: float) -> tuple[Model, list[Sampler]]:
             replica_options = {**options, "power": options["power"] * power} if "power" in options else options
@@ -146,8 +143,7 @@ class Builder:
 
     def adaptive_chains(self) -> list[Chain]:
         """Build all chains of samplers that learn from each other. Raises `ConfigError` (as `chain`, or fewer chains
-        than the samplers learn from).
-        """
+        than the samplers learn from)."""
         chains = self.first_chains(self.spec.chains)
         adaptive = next(sampler.adaptive for sampler in chains[0].samplers if hasattr(sampler, "adaptive"))
         try:
@@ -255,10 +251,8 @@ class Plan:
         others = [] if "read_sha256" in status else self.dataset.meta.get("determined", [])
         if others or status.get("read_sha256", self.data_digest) != self.data_digest:
             which = f" (with {', '.join(others)})" if others else ""
-            raise ConfigError(
-                f"{self.path}: this run read its file in another way{which}; resume=false makes it again, out=FOLDER "
-                "keeps both"
-            )
+            expected = "resume=false makes it again, out=FOLDER keeps both"
+            raise ConfigError(f"{self.path}: this run read its file in another way{which}; {expected}")
 
     @cached_property
     def data_digest(self) -> str:
@@ -326,20 +320,16 @@ def threads(spec: RunSpecification) -> int:
 def prepare(spec: RunSpecification, records: bool = True, labels: NDArray[np.int32] | None = None) -> Plan:
     """Check all that can be checked without running: load the data, build a first chain. `records`: whether the disk is
     to hold what a run records; `labels` ``[chains, N]``: clusters that chains take in the place of a search. Raises
-    `ConfigError` or `DataError` (the message names the key, or the file, row and column, and what was expected).
-    """
+    `ConfigError` or `DataError` (the message names the key, or the file, row and column, and what was expected)."""
     spec.data.check()
     with opening.limit_bytes(spec.data.max_bytes):
         digests = identity.file_digests(spec.data, spec.init)
         dataset = initial.load_dataset(spec.data, spec.model.kind, identity.of_data(digests))
         accepted, reason = spec.model.target.accepts(dataset)
         if not accepted:
-            fitting = [name for name, cls in classes("model").items() if cls.accepts(dataset)[0]]
-            models = "".join(f"model={name}, or " for name in fitting)
-            raise ConfigError(
-                f"model={spec.model.name} with data={spec.data.name}: {reason}; expected {models}other data "
-                "(smcmc list data)"
-            )
+            fitting = [f"model={name}, or " for name, cls in classes("model").items() if cls.accepts(dataset)[0]]
+            expected = f"expected {''.join(fitting)}other data (smcmc list data)"
+            raise ConfigError(f"model={spec.model.name} with data={spec.data.name}: {reason}; {expected}")
         recorder = recorders.recorder_of(spec, dataset)
         recorder.check(workers(spec))
         if spec.gap and (why := grouping.why_not_joined(dataset)):

@@ -216,8 +216,7 @@ class Recorder:
         self, store: RunStore, chains: Sequence[ChainStore], outcomes: Sequence[Mapping[str, Any]]
     ) -> tuple[dict[str, Any], list[summary.Row]]:
         """Write the tables that this kind of data has at the end of a run. Returns the entries of the summary that not
-        all runs have; rows of the diagnosis.
-        """
+        all runs have, and rows of the diagnosis."""
         return {}, []
 
 
@@ -252,8 +251,7 @@ def recorded_bytes(
 
 def check_disk(spec: RunSpecification, recorder: Recorder, columns: Sequence[str], path: Path) -> None:
     """Raise a `ConfigError` if the run of the folder `path` would record more than a share of the disk's free space.
-    `columns`: the optional columns of the trace and of the partitions.
-    """
+    `columns`: the optional columns of the trace and of the partitions."""
     sizes = recorded_bytes(spec, recorder, columns)
     free = free_bytes(path)
     # at the end the rows are there twice for a while, in the streams of the chains and in the tables; what an
@@ -264,10 +262,9 @@ def check_disk(spec: RunSpecification, recorder: Recorder, columns: Sequence[str
     if needed <= limit:
         return
     every = {streamed.key: streamed.every for streamed in recorder.streamed_tables if streamed.every}
-    bytes_of = {
-        key: 2 * sum(sizes[streamed.table] for streamed in recorder.streamed_tables if streamed.key == key)
-        for key in every
-    }
+    bytes_of = dict.fromkeys(every, 0)
+    for streamed in recorder.streamed_tables:
+        bytes_of[streamed.key] = bytes_of.get(streamed.key, 0) + 2 * sizes[streamed.table]
     largest = max(every, key=bytes_of.__getitem__)
     room = max(1.0, limit + stored_bytes)
 

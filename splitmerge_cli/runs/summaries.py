@@ -56,11 +56,7 @@ def is_described(plan: Plan) -> bool:
 
 
 def write(
-    store: RunStore,
-    dataset: Dataset,
-    labels: ArrayLike,
-    certainty: ArrayLike | None,
-    summary: Mapping[str, Any],
+    store: RunStore, dataset: Dataset, labels: ArrayLike, certainty: ArrayLike | None, summary: Mapping[str, Any]
 ) -> None:
     """Write ``cluster_summary.csv`` and, for a table of moderate size, ``column_summary.csv`` of a run with this
     summary."""
@@ -162,20 +158,16 @@ def outlier_lines(run: read.Run, labels: Sequence[int], outliers: Sequence[Mappi
     items = [i for i, k in enumerate(labels) if cluster_table.number_clusters(k, run.first_cluster) in outlying]
     if (sizes := grouping.row_sizes(run.summary, whole=True)) is not None:
         items = [i for i in items if sizes[i] > 0]  # the first row of each unit
-    clusters = (
-        f"cluster{'s' * (len(outlying) != 1)} "
-        f"{', '.join(map(str, sorted(outlying)[:NAMED]))}{', ...' * (len(outlying) > NAMED)}"
-    )
+    numbers = ", ".join([*map(str, sorted(outlying)[:NAMED]), *["..."] * (len(outlying) > NAMED)])
+    clusters = f"cluster{'s' * (len(outlying) != 1)} {numbers}"
     yield f"outliers, at most {FEW_ITEMS} together ({clusters}): {name_items(run, items)}"
 
 
 def name_items(run: read.Run, items: Sequence[int]) -> str:
     """Name items of a run by their numbers from 0, `NAMED` at most."""
     clusters = run.clusters()
-    names = clusters.get(schema.UNIT, clusters.get("name"))
-    listed = [
-        cluster_table.shorten(str(i + 1 if names is None else names[i]), cluster_table.PROTOTYPE) for i in items[:NAMED]
-    ]
+    names = clusters.get(schema.UNIT, clusters.get("name", clusters["row"]))
+    listed = [cluster_table.shorten(str(names[i]), cluster_table.PROTOTYPE) for i in items[:NAMED]]
     return ", ".join(listed) + f" and {len(items) - NAMED:,} more" * (len(items) > NAMED)
 
 
@@ -206,8 +198,7 @@ def describe_interval(interval: tuple[int, int], summary: Mapping[str, Any], uni
     """Describe the 95 % interval of the number of clusters. A further line reports an estimate outside of it, another a
     partition of least expected variation of information outside of it, with the reason and what the run gives instead.
     `interval`: see `splitmerge_cli.runs.answers.interval_of_run`; `summary`: ``summary.json``; `unit`: word for a
-    cluster, see `splitmerge_cli.runs.grouping.nouns`.
-    """
+    cluster, see `splitmerge_cli.runs.grouping.nouns`."""
     chains = f"{summary['chains']} chain{'s' * (summary['chains'] != 1)}"
     low, high = interval
     number, share = grouping.listed_clusters(summary), summary.get(schema.AS_THE_ESTIMATE)
@@ -235,17 +226,13 @@ def describe_interval(interval: tuple[int, int], summary: Mapping[str, Any], uni
         return
     low, high = chosen.get("interval") or interval
     K = least["n_clusters"]
-    if low <= K <= high:
-        return
-    why = (
-        "the draws separate different items, and joining these costs less than any one of the splits"
-        if low > K
-        else "items that change clusters between draws would be separated"
-    )
-    yield (
-        f"the partition of least expected variation of information has {cluster_table.count_of(K, unit)}: {why}"
-        + "; the estimate is the best within the interval" * (low <= chosen["n_clusters"] <= high)
-    )
+    why = "the draws separate different items, and joining these costs less than any one of the splits"
+    why = why if low > K else "items that change clusters between draws would be separated"
+    if not low <= K <= high:
+        yield (
+            f"the partition of least expected variation of information has {cluster_table.count_of(K, unit)}: {why}"
+            + "; the estimate is the best within the interval" * (low <= chosen["n_clusters"] <= high)
+        )
 
 
 def _name_share(share: float) -> str:
@@ -273,12 +260,8 @@ def score_line(run: read.Run) -> str | None:
         name, written = "point", ""
     elif "labels" in chosen:
         name, written = "best", " of the best state"
-    value_by_name = {key.partition("/")[::2]: value for key, value in summary["diagnostics"].items()}
-    scores = [
-        f"{score} {value:.3f}"
-        for (score, estimate), value in value_by_name.items()
-        if estimate == name and value is not None
-    ]
+    values = [(*key.partition("/")[::2], value) for key, value in summary["diagnostics"].items() if value is not None]
+    scores = [f"{score} {value:.3f}" for score, estimate, value in values if estimate == name]
     known = summary["diagnostics"].get("true_labels")
     some = "" if known is None else f" ({cluster_table.count_of(round(known), grouping.nouns(summary)[0])})"
     truth = "the truth" if run.config["data"].get("truth") is None else "data.truth"
@@ -292,8 +275,7 @@ def tables(run: read.Run) -> tuple[list[dict[str, str]], list[dict[str, str]] | 
     """
     if run.has_cluster_summary:
         return _read(run, CLUSTER_SUMMARY), _read(run, COLUMN_SUMMARY) if COLUMN_SUMMARY in run.manifest.names else None
-    certainty = run.clusters()["certainty"]
-    labels = run.summary["point_estimate"]["labels"]
+    certainty, labels = run.clusters()["certainty"], run.summary["point_estimate"]["labels"]
     sure = None if certainty.isna().any() else certainty
     clusters, columns = describe_clusters(initial.dataset_of(run), labels, sure, run.summary, run.first_cluster)
     return as_text(clusters), None if columns is None else as_text(columns)
@@ -341,9 +323,8 @@ def headline(run: read.Run) -> str:
     if "labels" in chosen:
         counted = count(chosen["labels"], summary) + readings
     else:
-        counted = (
-            f"{cluster_table.count_of(chosen['n_clusters'], 'cluster')} of {grouping.describe_rows(summary)}{readings}"
-        )
+        number = cluster_table.count_of(chosen["n_clusters"], "cluster")
+        counted = f"{number} of {grouping.describe_rows(summary)}{readings}"
     if judged.converged is False:
         return f"{counted}, of the best state: the chains have not converged ({judged.description})"
     if judged.converged is None:

@@ -16,9 +16,8 @@ directions:
     number      log K' - log K
     allocation  log prod h (present) - log prod h' (proposed)
 
-There an allocation is near the posterior given K', so proposals to a mode with few clusters are
-accepted now and then, from wherever the chain is. A state with more than D clusters is never proposed: null. Cost:
-N (K + K') predictives.
+There an allocation is near the posterior given K', so proposals to a mode with few clusters are accepted now and then,
+from wherever the chain is. A state with more than D clusters is never proposed: null. Cost: N (K + K') predictives.
 """
 from libc.math cimport lgamma, log
 from libc.stdint cimport int32_t

@@ -11,8 +11,7 @@ Items i and j are in one cluster (a split) or in two (a merge). *Inside* are the
    probability 1 when others have come in (equation 17): without this rule two paths lead to one partition.
 
 The path from z to z* is unique, so T(z* | z) is the product of its steps' probabilities, and the reverse is the same
-walk from z*, with everything recomputed from z*, forced to z. One relabelling (the ranks) supports both. Exact
-ratio:
+walk from z*, with everything recomputed from z*, forced to z. One relabelling (the ranks) supports both. Exact ratio:
 
     q(z*) T(z | z*) / (q(z) T(z* | z))                                                     (equation 8)
 

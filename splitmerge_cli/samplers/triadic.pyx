@@ -14,9 +14,8 @@ Exact ratios; a merge is the inverse of the split, evaluated from the merged sid
     ordered        beta R_P R_L / q2            q2 / ((1 - beta) q3) R_P R_L
 
 symmetrised: k is any of the three when they are in one or three clusters, either of the pair when in two; ordered: k is
-the third, and it is a null proposal when i and j share one of two clusters.
-Terms: `target` R_P R_L; `branch` beta or 1 / (1 - beta) (equations 12, 14); `dropped` 3/2 or 2/3; `allocation` the q;
-`orders` K + 1 where empty clusters are kept.
+the third, and it is a null proposal when i and j share one of two clusters. Terms: `target` R_P R_L; `branch` beta or 1
+/ (1 - beta) (equations 12, 14); `dropped` 3/2 or 2/3; `allocation` the q; `orders` K + 1 where empty clusters are kept.
 
 As printed (`mode=as_printed`): no `dropped`; the ratio of q is the ratio of random allocation (equations 9, 15) or left
 out (`q_ratio=one`); and lines 11 and 13 call the dyadic sampler on the whole state, so it draws its own pair

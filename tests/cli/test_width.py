@@ -99,7 +99,8 @@ def test_a_table_wider_than_the_terminal_has_its_labels_below(
     row |= {"converged": True, "rhat": 1.0, "ess": 99.0, "ess_per_second": 9.0, "seconds": 11.0, "ari": 0.5}
     results.print_table(pd.DataFrame([row]), "differs in", numbered=True)
     assert f"{row['job']} " in capsys.readouterr().out
-    monkeypatch.setattr(results, "console", lambda _: terminal.console(80))
+    narrow = terminal.console(80)
+    monkeypatch.setattr(results.terminal, "console", lambda _: narrow)
     results.print_table(pd.DataFrame([row]), "differs in", numbered=True)
     head, numbers, label, path = capsys.readouterr().out.splitlines()
     assert head.split()[0] == "K" and numbers.split()[:3] == ["1", "3", "3–5"]

@@ -10,7 +10,7 @@ from splitmerge_cli.papers.comparisons import figures
 
 
 def test_it_is_the_default_and_stands_for_what_it_takes() -> None:
-    found = resolution.choice_for("irm")
+    found, _ = resolution.choice_for("irm")
     default = compose(["data=networkx", "iterations=10"])
     asked = compose(["data=networkx", "sampler=auto", "iterations=10"])
     named = compose(["data=networkx", f"sampler={found.sampler}", f"schedule.moves={found.moves}", "iterations=10"])
@@ -19,7 +19,7 @@ def test_it_is_the_default_and_stands_for_what_it_takes() -> None:
 
 
 def test_a_schedule_of_the_users_own_stays() -> None:
-    found = resolution.choice_for("gaussian")
+    found, _ = resolution.choice_for("gaussian")
     alone = compose(["data=gaussian", "schedule=move_only", "iterations=10"])
     assert (alone.sampler_name, alone.schedule.name) == (found.single, "move_only")
     several = compose(["data=gaussian", "schedule.moves=3", "iterations=10"])
@@ -55,7 +55,7 @@ def test_python_says_it_where_it_is_asked(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_a_model_of_no_race_takes_what_was_best_over_all() -> None:
-    found = resolution.choice_for("my_own")
+    found, _ = resolution.choice_for("my_own")
     assert found.model == resolution.ANY and found.sampler in choices("sampler")
     assert "was in no race" in resolution.explain({"name": "my_own"}, {"name": "full_scan", "moves": 1})
 

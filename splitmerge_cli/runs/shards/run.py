@@ -41,9 +41,8 @@ PATIENCE = 5.0
 
 
 class DaskShards:
-    """Shards as actors: each stays in the memory of one worker. `bounds`: first row of each shard, and the one after
-    its last.
-    """
+    """Shards as actors: each stays in the memory of one worker. `bounds`: first row of each, and the one after its
+    last."""
 
     def __init__(self, client: Any, source: Source, bounds: Sequence[tuple[int, int]]) -> None:
         workers = sorted(client.scheduler_info(n_workers=-1)["workers"])
@@ -146,8 +145,7 @@ def _may_be_sharded(model: type[Model]) -> bool:
 
 def source_of(spec: RunSpecification) -> Source:
     """The table of a configuration; columns of several types may miss cells. Raises `ConfigError` or `DataError` (the
-    message names key or file).
-    """
+    message names key or file)."""
     kind, data = spec.model.kind, spec.data.options
     missing, binary = kind.in_shards(data["types"])
     source = open_source(data["path"], data["columns"], data["drop"], missing)
@@ -158,9 +156,7 @@ def source_of(spec: RunSpecification) -> Source:
 
 def types_of(names: Sequence[str], columns: checks.Columns, named_types: Mapping[Any, str]) -> tuple[str, ...]:
     """The type of each column: as `named_types` says, binary where all cells are 0 or 1, real where one is no whole
-    number. Raises `ConfigError` (for a name that is no column's, a word that is no type, or whole numbers without a
-    type).
-    """
+    number. Raises `ConfigError` (a name that is no column's, a word that is no type, whole numbers without a type)."""
     type_by_name = {str(name): word for name, word in named_types.items()}
     for name, word in type_by_name.items():
         if name not in names:
@@ -244,8 +240,7 @@ class ShardedRun:
         """Go on to the last iteration, and write the results; returns the folder. `every`: seconds between two
         checkpoints; `tell`: called with the iteration and the number of clusters. Raises `ShardLost` (a worker was
         lost; what was done since the last checkpoint with it), `Interrupted` (Ctrl-C, after a checkpoint) or
-        `DamagedRun` (a file of the run is not what was written).
-        """
+        `DamagedRun` (a file of the run is not what was written)."""
         if (self.path / MANIFEST).is_file():
             self.check()
             return self.path
@@ -363,7 +358,7 @@ class ShardedRun:
                 "log_joint": float(frame["log_joint"].iloc[-1]),
                 "seconds": float(frame["seconds"].iloc[-1]),
             }
-            files.add_sealed(RUN, self.identity | {"summary": summary})
+            manifest.write_sealed(files.add_file(RUN), self.identity | {"summary": summary})
         (self.path / CHECKPOINT).unlink(missing_ok=True)
         for folder in self.path.glob("checkpoint-*"):
             shutil.rmtree(folder)

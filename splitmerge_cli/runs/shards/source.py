@@ -1,6 +1,5 @@
 """Tables of numbers whose rows are read where they are wanted (.npy, .zarr, .parquet: a file, or a folder of them), the
-shards that hold them, and messages to these.
-"""
+shards that hold them, and messages to these."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -58,8 +57,7 @@ class Source:
     def read(self, first: int, end: int) -> NDArray[np.float64]:
         """Rows `first` to before `end`, shape (end - first, D); NaN where a cell is missing. Raises `DataError` (a cell
         is no finite number, loses digits, is missing where none may be, or neither 0 nor 1 where all have to be; the
-        message names file, row and column).
-        """
+        message names file, row and column)."""
         out = np.empty((end - first, len(self.names)))
         row = 0
         for block, long in self._blocks(first, end):
@@ -117,8 +115,7 @@ def open_source(
 ) -> Source:
     """A table by its path. `path`: path of a .npy file, a .parquet file, a folder of .parquet files, or a .zarr array.
     `columns`: columns of parquet in their order; by default all except `drop`. `missing`: whether cells may be missing.
-    Raises `DataError` (there is no such file, it is no table of numbers, or it has no such column).
-    """
+    Raises `DataError` (there is no such file, it is no table of numbers, or it has no such column)."""
     place = Path(path).absolute()
     if not place.exists():
         require_file(path, "a .npy or .parquet file, a folder of .parquet files, or a .zarr array")
@@ -201,8 +198,7 @@ def find_columns(
     place: Path, columns: Sequence[str] | None, drop: Sequence[str] | None
 ) -> tuple[tuple[str, ...], tuple[tuple[str, int], ...]]:
     """Names of the columns that are read from a file or a folder of files, and the files with their numbers of rows.
-    Raises `DataError` (there is no such file, it is no table of numbers, or it has no such column).
-    """
+    Raises `DataError` (there is no such file, it is no table of numbers, or it has no such column)."""
     from pyarrow.parquet import ParquetFile
 
     files = sorted(place.glob("*.parquet")) if place.is_dir() else [place]
@@ -237,8 +233,7 @@ def find_columns(
 
 class Shard:
     """Rows of a table, from one to before another. `first`, `end`: numbers of the rows. Raises `DataError` (a cell is
-    no finite number, or missing where none may be; the message names file, row and column).
-    """
+    no finite number, or missing where none may be; the message names file, row and column)."""
 
     def __init__(self, source: Source, first: int, end: int) -> None:
         self.first, self.end = first, end

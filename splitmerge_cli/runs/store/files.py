@@ -1,10 +1,4 @@
-"""Files of a run's folder: their names, whole or absent, and Arrow arrays.
-
-Arrow arrays from values, and back. pyarrow's own conversions import pandas, which takes longer than a short run.
-
-Names of the files and tables of a run's folder.
-
-Files that are whole or absent, and the lock of a folder.
+"""Files of a run's folder, whole or absent: their names, and the lock of the folder.
 
 A folder may come from somebody else: where a file is written a link that stands there is replaced, not followed.
 """
@@ -25,10 +19,9 @@ from splitmerge_cli.data.arrow import array_of
 from splitmerge_cli.received import Refused, reject_machine_error
 
 
-def table_of(rows: Iterable[Iterable[Any]], columns: pa.Schema) -> pa.Table:
-    """Return the table of these rows, each with a value for every column."""
-    each = list(zip(*rows, strict=True)) or [()] * len(columns)
-    arrays = [array_of(list(values), field.type) for values, field in zip(each, columns, strict=True)]
+def table_of(values: Iterable[Any], columns: pa.Schema) -> pa.Table:
+    """Return the table of these values, in the order of the columns."""
+    arrays = [array_of(each, field.type) for each, field in zip(values, columns, strict=True)]
     return pa.Table.from_arrays(arrays, schema=columns)
 
 
@@ -37,9 +30,8 @@ class Locked(RuntimeError):
 
 
 class DamagedRun(RuntimeError):
-    """A file of a run is missing or does not hold what was written to it. `path`: the file. `remedy`: what to do about
-    it; by default what is to be done about a run. `what`: what is wrong; by default that it is damaged, or missing.
-    """
+    """A file of a run is missing or does not hold what was written to it. `remedy`: what to do about it, by default
+    about a run; `problem`: what is wrong, by default that it is damaged, or missing."""
 
     def __init__(self, path: Path, remedy: str | None = None, problem: str | None = None) -> None:
         problem = problem or ("damaged" if path.is_file() else "missing")
@@ -119,11 +111,6 @@ def json_text(value: Any) -> str:
     return "".join(_write_parts(value, "\n")) + "\n"
 
 
-def write_json(path: Path, value: Any) -> None:
-    """Write a JSON file, whole or not at all; see `json_text`."""
-    write_text(path, json_text(value))
-
-
 _NUMBERS = {int, float, bool, type(None)}
 
 
@@ -146,10 +133,9 @@ def _write_parts(value: Any, end: str) -> Iterator[str]:
 
 @contextmanager
 def lock_file(path: Path, patience: float = 1.0) -> Iterator[None]:
-    """Hold an exclusive lock on the file `path`; the system frees it when the process dies, however it dies. `path`:
-    the file; it is created, and its folder. `patience`: seconds to go on trying: `is_locked` of another process may
-    hold the lock for a moment. Raises `Locked` (another process holds it).
-    """
+    """Hold an exclusive lock on the file `path`, which is created, and its folder; the system frees it when the process
+    dies, however it dies. `patience`: seconds to go on trying: `is_locked` of another process may hold the lock for a
+    moment. Raises `Locked` (another process holds it)."""
     end = time.monotonic() + patience
     while (file := _acquire(path)) is None:
         if time.monotonic() > end:

@@ -49,8 +49,7 @@ def write_sealed(path: Path, value: dict[str, Any]) -> bytes:
 
 def read_sealed(path: Path, remedy: str | None = None, content: bytes | None = None) -> dict[str, Any]:
     """The object that `write_sealed` wrote, without the digest; from the `content` of the file where that is at hand.
-    Raises `DamagedRun` (the file is gone, or not byte for byte what was written; the message says the `remedy`).
-    """
+    Raises `DamagedRun` (the file is gone, or not byte for byte what was written; the message says the `remedy`)."""
     with report_damage(path, remedy):
         content = received.read(path) if content is None else content
         value = received.parse_json(content)
@@ -61,9 +60,8 @@ def read_sealed(path: Path, remedy: str | None = None, content: bytes | None = N
 
 
 def write_manifest(path: Path, names: Iterable[str], contents: Mapping[str, bytes] | None = None) -> bytes:
-    """Write the manifest `path` of the files next to it; return its content. `names`: may lead into folders next to it.
-    `contents`: contents of files that were just written; the others are read.
-    """
+    """Write the manifest `path` of the files next to it, whose `names` may lead into folders; return its content.
+    `contents`: contents of files that were just written; the others are read."""
     listed = {}
     for name in sorted(names):
         if (content := (contents or {}).get(name)) is None:
@@ -97,8 +95,7 @@ class Manifest:
 
     def check(self, name: str) -> Path:
         """The path of a file that is what was written; it is read once. Raises `DamagedRun` (it is not, is gone, or is
-        not listed).
-        """
+        not listed)."""
         path = self.path.parent / name
         if name in self._checked:
             return path
@@ -192,11 +189,8 @@ def path_of(out: str | Path, choice_id: str) -> Path:
 
 
 def keep(file: Path, chosen: Any, changes: Mapping[str, Any]) -> None:
-    """Store how something was chosen, and the keys of the run that follow.
-
-    A folder that cannot be written is reported by the run itself. Raises a ValueError for a key that `recall` would not
-    believe.
-    """
+    """Store how something was chosen, and the keys of the run that follow; a ValueError for a key that `recall` would
+    not believe. A folder that cannot be written is reported by the run itself."""
     if unknown := [key for key in changes if not _may_change(key)]:
         raise ValueError(f"{unknown[0]}: expected an option of the model, model, {', '.join(FURTHER)}")
     with suppress(OSError):

@@ -60,7 +60,6 @@ class Run:
             content = self._contents.get(files.CONFIG) or received.read(self.path / files.CONFIG, MOST_CONFIG)
             if hashlib.sha256(content).hexdigest() != status["config_sha256"]:
                 raise ValueError("not what was written")
-
             config = yaml.safe_load(content.decode())
             received.check_nested(config, len(content))
             for group in GROUPS:
@@ -127,14 +126,11 @@ class Run:
 
     def best_state(self) -> NDArray[np.int32]:
         """Labels ``[N]`` of the state of highest log joint density of an unfinished run so far. Raises
-        `FileNotFoundError` (nothing is stored yet).
-        """
-        best = max(
-            (outcome for _, outcome in self._stored_chains()), key=lambda stored: stored["best_log_joint"], default=None
-        )
-        if best is None:
+        `FileNotFoundError` (nothing is stored yet)."""
+        stored = [outcome for _, outcome in self._stored_chains()]
+        if not stored:
             raise FileNotFoundError(f"{self.path}: no state yet: {self.missing}")
-        return np.asarray(best["best_labels"], dtype=np.int32)
+        return np.asarray(max(stored, key=lambda one: one["best_log_joint"])["best_labels"], dtype=np.int32)
 
     def _stored_chains(self) -> Iterator[tuple[ChainStore, dict[str, Any]]]:
         """The chains of an unfinished run that have stored something, and the outcome of each so far."""
@@ -306,12 +302,10 @@ class Run:
         """A table, such as `names.TRACE`, as a data frame, of an unfinished run so far; `columns` selects some."""
         if self.is_done:
             return self.rows(table, columns).to_pandas()
-        chains = (ChainStore(self.path / files.WORK, c, streamed=[table]) for c in range(self.config["chains"]))
-        tables = [
-            chain.table(table, self.config["chains"])
-            for chain in chains
-            if table in STREAMED and chain.read_checkpoint()
-        ]
+        n_chains = self.config["chains"]
+        chains = [ChainStore(self.path / files.WORK, c, streamed=[table]) for c in range(n_chains)]
+        known = (chain for chain in chains if table in STREAMED and chain.read_checkpoint())
+        tables = [chain.table(table, n_chains) for chain in known]
         if not any(len(rows) for rows in tables):
             raise FileNotFoundError(f"{self.path}: no {table} yet: {self.missing}")
         frame = pa.concat_tables(tables).to_pandas()
@@ -360,8 +354,7 @@ def _listed_runs(file: Path) -> list[Run]:
         places = [file.parents[2] / line, Path(line)]
         path = next((place for place in places if (place / files.STATUS).is_file()), None)
         if path is None:
-            raise received.DataError(
-                f"{file}: row {number}: {line}: no run there; the command that wrote the list makes it again"
-            )
+            expected = "the command that wrote the list makes it again"
+            raise received.DataError(f"{file}: row {number}: {line}: no run there; {expected}")
         runs.append(Run(path))
     return runs

@@ -1,14 +1,9 @@
-"""Tables of a run: their columns, their streams while chains run, their folders.
+"""Tables of a run: their columns (a kind of data may have tables of its own, `Kind.tables`), their streams while
+chains run, and folders of them with a manifest of all.
 
-Columns of the tables that a run writes: of every run; a kind of data may have others (`Kind.tables`).
-
-Tables in a folder of their own, with a manifest of all.
-
-Arrow IPC streams that only grow, so that what was written survives a kill.
-
-A parquet file whose writer was killed is unreadable; a stream loses only its torn last message. A checkpoint
-remembers the length and the checksum of each stream; a resumed chain checks the stream and cuts it there before it
-goes on.
+Arrow IPC streams only grow. A parquet file whose writer was killed is unreadable; a stream loses only its torn last
+message. A checkpoint remembers the length and the checksum of each stream; a resumed chain checks the stream and cuts
+it there before it goes on.
 """
 
 import mmap
@@ -111,18 +106,14 @@ FIT = "fit"
 COPY_OF = "copy_of"
 """Last column of ``clusters.csv`` where rows that repeat others are read once: the row that a row repeats."""
 CLUSTER_SUMMARY = ("cluster", "size", "share", "certainty", "prototype", "telling", "density", "density_outside")
-"""Columns of ``cluster_summary.csv``: the last two of networks, which may have more
-(`splitmerge_cli.kinds.networks`).
-"""
+"""Columns of ``cluster_summary.csv``: the last two of networks, which may have more (`Kind.describe_clusters`)."""
 COLUMN_SUMMARY = ("cluster", "column", "level", "mean", "low", "high", "divergence")
 """Columns of ``column_summary.csv``."""
 
 
 def recorded_columns(table: str, optional: Collection[str] = ()) -> pa.Schema:
-    """Columns of `table` without provenance: what a chain writes while it runs. `table`: a name such as `TRACE`;
-    `optional`: which of `OPTIONAL`, and which hyper-parameters the trace has, and `PARAMETERS` where the partitions
-    have them.
-    """
+    """Columns of `table`, such as `TRACE`, without provenance: what a chain writes while it runs. `optional`: which of
+    `OPTIONAL` and which hyper-parameters the trace has, and `PARAMETERS` where the partitions have them."""
     extra = {}
     if table == TRACE:
         names = (*hyperparameters(optional), *(name for name in OPTIONAL if name in optional))
@@ -170,10 +161,8 @@ def find_difference(columns: pa.Schema, expected: pa.Schema) -> str:
 
 
 def check_columns(table: str, columns: pa.Schema, whole: bool) -> None:
-    """Raise `Refused` unless a file has the columns of `table`, in any order. `table`: a name such as `TRACE`;
-    `columns`: columns of the file; `whole`: whether it is the parquet file of a finished run, with provenance, or a
-    stream.
-    """
+    """Raise `Refused` unless a file with these columns has the columns of `table`, in any order. `whole`: whether it is
+    the parquet file of a finished run, with provenance, or a stream."""
     optional = [name for name in (*OPTIONAL, PARAMETERS) if name in columns.names]
     if table == TRACE:
         optional += hyperparameters(columns.names)
@@ -219,27 +208,23 @@ class Mark(NamedTuple):
 
 
 class Stream:
-    """A stream open for appending. `path`: the file; created unless `mark` is given. `schema`: columns of every batch.
-    `mark`: the part to keep of an existing file; None starts again. Raises `DamagedRun` (the file does not hold what
-    was marked, or has other columns).
-    """
+    """A stream open for appending batches of the columns `schema`. `mark`: the part to keep of an existing file; None
+    starts again. Raises `DamagedRun` (the file does not hold what was marked, or has other columns)."""
 
     def __init__(self, path: Path, schema: pa.Schema, mark: Mark | None = None) -> None:
         self.path, self.schema = path, schema
-        self._file: BinaryIO
-        if mark:
-            stored = read_before(path, mark)
-            with files.report_damage(path):
-                if not pa.ipc.open_stream(stored).schema.equals(schema):
-                    raise Refused(path, "other columns")
-            self._file = path.open("r+b")
-            self._file.truncate(mark.length)
-            self._file.seek(mark.length)
-            self._crc = mark.crc
-        else:
-            self._file = files.open_new(path)
-            self._crc = 0
+        self._crc = 0 if mark is None else mark.crc
+        if mark is None:
+            self._file: BinaryIO = files.open_new(path)
             self._write(schema.serialize())
+            return
+        stored = read_before(path, mark)
+        with files.report_damage(path):
+            if not pa.ipc.open_stream(stored).schema.equals(schema):
+                raise Refused(path, "other columns")
+        self._file = path.open("r+b")
+        self._file.truncate(mark.length)
+        self._file.seek(mark.length)
 
     def _write(self, data: pa.Buffer) -> None:
         with files.naming(self.path):
@@ -287,9 +272,8 @@ def read_marked(path: Path, mark: Mark) -> Iterator[pa.RecordBatch]:
 
 
 class SealedFolder:
-    """A folder while its files are written. At the end its manifest lists them; stopped before, it has none. `path`:
-    made where it is not there.
-    """
+    """A folder, made where it is not there, while its files are written. At the end its manifest lists them; stopped
+    before, it has none."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -329,9 +313,5 @@ class SealedFolder:
     def add_json(self, name: str, value: Any) -> Path:
         """Write a JSON file, whole or not at all; its path."""
         path = self.add_file(name)
-        files.write_json(path, value)
+        files.write_text(path, files.json_text(value))
         return path
-
-    def add_sealed(self, name: str, value: dict[str, Any]) -> None:
-        """Write a JSON object with the digest of its own content, whole or not at all."""
-        manifest.write_sealed(self.add_file(name), value)

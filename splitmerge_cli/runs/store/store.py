@@ -54,8 +54,7 @@ class ChainStore:
 
     def find_other_columns(self) -> str:
         """Describe how the streams of an interrupted chain differ from what it records; empty if it can go on. Raises
-        `DamagedRun` (a file does not hold what was written to it).
-        """
+        `DamagedRun` (a file does not hold what was written to it)."""
         if not self.checkpoint_path.exists():
             return ""
         marks = self._load_checkpoint()["marks"]
@@ -63,18 +62,14 @@ class ChainStore:
             if table not in marks:
                 return f"no table of {table}"
             with files.report_damage(path):
-                mark = schema.Mark(*marks[table])
-            stored = schema.read_before(path, mark)
-            with files.report_damage(path):
-                columns = pa.ipc.open_stream(stored).schema
+                columns = pa.ipc.open_stream(schema.read_before(path, schema.Mark(*marks[table]))).schema
             if difference := schema.find_difference(columns, self._schemas[table]):
                 return f"{table}: {difference}"
         return ""
 
     def open_into(self, chain: Any) -> None:
         """Open the streams, and let a chain go on where its last checkpoint was, if there is one. Raises `DamagedRun`
-        (a file does not hold what was written to it, or the checkpoint none of such a chain).
-        """
+        (a file does not hold what was written to it, or the checkpoint none of such a chain)."""
         saved = self.read_checkpoint()
         for table, path in self._paths.items():
             mark = saved["marks"][table] if saved else None
@@ -85,8 +80,7 @@ class ChainStore:
 
     def read_checkpoint(self) -> dict[str, Any] | None:
         """Read the last checkpoint: `state` of the chain, `outcome` so far, `finished`, `marks`; or None. Raises
-        `DamagedRun` (the checkpoint is not what was written).
-        """
+        `DamagedRun` (the checkpoint is not what was written)."""
         path = self.checkpoint_path
         if not path.exists():
             return None
@@ -156,8 +150,7 @@ def save_checkpoints(
     """Store what a resumed run needs of chains, after their rows so far are on the disk. `states`, `outcomes`: of each
     ``Chain.state``, and what the summary needs: `moves`, `iterations`, `seconds`, `best_log_joint`, `best_iteration`,
     `best_labels`, the same three of `best_log_lik`, and `last_labels`; `finished`: whether the chains are complete;
-    `together`: whether they advance together, so that all are stored in one file.
-    """
+    `together`: whether they advance together, so that all are stored in one file."""
     entries = [
         {"state": chain_state, "outcome": outcome, "finished": finished}
         | {"marks": {table: stream.sync() for table, stream in chain.streams.items()}}
@@ -183,13 +176,10 @@ def _batch(columns: pa.Schema, chain: int, rows: dict[str, Any], prefix: str) ->
             arrays.append(files.array_of(np.full(n, chain), field.type))
             continue
         values = np.ascontiguousarray(rows[prefix + field.name])
-        if pa.types.is_list(field.type):
-            if (ends := rows.get(f"{prefix}{field.name}_end")) is not None:
-                offsets = np.concatenate([[0], ends]).astype(np.int32)
-            else:
-                offsets = np.arange(n + 1, dtype=np.int32) * (values.shape[1] if n else 0)
-            ends, numbers = files.array_of(offsets, pa.int32()), files.array_of(values.ravel(), field.type.value_type)
-            arrays.append(pa.ListArray.from_arrays(ends, numbers))
+        if (ends := rows.get(f"{prefix}{field.name}_end")) is not None:
+            offsets = files.array_of(np.concatenate([[0], ends]).astype(np.int32), pa.int32())
+            numbers = files.array_of(values.ravel(), field.type.value_type)
+            arrays.append(pa.ListArray.from_arrays(offsets, numbers))
         else:
             arrays.append(files.array_of(values, field.type))
     return pa.record_batch(arrays, schema=columns)
@@ -217,7 +207,7 @@ class RunStore:
         self.streamed = streamed
         self.contents: dict[str, bytes] = {}
         self._written: list[str] = []
-        self._metadata = json.dumps(provenance, sort_keys=True).encode()
+        self.provenance = provenance
         self._constants = {"run_id": run_id, "sampler": sampler, "seed": seed}
         self._status: dict[str, Any] = {}
         self._lock: os.stat_result | None = None
@@ -286,17 +276,17 @@ class RunStore:
 
     def write_rows(self, table: str, rows: Sequence[Sequence[Any]]) -> None:
         """Write the rows of a table, each with a value for every column; None and NaN are missing values."""
-        self.write_parts(table, [files.table_of(rows, schema.recorded_columns(table, self.optional))])
+        known = schema.recorded_columns(table, self.optional)
+        values = [list(column) for column in zip(*rows, strict=True)] or [[]] * len(known)
+        self.write_parts(table, [files.table_of(values, known)])
 
     def write_columns(self, table: str, columns: Sequence[NDArray[Any]]) -> None:
         """Write a table of these columns, in the order of its own."""
-        known = schema.recorded_columns(table)
-        arrays = [files.array_of(values, field.type) for values, field in zip(columns, known, strict=True)]
-        self.write_parts(table, [pa.Table.from_arrays(arrays, schema=known)])
+        self.write_parts(table, [files.table_of(columns, schema.recorded_columns(table))])
 
     def write_parts(self, table: str, parts: Iterable[pa.Table]) -> None:
         """Write a table that is made part by part; each becomes a row group."""
-        columns = schema.full(table, self.optional, self._metadata)
+        columns = schema.full(table, self.optional, json.dumps(self.provenance, sort_keys=True).encode())
         with (
             files.replace_file(self.path / f"{table}.parquet") as temporary,
             pq.ParquetWriter(temporary, columns, compression="zstd", write_page_checksum=True) as writer,
@@ -304,9 +294,8 @@ class RunStore:
             for group in parts:
                 for name, value in self._constants.items():
                     field = columns.field(name)
-                    group = group.append_column(
-                        field, pa.repeat(files.array_of([value], field.type)[0], group.num_rows)
-                    )
+                    constant = pa.repeat(files.array_of([value], field.type)[0], group.num_rows)
+                    group = group.append_column(field, constant)
                 # a cast imports pandas
                 if not group.schema.equals(columns):
                     group = group.cast(columns)
@@ -334,12 +323,7 @@ class RunStore:
         table is, `names` are the names of the rows, and `copy_of` is the row that a row repeats. `further` are columns
         with a number for each item, and `units` the units of the rows.
         """
-        items, copy_of = list(range(len(labels))), list[int | None]()
-        if item_of_row is not None:
-            items = item_of_row.tolist()
-            first: dict[int, int] = {}
-            rows = [first.setdefault(item, row) for row, item in enumerate(items, start=1)]
-            copy_of = [None if first_copy == row else first_copy for row, first_copy in enumerate(rows, start=1)]
+        items = list(range(len(labels))) if item_of_row is None else item_of_row.tolist()
         table: dict[str, Iterable[Any]] = {
             "row": range(1, len(items) + 1),
             "cluster": [number_clusters(labels[i]) for i in items],
@@ -349,15 +333,16 @@ class RunStore:
         if units is not None:
             table[schema.UNIT] = units
         for column in schema.MEMBERSHIP:
-            values = [None] * len(labels) if membership is None else membership[column].round(6).tolist()
-            shown = [value if value is not None and value >= 0 else None for value in values]
-            if column == "second":
-                shown = [value if value is None else number_clusters(value) for value in shown]
+            values = [-1] * len(labels) if membership is None else membership[column].round(6).tolist()
+            number = number_clusters if column == "second" else float
+            shown = [number(value) if value >= 0 else None for value in values]
             table[column] = [shown[i] for i in items]
         for column, numbers in (further or {}).items():
             table[column] = numbers.round(6)[items].tolist()
         if item_of_row is not None:
-            table[schema.COPY_OF] = copy_of
+            first: dict[int, int] = {}
+            rows = [first.setdefault(item, row) for row, item in enumerate(items, start=1)]
+            table[schema.COPY_OF] = [None if copied == row else copied for row, copied in enumerate(rows, start=1)]
         text = io.StringIO(newline="")
         csv.writer(text, lineterminator="\n").writerows([table, *zip(*table.values(), strict=True)])
         self.keep_text(files.CLUSTERS, text.getvalue())

@@ -69,8 +69,7 @@ def task_of(job: specification.RunSpecification, folder: str) -> Task:
 
 def make_beside(jobs: Mapping[Path, specification.RunSpecification], at_once: int) -> Iterator[tuple[Path, Ended]]:
     """Make jobs, so many at the same time (-1: one per processor), in other processes. `jobs`: by the folders of their
-    runs. Yields how each ended, as it ends. On Ctrl-C the jobs under way store what they have.
-    """
+    runs. Yields how each ended, as it ends. On Ctrl-C the jobs under way store what they have."""
     if not at_once:
         raise errors.ConfigError("hydra.launcher.n_jobs=0: expected a number of jobs, or -1 for one per processor")
     folder, processors = os.getcwd(), os.cpu_count() or 1
@@ -94,8 +93,7 @@ def make_alone(jobs: Mapping[Path, specification.RunSpecification]) -> Iterator[
     """Make jobs one after another in the process of the sweep itself. Raises KeyboardInterrupt on Ctrl-C, which ends
     the others, too."""
     for path, job in jobs.items():
-        ended = _make(job)
-        if ended[0] == "interrupted":
+        if (ended := _make(job))[0] == "interrupted":
             raise KeyboardInterrupt
         yield path, ended
 
@@ -211,10 +209,8 @@ def safe_imports() -> Iterator[None]:
     try:
         yield
     finally:
-        if before is None:
-            del os.environ[_SAFE]
-        else:
-            os.environ[_SAFE] = before
+        del os.environ[_SAFE]
+        os.environ |= {} if before is None else {_SAFE: before}
 
 
 def support(fd: int) -> None:
@@ -329,9 +325,9 @@ def on_worker(remote: RemoteTask) -> Ended:
     """Make a job here, in a process of its own, or say why this machine cannot."""
     if reason := _unfit(remote):
         return "failed", f"{reason}; the same command continues it"
-    task = remote.task
+    task, here = remote.task, socket.gethostname()
     if not Path(task.folder).is_dir() and not Path(remote.out).is_absolute():
-        return "failed", f"worker {socket.gethostname()} has no folder {task.folder}; expected out= with a whole path"
+        return "failed", f"worker {here} has no folder {task.folder}; expected out= with a whole path"
     return make_here(task)
 
 
@@ -348,12 +344,9 @@ def _unfit(remote: RemoteTask) -> str | None:
         list(mark.parent.iterdir())
     if not mark.exists():
         return f"worker {here} does not share the folder {mark.parent}; expected out= in one that all machines have"
-    if not is_locked(mark):
-        return (
-            f"locks in {mark.parent} do not hold between machines (worker {here}); expected a file system with locks, "
-            "such as NFS 4, or NFS 3 with its lock service"
-        )
-    return None
+    expected = "expected a file system with locks, such as NFS 4, or NFS 3 with its lock service"
+    locked = is_locked(mark)
+    return None if locked else f"locks in {mark.parent} do not hold between machines (worker {here}); {expected}"
 
 
 class DaskWorkers:
@@ -385,8 +378,7 @@ class DaskWorkers:
 
     def run(self, tasks: Sequence[RemoteTask]) -> list[Ended]:
         """Make all jobs; return how each ended, in their order. Raises `ConfigError` (there is no scheduler at the
-        address, or it has no worker) or `RunError` (the scheduler was lost on the way).
-        """
+        address, or it has no worker) or `RunError` (the scheduler was lost on the way)."""
         from distributed import as_completed
         from distributed.client import FutureCancelledError
         from distributed.comm.core import CommClosedError
@@ -405,9 +397,8 @@ class DaskWorkers:
                     except KilledWorker as error:
                         ended[future.key] = ("failed", f"{error}; the same command continues it")
                     except (FutureCancelledError, CommClosedError) as error:
-                        raise interrupts.RunError(
-                            f"the scheduler {client.scheduler.address} was lost; the same command continues the sweep"
-                        ) from error
+                        lost = f"the scheduler {client.scheduler.address} was lost"
+                        raise interrupts.RunError(f"{lost}; the same command continues the sweep") from error
             except BaseException:
                 with suppress(Exception):  # the scheduler may be gone
                     client.cancel(futures, force=True)
@@ -431,9 +422,8 @@ class DaskWorkers:
             if scheme in ("tcp", "tls", "ws", "wss"):
                 parse_host_port(location)
         except ValueError as error:
-            raise errors.ConfigError(
-                f"{self.called}={address}: {error}; expected one such as tcp://127.0.0.1:8786"
-            ) from error
+            expected = "expected one such as tcp://127.0.0.1:8786"
+            raise errors.ConfigError(f"{self.called}={address}: {error}; {expected}") from error
         with ExitStack() as stack:
             if address is None:
                 workers = min(self.n_workers or os.cpu_count() or 1, jobs)
@@ -454,10 +444,8 @@ class DaskWorkers:
                 client = stack.enter_context(Client(address, timeout=min(self.patience, 30), set_as_default=False))
                 client.wait_for_workers(1, timeout=self.patience)
             except (OSError, TimeoutError, ValueError) as error:
-                shown = self.address or "a cluster of this machine"
-                raise errors.ConfigError(
-                    f"{self.called}={shown}: no worker: {error or type(error).__name__}"
-                ) from error
+                shown, why = self.address or "a cluster of this machine", error or type(error).__name__
+                raise errors.ConfigError(f"{self.called}={shown}: no worker: {why}") from error
             yield client
 
 

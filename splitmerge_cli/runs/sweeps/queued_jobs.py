@@ -1,8 +1,5 @@
-"""How jobs of a sweep are launched, and jobs in the queue of Slurm.
-
-How jobs are launched: by processes here, by an engine of other machines, or by a launcher that Hydra knows.
-
-Jobs in the queue of Slurm, through submitit: ``hydra/launcher=submitit_slurm`` (and ``submitit_local``).
+"""How jobs of a sweep are launched: by processes here, by an engine of other machines, or by a launcher that Hydra
+knows; and jobs in the queue of Slurm, through submitit: ``hydra/launcher=submitit_slurm`` (and ``submitit_local``).
 
 Hydra's plugin defines the options. A job that is preempted or comes to its time limit is queued again by
 submitit and goes on from its last checkpoint. A job that is submitted is noted in a file, so that the same command,
@@ -27,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from splitmerge_cli.config import ConfigError, RunSpecification, hydra_adapter, load
+from splitmerge_cli.config.errors import one_line
 from splitmerge_cli.runs import identity, interrupts
 from splitmerge_cli.runs.store.files import STATUS, DamagedRun, report_damage
 from splitmerge_cli.runs.store.manifest import read_sealed, write_sealed
@@ -98,7 +96,7 @@ class Launch:
         except (ConfigError, interrupts.RunError, DamagedRun):
             raise
         except Exception as error:  # whatever the launcher does
-            message = f"hydra.launcher: {' '.join(str(error).split()) or type(error).__name__}"
+            message = f"hydra.launcher: {one_line(error) or type(error).__name__}"
             if any((path / STATUS).is_file() for path in jobs):
                 raise interrupts.RunError(f"{message}; the same command continues the sweep") from error
             raise ConfigError(message) from error
@@ -170,7 +168,6 @@ class QueuedJobs:
     waits = False
 
     def __init__(self, cluster: str, options: Mapping[str, Any], named: Sequence[str], detach: bool = False) -> None:
-
         named_options = {key: value for key, value in options.items() if value is not None}
         if "max_num_timeout" in named_options and "max_num_timeout" not in named:
             named_options["max_num_timeout"] = REQUEUED
@@ -181,7 +178,7 @@ class QueuedJobs:
         try:
             self._executor(self.folder)
         except (RuntimeError, ValueError, NameError, TypeError, AssertionError) as error:
-            raise ConfigError(f"submitit_{cluster}: {' '.join(str(error).split())}") from error
+            raise ConfigError(f"submitit_{cluster}: {one_line(error)}") from error
         if cluster == "slurm" and (reason := _ask_queue()[1]):
             raise ConfigError(f"submitit_slurm: no Slurm answers: {reason}")
 
@@ -196,9 +193,7 @@ class QueuedJobs:
 
     def _new_folder(self) -> Path:
         """The folder of a submission, which nobody else has written to; beneath it what the options ask for."""
-        from submitit.core.utils import JobPaths
-
-        base = JobPaths.get_first_id_independent_folder(self.folder)
+        base = _own(self.folder)
         folder = base / secrets.token_hex(16)
         base.mkdir(parents=True, exist_ok=True)
         folder.mkdir(mode=0o700)
@@ -215,15 +210,15 @@ class QueuedJobs:
             try:
                 jobs = self._executor(folder).map_array(Call(), [tasks[number] for number in new], results)
             except Exception as error:  # sbatch says what it does not like
-                raise ConfigError(f"submitit_{self.cluster}: {' '.join(str(error).split())}") from error
+                raise ConfigError(f"submitit_{self.cluster}: {one_line(error)}") from error
             for number, job, result in zip(new, jobs, results, strict=True):
                 waiting[number] = job, result
                 notes[number].parent.mkdir(parents=True, exist_ok=True)
                 write_sealed(notes[number], {"job": job.job_id, "cluster": self.cluster, "folder": str(folder)})
         if self.detach:
             return [("submitted", None)] * len(tasks)
-        known = [each for each in waiting if each is not None]
-        return self._ends([job for job, _ in known], [result for _, result in known], notes, tasks)
+        queued, noted = zip(*(each for each in waiting if each is not None), strict=True)
+        return self._ends(queued, noted, tasks)
 
     def _waiting(self, note: Path) -> tuple[Any, Path] | None:
         """The job of an earlier command that is still in the queue, and where its result will be, or None; a
@@ -240,17 +235,15 @@ class QueuedJobs:
             return None
         return SlurmJob(folder=folder, job_id=job_id), _result_of(folder, note)
 
-    def _ends(
-        self, jobs: Sequence[Any], results: Sequence[Path], notes: Sequence[Path], tasks: Sequence[RemoteTask]
-    ) -> list[Ended]:
+    def _ends(self, jobs: Sequence[Any], results: Sequence[Path], tasks: Sequence[RemoteTask]) -> list[Ended]:
         paths = [task.path for task in tasks]
         ended: dict[int, Ended] = {}
         gone: dict[int, float] = {}
         unlocked: Counter[int] = Counter()
+        is_slurm = self.cluster == "slurm"
         try:
-            while len(ended) < len(jobs):
-                open_jobs = [number for number in range(len(jobs)) if number not in ended]
-                if self.cluster == "slurm":
+            while open_jobs := [number for number in range(len(jobs)) if number not in ended]:
+                if is_slurm:
                     alive = in_queue([jobs[number].job_id for number in open_jobs])
                 else:
                     alive = {jobs[number].job_id for number in open_jobs if not jobs[number].done()}
@@ -261,22 +254,19 @@ class QueuedJobs:
                     elif job.job_id in alive:
                         gone.pop(number, None)
                         unlocked[number] = unlocked[number] + 1 if _writes_unlocked(paths[number]) else 0
-                        if self.cluster == "slurm" and unlocked[number] == UNLOCKED:
+                        if is_slurm and unlocked[number] == UNLOCKED:
                             raise interrupts.RunError(
                                 f"{paths[number]}: job {job.job_id} writes it, and no lock is seen: locks do not hold "
                                 "between these machines; expected out= on a file system with locks, such as NFS 4, or "
                                 "NFS 3 with its lock service"
                             )
                     elif time.monotonic() > gone.setdefault(number, time.monotonic()) + LATE:
-                        ended[number] = (
-                            "failed",
-                            f"job {job.job_id} left the queue without a result (its log: {job.paths.stderr}); the same "
-                            "command continues it",
-                        )
+                        left = f"job {job.job_id} left the queue without a result (its log: {job.paths.stderr})"
+                        ended[number] = "failed", f"{left}; the same command continues it"
                     if number in ended:
                         forget(paths[number])
                 if len(ended) < len(jobs):
-                    time.sleep(LOOK if self.cluster == "slurm" else 0.2)
+                    time.sleep(LOOK if is_slurm else 0.2)
         except KeyboardInterrupt:
             for number, job in enumerate(jobs):
                 if number not in ended:
@@ -321,7 +311,7 @@ def _own(folder: Path) -> Path:
     """The folder of a submission, in which the folder of jobs has a different name for each."""
     from submitit.core.utils import JobPaths
 
-    return JobPaths.get_first_id_independent_folder(folder)
+    return Path(JobPaths.get_first_id_independent_folder(folder))
 
 
 def _read_result(file: Path) -> Ended:

@@ -74,15 +74,13 @@ def expand(args: Sequence[str], config_dir: str | Path | None = None) -> list[li
     `args` override those. Raises `ConfigError` (overrides that cannot be read, an unknown experiment, a grid without a
     job, or a file with a comma in its name that stands without quotes).
     """
-    args = [arg for arg in args if not _is_hydra(arg)]
+    args, _ = split_hydra(args)
     experiments = [a for a in args if a.startswith("experiment=")]
     rest = [a for a in args if not a.startswith("experiment=")]
     for key, text in (arg.partition("=")[::2] for arg in rest):
         if key in ("init", *identity.DATA_FILES.values()) and len(split_values(text)) > 1 and os.path.exists(text):
-            word = shell_word(f"{key}={quote(text)}")
-            raise ConfigError(
-                f"{key}={text}: several values in a sweep, and the name of a file; expected {word} for it"
-            )
+            expected = f"expected {shell_word(f'{key}={quote(text)}')} for it"
+            raise ConfigError(f"{key}={text}: several values in a sweep, and the name of a file; {expected}")
     jobs: list[list[str]] = []
     with hydra_adapter.hydra_session():
         for experiment in hydra_adapter.grid(experiments):
@@ -101,8 +99,7 @@ def read_jobs(
 ) -> tuple[list[RunSpecification], list[JobOutcome]]:
     """Read the words of jobs, once: their specifications, and the outcomes of those that are wrong (``rejected``).
     `jobs`: overrides of each run, as `expand` returns them; `config_dir`, `leave_to_data`: as of
-    `splitmerge_cli.config.specify`.
-    """
+    `splitmerge_cli.config.specify`."""
     read, rejected = [], []
     for words in jobs:
         try:
@@ -269,15 +266,14 @@ class _Poll:
     def __init__(self, parts: Sequence[tuple[Jobs, int]]) -> None:
         self._parts = parts
         self._durations: dict[Path, float] = {}
-        # runs that differ in their seed alone take alike
         jobs = [(path, job) for part, _ in parts for path, job in part.items()]
+        # runs that differ in their seed alone take alike
         self._alike = {path: _but_seed(job) for path, job in jobs}
         self._budget = {path: job.budget or 0.0 for path, job in jobs}
 
     def __call__(self) -> SweepState:
-        shares: dict[Path, float] = {}
-        for path in (path for paths, _ in self._parts for path in paths):
-            shares[path] = 1.0 if path in self._durations else self._look(path)
+        every = (path for paths, _ in self._parts for path in paths)
+        shares = {path: 1.0 if path in self._durations else self._look(path) for path in every}
         return SweepState(len(self._durations), sum(shares.values()), self._left(shares))
 
     def _look(self, path: Path) -> float:
@@ -315,8 +311,7 @@ class _Poll:
 
 def check_workers(workers: int | None, launcher: Sequence[str]) -> None:
     """Raise a `ConfigError` if the number of jobs at the same time is given, and a launcher says it in another way.
-    `workers`: what ``--workers`` says; `launcher`: Hydra's own overrides.
-    """
+    `workers`: what ``--workers`` says; `launcher`: Hydra's own overrides."""
     for override in launcher if workers is not None else ():
         key, _, value = override.lstrip("+~").partition("=")
         if key == "hydra.launcher.n_jobs" and value != str(workers):
@@ -325,11 +320,7 @@ def check_workers(workers: int | None, launcher: Sequence[str]) -> None:
             raise ConfigError(f"--workers {workers}: {override} has other options, hydra.launcher.KEY; expected joblib")
 
 
-def _is_hydra(arg: str) -> bool:
-    return arg.lstrip("+~").startswith(("hydra.", "hydra/"))
-
-
 def split_hydra(args: Sequence[str]) -> tuple[list[str], list[str]]:
     """Separate the overrides of jobs from Hydra's own (launcher and so on)."""
-    hydra_words = [arg for arg in args if _is_hydra(arg)]
-    return [arg for arg in args if not _is_hydra(arg)], hydra_words
+    hydra_words = [arg for arg in args if arg.lstrip("+~").startswith(("hydra.", "hydra/"))]
+    return [arg for arg in args if arg not in hydra_words], hydra_words

@@ -15,7 +15,6 @@ from splitmerge_cli.data.tables.notes import find_determined
 from splitmerge_cli.kinds.tables.models.outcome_cells import place_columns
 from splitmerge_cli.runs import drive
 from splitmerge_cli.runs.identity import finished_run
-from splitmerge_cli.runs.plan import Plan
 
 RNG = np.random.default_rng(3)
 N = 60
@@ -177,13 +176,14 @@ def test_an_outcome_that_is_left_out_is_told() -> None:
 
 def run_as_before(spec: RunSpecification, monkeypatch: pytest.MonkeyPatch, read: dict[str, str]) -> Path:
     """Make a run again as another version stores it, which says of what it has `read` no more than this."""
-    known = drive._provenance
+    store = drive.RunStore
 
-    def provenance(plan: Plan) -> dict[str, Any]:
-        return {key: value for key, value in known(plan).items() if key not in ("read_sha256", "reading")} | read
+    def older(path: Path, known: dict[str, Any], *rest: Any) -> Any:
+        kept = {key: value for key, value in known.items() if key not in ("read_sha256", "reading")}
+        return store(path, kept | read, *rest)
 
     with monkeypatch.context() as patch:
-        patch.setattr(drive, "_provenance", provenance)
+        patch.setattr(drive, "RunStore", older)
         return drive.run(spec.with_({"resume": False}))
 
 
