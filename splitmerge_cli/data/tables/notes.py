@@ -43,7 +43,7 @@ MOST_CLASSES = 50
 LOOKED_AT = 100
 """Rows of a column that are looked at first."""
 LEAST_ROWS = 5
-"""Rows from which on the last may be noted as the sum of the others."""
+"""Rows from which on the last may be noted as the sum of the others, and all of them as a symmetric matrix."""
 
 
 def ask_kinds(question: str, *told: Any) -> tuple[str, str]:
@@ -206,7 +206,17 @@ def _in_plural(match: re.Match[str]) -> str:
     return f"they {match[1]}" if match[1] else "they are ids that repeat"
 
 
-def note_total(table: Table, columns: Sequence[int], x: NDArray[Any]) -> None:
+def note_numbers(table: Table, columns: Sequence[int], x: NDArray[Any]) -> None:
+    """Note what the `columns` of numbers x ``[N, D]`` are together: a symmetric matrix, or rows and their sums."""
+    _note_total(table, columns, x)
+    if len(x) == x.shape[1] >= LEAST_ROWS and np.array_equal(x, x.T, equal_nan=True):
+        table.note(
+            "its numbers are a symmetric matrix: if it holds distances or correlations, its rows are no measurements, "
+            "which a model of a table asks for; expected the table that it was computed from"
+        )
+
+
+def _note_total(table: Table, columns: Sequence[int], x: NDArray[Any]) -> None:
     """Note that the last row holds the sums of the others, or of numbers that were rounded to the others, in two of the
     `columns` (numbers `x`) or more, or in the only one."""
     if len(x) < LEAST_ROWS or x.size > BLOCK:
