@@ -40,7 +40,7 @@ def one_line(text: str) -> str:
 def fold(text: str, width: int | None = None) -> str:
     r"""Return a text in lines of `width` letters (`WIDTH`) at most, further ones indented.
 
-    A word, a command and the path of a run that are longer stay whole.
+    A word, a command, a key in quotes and the path of a run that are longer stay whole.
 
     Examples
     --------

@@ -117,8 +117,9 @@ def _of_lines(file: Path, encoding: str) -> Recognised | None:
 
 def _of_symmetric_matrix(table: Table) -> Recognised | None:
     """A network; None of a table that is no symmetric matrix, or one of distances or correlations."""
-    values = conversions.symmetric_values(table) if isinstance(table, text.Text) else None
-    if values is None or not conversions.are_ties(values):
+    if not isinstance(table, text.Text) or (values := conversions.symmetric_values(table)) is None:
+        return None
+    if not conversions.are_ties(values):
         return None
     # rows that have other names than the columns are no nodes
     has_other_names = not table.top[0][0].strip() and not table.heads_index()

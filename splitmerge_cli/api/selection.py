@@ -130,11 +130,10 @@ def model_for_object(data: Any, of_table: Mapping[str, Any] | None = None) -> tu
     for kind in kinds().values():
         if (part := kind.part_of(data)) is not None and not (of_table and part is not data):
             if part is not data:
-                names = part.name if isinstance(part.name, tuple) else (part.name,)
-                read = (
-                    f"columns {', '.join(map(repr, names))} are" if len(names) > 1 else f"column {names[0]!r} alone is"
-                )
-                program.warn(f"data: {read} read, as {kind.name}", program.DataNote)
+                which = f"column {part.name!r} alone is"
+                if isinstance(part.name, tuple):
+                    which = f"columns {', '.join(map(repr, part.name))} are"
+                program.warn(f"data: {which} read, as {kind.name}", program.DataNote)
             return kind.model, part
     table = objects.from_object(data, MIXED, **of_table)
     model = model_for(table)

@@ -626,7 +626,7 @@ def test_intervals_periods_and_what_arrow_does_not_take_are_read():
     frame["month"] = pd.period_range("2000-01", periods=n, freq="M")
     frame["mixed"] = [1, "a", None, "a", "a"] * 6
     frame["path"] = [Path("a"), Path("b"), Path("c")] * 10
-    frame["big"] = [2**70, 2**70 + 1, 2**70 + 2] * 10
+    frame["big"] = [2**70, 2**70 + 1, 2**70 + 2] * 9 + [2**70] * 3
     data = from_object(frame, "mixed", types={"month": "date"})
     types = dict(zip(data.columns or (), data.types or (), strict=True))
     levels = ("(0, 30]", "(30, 50]", "(50, 100]")

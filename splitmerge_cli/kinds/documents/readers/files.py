@@ -117,8 +117,8 @@ def corpus(
             if are_found:
                 how = f"column {columns[0]} is read as texts, a document a row (data.columns chooses another)"
                 if len(columns) > 1:
-                    listed, one = list_names([*map(str, columns)]), f"data.columns=[{columns[0]}]"
-                    how = f"columns {listed} are texts, joined to a document a row ({one} reads one)"
+                    shown, first = list_names([*map(str, columns)]), f"data.columns=[{columns[0]}]"
+                    how = f"columns {shown} are texts, joined to a document a row ({first} reads one)"
                 others = table.width - len(columns) - (read.corpus.documents is not None)
                 how += f"; the other column{'s take' if others > 1 else ' takes'} no part" if others else ""
                 read = read._replace(notes=[*read.notes, f"{path}: {how}"])
