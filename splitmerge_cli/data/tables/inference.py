@@ -157,6 +157,12 @@ NAMED_AS_WEIGHT = re.compile(
 """Names of columns that say how many people a row stands for; a ``weight`` alone may be a body's."""
 
 
+NAMED_AS_ANGLE = re.compile(
+    r"(?i)(.*[_ .-])?(wind[_ .-]?)?(dir(ection)?|angle|bearing|azimuth|heading|aspect|phase)([_ .-]?(deg(rees?)?|°))?"
+)
+"""Names of columns whose numbers from 0 to 360 may be degrees of a circle."""
+
+
 SCALES = (
     "strongly disagree/totally disagree/completely disagree, disagree, somewhat disagree/slightly disagree, "
     "neutral/neither agree nor disagree/undecided, somewhat agree/slightly agree, agree, "
@@ -201,7 +207,7 @@ class Reading:
     Its type and values (float64 ``[N]``, NaN where a cell is missing) are None if it is not read. `why` it is left
     out, and whether its cells are the `names` of the items. What is wrong with a column that is rejected (`problem`),
     with its place, and what would read it all the same (`ways`). How it is read (`said`), where that is another way
-    than its cells are written.
+    than its cells are written, and what may be `codes` of missing cells.
     """
 
     type: ColumnType | None = None
@@ -211,6 +217,7 @@ class Reading:
     problem: str = ""
     ways: tuple[str, ...] = ()
     said: str = ""
+    codes: tuple[str | int, ...] = ()
 
     def saying(self, note: str) -> "Reading":
         """The column with one more note on how it is read."""
@@ -263,19 +270,17 @@ def _warn_of_codes(cells: Cells, reading: Reading) -> Reading:
         if not at.any() or not is_code[at].all() or rows[at].sum() < FEW or len(rest) < 2:
             continue
         if end == "below" or different[at].min() - rest.max() >= rest.max() - rest.min():
-            return _note_codes(reading, [float(f"{number:g}") for number in different[at]], int(rows[at].sum()))
+            return _note_codes(reading, [int(number) for number in different[at]], int(rows[at].sum()))
     return reading
 
 
-def _note_codes(reading: Reading, words: Sequence[str | float], rows: int) -> Reading:
+def _note_codes(reading: Reading, words: Sequence[str | int], rows: int) -> Reading:
     """A column with a note on words or numbers that may be codes of missing cells, and the rows that hold them."""
-    one, listed = len(words) == 1, [int(word) if isinstance(word, float) else word for word in words]
-    *first, last = (quote(word) if isinstance(word, str) else str(word) for word in listed)
+    *first, last = (quote(word) if isinstance(word, str) else str(word) for word in words)
     shown = f"{', '.join(first)} and {last}" if first else last
-    stand = f"{shown} {'stands' if one else 'stand'} in {rows} row{'s' * (rows > 1)}"
-    meaning = "it is a code" if one else "they are codes"
-    reads = f"{shell_word(f'data.missing={write(listed)}')} reads {'it' if one else 'them'} so in all columns"
-    return reading.saying(f"{stand}: if {meaning} of missing cells, {reads}")
+    alike = "stand in {} rows, as codes" if first else "stands in {} rows, as a code"
+    said = f"{shown} {alike.format(rows)} of missing cells may".replace(" 1 rows", " 1 row")
+    return replace(reading.saying(said), codes=tuple(words))
 
 
 def in_scale(words: Sequence[str]) -> list[str]:
@@ -358,6 +363,8 @@ def _of_numbers(cells: Cells, key: str, name: str, chosen: bool) -> Reading:
         return _as_levels(*cells.values())
     if not chosen and whole and (why := tells_apart(present, name, len(present) == len(cells.missing))) is not None:
         ways = () if why == "every value differs" else (f"data.types={{{key}:real}} would read it",)
+        if why.startswith("it numbers groups"):
+            ways = (f"{shell_word(f'data.group={key}')} makes one item of the rows of each",)
         return Reading(why=why, ways=ways)
     if not chosen and whole and _are_dates(different):
         ways = (f"data.types={{{key}:date}} reads it as days since 1970-01-01",)

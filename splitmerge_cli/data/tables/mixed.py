@@ -28,7 +28,7 @@ from splitmerge_cli.data.tables.columns import Wanted, index, true_labels
 from splitmerge_cli.data.tables.table import MOST_COLUMNS, Table, column_key, list_names, quote
 from splitmerge_cli.data.values import LARGEST, is_sparse, notes_entry, positions_in, require, width_entry
 from splitmerge_cli.extras import pandas as pd
-from splitmerge_cli.overrides import write
+from splitmerge_cli.overrides import shell_word, write
 from splitmerge_cli.received import DataError, reject_machine_error
 
 FEWEST = 5
@@ -364,6 +364,8 @@ def _note_readings(table: Table, readings: Mapping[int, inference.Reading]) -> N
         how = "likewise" if len(numbers) < 2 else "likewise, with other numbers,"
         likewise = f"; {how} {list_names([table.column(j) for j in others])}" if others else ""
         table.note(f"{table.column(first)}: {readings[first].said}{likewise}")
+    if codes := list(dict.fromkeys(code for reading in readings.values() for code in reading.codes)):
+        table.note(f"{shell_word(f'data.missing={write(codes)}')} reads what may be a code as missing in all columns")
 
 
 def _note_alike(table: Table, alike: Mapping[int, str]) -> None:

@@ -249,6 +249,12 @@ def note_names(table: Table, columns: Sequence[int], x: NDArray[Any]) -> None:
                 f"{table.column(j)}: if it says how many people a row stands for, it is no measurement: {drop} leaves "
                 f"it out, {weights} counts rows so"
             )
+        low, high = np.nanmin(x[:, d]), np.nanmax(x[:, d])
+        if inference.NAMED_AS_ANGLE.fullmatch(table.names[j].strip()) and 0 <= low < 30 and 330 < high <= 360:
+            table.note(
+                f"{table.column(j)}: if it is an angle, 0 and 360 are one direction, which no model knows: columns of "
+                "its sine and its cosine have it"
+            )
         if inference.NAMED_AS_CLASS.fullmatch(table.names[j].strip()) is None:
             continue
         values = x[:, d][~np.isnan(x[:, d])] if x.dtype.kind == "f" else x[:, d]

@@ -653,3 +653,11 @@ def test_distances_in_any_form_are_noted(tmp_path):
     assert all(any(said in note for note in data.notes) for data in read)
     others = frame.iloc[:5], frame.iloc[:, :5], frame.assign(a=frame["b"]), frame.iloc[:4, :4]
     assert not any("symmetric" in note for one in others for note in from_object(one, "points").notes)
+
+
+def test_numbers_of_groups_of_rows_may_be_the_items():
+    frame = pd.DataFrame({"subject": np.repeat(np.arange(1, 21), 3), "y": np.random.default_rng(0).normal(size=60)})
+    (note,) = [note for note in from_object(frame, "mixed").notes if "groups of 3 rows" in note]
+    assert note.endswith("(data.group=subject makes one item of the rows of each)")
+    bundled = from_object(frame, "points", group="subject")
+    assert bundled.items is not None and len(np.unique(bundled.items)) == 20
