@@ -292,6 +292,8 @@ def in_scale(words: Sequence[str]) -> list[str]:
         are_letters = {*map(str.casefold, words)} <= {*"abcdef"}
         if -1 not in ordered and len(ordered) == len(words) > 2 and not are_letters:
             return [ordered[k] for k in sorted(ordered)]
+    if len(words) > 2 and _are_seasons(words):
+        return sorted(words)
     ends = [_range_of(word) for word in words]
     if len(words) < 3 or any(end is None for end in ends):
         return []
@@ -312,6 +314,8 @@ def _range_of(word: str) -> tuple[float, float] | None:
     )
     if match["last_k"] and not match["first_k"]:
         first *= 1000
+    if last < first and match["to"]:
+        return None
     return (-math.inf, first) if match["below"] else (first, last)
 
 
@@ -400,8 +404,8 @@ def _are_dates(different: NDArray[np.float64]) -> bool:
 
 def _are_seasons(words: Sequence[str]) -> bool:
     """Whether words are years with the next one, such as 2005-06, and no months of years."""
-    years = [match for word in words if (match := re.fullmatch(r"(\d{4})[-/](\d{2})", word))]
-    return bool(years) and all((int(match[1]) + 1 - int(match[2])) % 100 == 0 for match in years)
+    years = [re.fullmatch(r"(\d{4})[-/](\d{2})", word) for word in words]
+    return all(match and (int(match[1]) + 1 - int(match[2])) % 100 == 0 for match in years)
 
 
 def _are_levels(counts: NDArray[np.int64]) -> bool:
