@@ -277,9 +277,8 @@ def _warn_of_codes(cells: Cells, reading: Reading) -> Reading:
 def _note_codes(reading: Reading, words: Sequence[str | int], rows: int) -> Reading:
     """A column with a note on words or numbers that may be codes of missing cells, and the rows that hold them."""
     *first, last = (quote(word) if isinstance(word, str) else str(word) for word in words)
-    shown = f"{', '.join(first)} and {last}" if first else last
-    alike = "stand in {} rows, as codes" if first else "stands in {} rows, as a code"
-    said = f"{shown} {alike.format(rows)} of missing cells may".replace(" 1 rows", " 1 row")
+    held = f"{', '.join(first)} and {last} stand in" if first else f"{last} stands in"
+    said = f"{held} {rows} row{'s' * (rows > 1)}, as {'codes' if first else 'a code'} of missing cells may"
     return replace(reading.saying(said), codes=tuple(words))
 
 

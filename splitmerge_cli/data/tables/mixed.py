@@ -64,11 +64,6 @@ class Numbers:
         return float(self.different[0]), float(self.different[-1])
 
     @property
-    def is_mostly_0(self) -> bool:
-        """Whether 0 is the commonest value."""
-        return self.ends[0] == 0 and int(np.argmax(self.rows)) == 0
-
-    @property
     def is_flag(self) -> bool:
         """Whether the values are 0 and 1 in a way that counts are not, or any other two without 0."""
         if len(self.different) > 2 or self.ends[0] == 0 < self.ends[1] - 1:
@@ -122,7 +117,8 @@ def _are_samples(run: Iterable[Numbers], cells: Callable[[int], NDArray[np.float
 def _choose_type(numbers: list[Numbers]) -> tuple[list[Numbers], str]:
     """The columns that are alike, and their type; no columns where too few are."""
     several = [one.ends for one in numbers if len(one.different) > 2]
-    zeros = [one for one in numbers if one.is_mostly_0]
+    # 0 is the commonest value
+    zeros = [one for one in numbers if one.ends[0] == 0 and int(np.argmax(one.rows)) == 0]
     are_zeros, ends = 2 * len(zeros) > len(numbers), max(set(several), key=several.count, default=(0, 0))
     if len(several) < FEWEST:
         return [], ""

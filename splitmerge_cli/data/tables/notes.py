@@ -198,12 +198,9 @@ def note_left_out(
         way = (reads or {}).get(columns[0]) or otherwise.format(column_key(table, columns[0]))
         way = way.replace(" it", " the first", 1) if several else way
         ways = "" if not way or "no value" in why or "is '" in why else f" ({way})"
-        said = re.sub("^it (hold|count|number)s|^it is an id that repeats", _in_plural, why) if several else why
+        plural = re.sub("^it (hold|count|number)s", r"they \1", why).replace("it is an id", "they are ids", 1)
+        said = plural.replace("that repeats", "that repeat", 1) if several else why
         table.note(f"{shown} {'are' if several else 'is'} left out: {said}{ways}")
-
-
-def _in_plural(match: re.Match[str]) -> str:
-    return f"they {match[1]}" if match[1] else "they are ids that repeat"
 
 
 def note_numbers(table: Table, columns: Sequence[int], x: NDArray[Any]) -> None:

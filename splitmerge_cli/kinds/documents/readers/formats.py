@@ -217,12 +217,9 @@ def _are_texts(cells: Sequence[str | None]) -> bool:
     """Whether more than half of the cells that are not empty have more words than a term, at least half of them with
     a letter, which times and readings of instruments have not."""
     held = [cell.split() for cell in cells if cell and cell.strip()]
-    texts = sum(len(words) > LONGEST_TERM and 2 * sum(map(_has_letter, words)) >= len(words) for words in held)
+    lettered = [sum(any(map(str.isalpha, word)) for word in words) for words in held]
+    texts = sum(len(words) > LONGEST_TERM and 2 * n >= len(words) for words, n in zip(held, lettered, strict=True))
     return 2 * texts > len(held) > 0
-
-
-def _has_letter(word: str) -> bool:
-    return any(map(str.isalpha, word))
 
 
 def open_table(path: Path, encoding: str, separator: str = "auto", usual: str | None = None) -> Table:
