@@ -3,6 +3,7 @@
 import datetime
 import re
 import shlex
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -634,6 +635,8 @@ def test_intervals_periods_and_what_arrow_does_not_take_are_read():
     assert types["month"].type == "real" and data.values[:2, [*types].index("month")].tolist() == [10957.0, 10988.0]
     assert types["mixed"].levels == ("1", "a") and types["path"].levels == ("a", "b", "c")
     assert types["big"].levels == tuple(str(2**70 + k) for k in range(3))
+    ids = [uuid.UUID(int=k) for k in range(n)]
+    assert from_object(frame[["x"]].assign(uid=ids), "mixed").names == [*map(str, ids)]
     alone = from_object(frame[["bin", "x"]], "mixed")
     assert (alone.types or ())[0] == ColumnType("ordinal", levels)
     left_out = from_object(frame[["x", "month"]], "mixed").notes
