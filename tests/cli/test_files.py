@@ -494,5 +494,6 @@ def test_columns_of_a_file_that_is_read_as_no_table(smcmc, rows: str, data: str)
 
 def test_a_key_in_quotes_stays_on_its_line() -> None:
     key = "'data.missing=[no answer,not stated,unknown]'"
-    said = f"t.csv: column 1 ('x'): 3 words stand in 4 rows: if they are codes of missing cells, {key} reads them so"
-    assert any(key in line for line in terminal.fold(said).splitlines())
+    for words in range(12):
+        folded = terminal.fold(f"{'word ' * words}before {key} reads what may be a code as missing in all columns", 80)
+        assert any(key in line for line in folded.splitlines())
