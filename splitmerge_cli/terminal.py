@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 WIDTH = 80
 """Letters in a line of a terminal."""
-_COMMAND = re.compile(r"smcmc [a-z]+( (--\w\S*|\S*[/=.\[]\S*|FILE))+")
+_COMMAND = re.compile(
+    r"""smcmc [a-z]+( (--\w\S*|\S*[/=.\[]\S*|FILE))+|(?P<quote>["'])(data|model)\.((?!(?P=quote)).)+(?P=quote)"""
+)
 _JOINED = "\0"
 _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
 """Control characters but tab and line feed; those that turn the direction of a text; halves of a letter."""
@@ -38,7 +40,7 @@ def one_line(text: str) -> str:
 def fold(text: str, width: int | None = None) -> str:
     r"""Return a text in lines of `width` letters (`WIDTH`) at most, further ones indented.
 
-    A word, a command and the path of a run that are longer stay whole.
+    A word, a command, a key in quotes and the path of a run that are longer stay whole.
 
     Examples
     --------
@@ -53,7 +55,7 @@ def fold(text: str, width: int | None = None) -> str:
         if len(line) <= width or line.startswith(("next: ", "or: ")):
             folded.append(line)
             continue
-        # a command is copied whole
+        # a command, or a key in quotes, is copied whole
         line = _COMMAND.sub(lambda match: match[0].replace(" ", _JOINED), line)
         lead = line[: len(line) - len(line.lstrip())]
         folded += textwrap.wrap(line, width, subsequent_indent=f"{lead}  ", **options)

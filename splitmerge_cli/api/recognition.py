@@ -35,11 +35,6 @@ LOOKED_AT = 100
 """Lines that are looked at."""
 MOST_PAIRS = 2_000
 """Rows that are looked at for pairs of names."""
-OF_PAIRS = (
-    "if it holds distances or correlations, its rows are no measurements, which a model of a table asks for; expected "
-    "the table that it was computed from"
-)
-"""The note on a symmetric matrix that is no network."""
 
 
 class Recognised(NamedTuple):
@@ -123,11 +118,11 @@ def _of_lines(file: Path, encoding: str) -> Recognised | None:
 
 
 def _of_symmetric_matrix(table: Table) -> Recognised | None:
-    """A network, or a table of which something is to be said; None of a table that is no symmetric matrix."""
+    """A network; None of a table that is no symmetric matrix, or one of distances or correlations."""
     if not isinstance(table, text.Text) or (values := conversions.symmetric_values(table)) is None:
         return None
     if not conversions.are_ties(values):
-        return Recognised(TABLE, f"a symmetric matrix: {OF_PAIRS}")
+        return None
     # rows that have other names than the columns are no nodes
     has_other_names = not table.top[0][0].strip() and not table.heads_index()
     return (

@@ -84,6 +84,8 @@ def _list_candidates() -> dict[str, Any]:
         "noise": choice.NOISE,
         "readings": {what: list(names) for what, names in program.READINGS.items()},
         "counts_of_two_values": "categories among real numbers",
+        "words_in_order": "as ratings",
+        "sparse": "0 and 1, or counts, where they are",
         "forms_of_counts": list(choice.FORMS_OF_COUNTS),
         "forms_of_zeros": list(candidates.FORMS_OF_ZEROS),
         # which of them are of given totals only their classes know
@@ -124,14 +126,14 @@ def model_for_object(data: Any, of_table: Mapping[str, Any] | None = None) -> tu
         return model_for(data), data
     of_table = of_table or {}
     if values.is_sparse(data):
-        held = data.tocsr().data
-        if (held < 0).any() or (held % 1 != 0).any():
-            return OF_REALS[0], data
-        return "bernoulli" if (held <= 1).all() else candidates.of_given_totals()[0], data
+        return model_for(objects.from_object(data, "points")), data
     for kind in kinds().values():
         if (part := kind.part_of(data)) is not None and not (of_table and part is not data):
             if part is not data:
-                program.warn(f"data: column {part.name!r} alone is read, as {kind.name}", program.DataNote)
+                which = f"column {part.name!r} alone is"
+                if isinstance(part.name, tuple):
+                    which = f"columns {', '.join(map(repr, part.name))} are"
+                program.warn(f"data: {which} read, as {kind.name}", program.DataNote)
             return kind.model, part
     table = objects.from_object(data, MIXED, **of_table)
     model = model_for(table)

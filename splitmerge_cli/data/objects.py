@@ -267,14 +267,6 @@ def _as_float(cell: Any) -> Any:
         return cell if cell != cell else np.inf
 
 
-def with_long_integers(cells: "pd.Series") -> "pd.Series":
-    """A column of a data frame whose whole numbers Arrow takes: as text where they are too long for 64 bits."""
-    if cells.dtype != object:
-        return cells
-    whole = [isinstance(cell, int) and not -(2**63) <= cell < 2**63 for cell in cells]
-    return cells.map(lambda cell: str(cell) if isinstance(cell, int) else cell) if any(whole) else cells
-
-
 def table_of(data: Any, expected: str) -> tuple[Any, list[str] | None, list[str] | None]:
     """As `frame_of`, of a table of two dimensions; a Series is one column. `expected`: what the cells are, for
     messages."""

@@ -327,7 +327,7 @@ def compare_readings(
         raise ConfigError("; ".join(f"{name}: {problem}" for name, problem in problems.items()))
     table = rank(option, density_by_reading, facts, simplest)
     how, chosen = (
-        f"data.types={{NAME:{'|'.join(READINGS[option].values())}}} changes how a column is read",
+        f"data.types={{NAME:{'|'.join(READINGS[option][name] for name in readings)}}} changes how a column is read",
         table[option][0],
     )
     named, why = f"{option} ", _describe_choice(table, option, "probability")

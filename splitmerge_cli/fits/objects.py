@@ -17,6 +17,7 @@ from splitmerge_cli.config import ConfigError, choices, class_of
 from splitmerge_cli.data.dataset import ColumnType, Dataset, get_kind, kind_of_any_table
 from splitmerge_cli.data.objects import as_pandas, from_object
 from splitmerge_cli.data.reading import hold
+from splitmerge_cli.data.tables.inference import in_scale
 from splitmerge_cli.data.tables.notes import ROUTINE
 from splitmerge_cli.data.values import LARGEST
 from splitmerge_cli.extras import pandas as pd
@@ -43,7 +44,7 @@ def columns_of(reading: str, dataset: Dataset) -> dict[str | int, int]:
     """The columns of a mixed table that are ratings or counts, and their positions: their names, else their numbers,
     which are no text, since a cell of the first row that is the same would make that a row of names.
 
-    Ratings are categories that are whole numbers without a gap, up to `LARGEST_RATING`.
+    Ratings are categories that are whole numbers without a gap, up to `LARGEST_RATING`, or words in a known order.
     """
     if dataset.reduction is not None:  # densities of scores do not compare
         return {}
@@ -55,8 +56,10 @@ def columns_of(reading: str, dataset: Dataset) -> dict[str | int, int]:
         n = len(column.levels)
         if reading == "counts":
             return column.type == "count"
-        if column.type != "categorical" or n < FEWEST_LEVELS or not column.levels[0].isdecimal():
+        if column.type != "categorical" or n < FEWEST_LEVELS:
             return False
+        if not column.levels[0].isdecimal():
+            return bool(in_scale(column.levels))
         first = int(column.levels[0])
         return first + n - 1 <= LARGEST_RATING and column.levels == tuple(map(str, range(first, first + n)))
 
@@ -65,11 +68,16 @@ def columns_of(reading: str, dataset: Dataset) -> dict[str | int, int]:
 
 def add_types(typed: Mapping[Any, str], reading: str, dataset: Dataset) -> dict[str, dict[Any, str]]:
     """Types of the ratings or counts that have none yet, by the name of a reading; empty without any. Counts of two
-    values are no real numbers, whose density would be of a spike, but two categories."""
+    values are no real numbers, whose density would be of a spike, but two categories; words are none either."""
     named = {key: j for key, j in columns_of(reading, dataset).items() if str(key) not in map(str, typed)}
     types = (
         {name: dict(typed) | dict.fromkeys(named, type) for name, type in READINGS[reading].items()} if named else {}
     )
+    levels = {key: (dataset.types or ())[j].levels for key, j in named.items()}
+    words = [key for key, own in levels.items() if own and not own[0].isdecimal()]
+    if words:
+        types[REALS] |= dict.fromkeys(words, READINGS[reading][CATEGORIES])
+        types = {name: one for name, one in types.items() if name != REALS or len(words) < len(named)}
     if types and reading == "counts":
         present = {key: dataset.values[~np.isnan(dataset.values[:, j]), j] for key, j in named.items()}
         types[REALS] |= {key: "categorical" for key, cells in present.items() if len(np.unique(cells)) == 2}

@@ -14,6 +14,7 @@ import splitmerge_cli as sm
 from splitmerge_cli import overrides, terminal
 from splitmerge_cli.api.recognition import recognise, recognise_named
 from splitmerge_cli.data.objects import from_object
+from splitmerge_cli.data.tables.files import csv
 from splitmerge_cli.fits import candidates
 from splitmerge_cli.kinds.networks.readers.edges import edges
 from splitmerge_cli.received import DataError
@@ -122,8 +123,9 @@ def test_a_matrix_of_distances_or_correlations_is_a_table_with_a_note(tmp_path: 
         for head, index in ((None, None), (names, None), (names, names), (numbers, numbers)):
             frame = pd.DataFrame(values, columns=head, index=index)
             frame.to_csv(tmp_path / "m.csv", header=head is not None, index=index is not None)
-            found = recognise(tmp_path / "m.csv")
-            assert found.data == "csv" and "distances or correlations" in found.why
+            assert recognise(tmp_path / "m.csv") == ("csv", "")
+            notes = csv(tmp_path / "m.csv", "mixed").notes
+            assert any("a symmetric matrix: if it holds distances or correlations" in note for note in notes)
     pd.DataFrame(np.round(x @ x.T + x[:, :1], 3)).to_csv(tmp_path / "m.csv", header=False, index=False)
     assert recognise(tmp_path / "m.csv") == ("csv", "")
 
@@ -176,7 +178,7 @@ BESIDE_TEXTS: dict[str, tuple[dict[str, list[Any]], str]] = {
         {"stars": [1, 5, 3], "title": LONG, "body": [5 * f"{t} " for t in LONG], "day": [7, 8, 9]},
         "corpus",
     ),
-    "two alike": ({"first": LONG, "second": LONG[::-1], "stars": [1, 5, 3]}, "csv"),
+    "two alike": ({"first": LONG, "second": LONG[::-1], "stars": [1, 5, 3]}, "corpus"),
     "times": ({"at": [f"Sat, {day} Apr 2017 15:11:58 -0500" for day in (1, 8, 15)]}, "csv"),
     "a remark": ({**{f"q{j}": [1, 2, 3] for j in range(6)}, "remark": LONG}, "csv"),
 }
@@ -225,7 +227,7 @@ def test_a_frame_is_read_for_its_texts_as_a_file_is(name: str) -> None:
 
     assert (model_of(frame) == "hdp") == (data == "corpus")
     if data == "corpus":
-        assert model_of(frame["body" if "body" in frame else "text"]) == "hdp"
+        assert model_of(frame[next(name for name in ("body", "text", "first") if name in frame)]) == "hdp"
         assert model_of(frame, **{"data.types": {str(frame.columns[0]): "categorical"}}) == "mixed"
 
 
@@ -495,3 +497,10 @@ def test_columns_of_a_file_that_is_read_as_no_table(smcmc, rows: str, data: str)
     Path("t.csv").write_text(rows)
     ended = smcmc("columns", "t.csv", f"data={data}", status=0)
     assert "t.csv: " in ended.stdout and f"next: smcmc run t.csv data={data}" in ended.stdout
+
+
+def test_a_key_in_quotes_stays_on_its_line() -> None:
+    key = "'data.missing=[no answer,not stated,unknown]'"
+    for words in range(12):
+        folded = terminal.fold(f"{'word ' * words}before {key} reads what may be a code as missing in all columns", 80)
+        assert any(key in line for line in folded.splitlines())

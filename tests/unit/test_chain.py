@@ -6,6 +6,7 @@ import signal
 import textwrap
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -25,6 +26,7 @@ from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
 from splitmerge_cli.kinds.tables.quantities import TIE, Table
 from splitmerge_cli.kinds.tokens.emm import EMM
 from splitmerge_cli.runs import advice, draws, drive, initial, starts
+from splitmerge_cli.runs.checks import Check
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.wang_russell import SDDS
 from splitmerge_cli.verify import cases, transitions
@@ -470,6 +472,11 @@ def test_questions_that_go_together_are_read_as_real_numbers_next() -> None:
     assert advice.choose_model({"fit": {"unlike": [tie]}, "chosen": {"ratings": []}}, specify_keys(keys)) is None
     of_sex = tie | {"subject": "q0 and sex"}
     assert advice.choose_model({"fit": {"unlike": [of_sex]}}, specify_keys(keys)) is None
+    # words are no numbers
+    assert advice.choose_model({"fit": {"unlike": [tie | {"of_words": True}]}}, specify_keys(keys)) is None
+    numbers, check = answers(), Check("q0 and q1", TIE, 0.7, 0.1, 0.1, 0.2, 0.0)
+    words = replace(numbers, types=tuple(replace(one, levels=("a", *one.levels[1:])) for one in numbers.types or ()))
+    assert "of_words" not in Table(numbers).describe(check) and Table(words).describe(check)["of_words"]
 
 
 def test_the_page_says_what_is_not_checked_of_ordinal_columns() -> None:

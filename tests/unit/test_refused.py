@@ -83,7 +83,7 @@ def _change_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         *(("tokens", *row) for row in TOKENS),
         *(("points", *row) for row in POINTS),
         ("numbers", "0,1\n", {}, "data.kind=numbers"),
-        ("binary", {}, {}, "a sparse matrix is read as points"),
+        ("binary", {}, {}, "row 2, column 2: '2'; expected 0 or 1"),
         ("graph", PATH, {}, "data.kind=graph: data=csv reads tables; expected data=edges data.path="),
     ],
 )

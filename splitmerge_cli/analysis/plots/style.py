@@ -299,7 +299,8 @@ ENDS = 3
 
 
 def shorten_names(names: Sequence[str], most_letters: int) -> list[str]:
-    """Shorten names to at most so many letters: long ones lose the words that all begin or end with, then are cut.
+    """Shorten names to at most so many letters: long ones lose the words that all begin or end with, then are cut
+    at their ends, or within where the ends alone differ.
 
     >>> shorten_names(["item 1 of the form", "item 2 of the form"], 10)
     ['…1…', '…2…']
@@ -312,9 +313,11 @@ def shorten_names(names: Sequence[str], most_letters: int) -> list[str]:
     end = end[end.find(" ") :] if " " in end else ""
     begin, end = (part if len(part) > ENDS else "" for part in (begin, end))
     middle = [name[len(begin) : len(name) - len(end)] for name in names]
-    if len(names) < 2 or not all(middle):
-        return [shorten(name, most_letters) for name in names]
-    return [shorten(f"{'…' if begin else ''}{name}{'…' if end else ''}", most_letters) for name in middle]
+    if len(names) > 1 and all(middle):
+        names = [f"{'…' if begin else ''}{name}{'…' if end else ''}" for name in middle]
+    # without its middle "strongly disagree" would read as "strongly agree"
+    cut = [name if len(name) <= most_letters else f"{name[: most_letters - 1]}…" for name in names]
+    return cut if len({*cut}) == len({*names}) > 1 else [shorten(name, most_letters) for name in names]
 
 
 def _common(names: Sequence[str]) -> str:

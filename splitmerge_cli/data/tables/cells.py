@@ -192,10 +192,11 @@ _MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
 _TIME = r"\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?( ?[ap]m)?( ?(z|utc|[-+]\d{2}:?\d{2}))?"
 _DAY = (
     r"(\d{4}-\d{1,2}-\d{1,2}|\d{4}/\d{1,2}/\d{1,2}|\d{1,2}/\d{1,2}/(\d{4}|\d{2})|\d{1,2}\.\d{1,2}\.(\d{4}|\d{2})"
-    rf"|\d{{1,2}}-\d{{1,2}}-\d{{4}}|\d{{1,2}}[-. ]*{_MONTH}[-., ]*(\d{{4}}|\d{{2}})|{_MONTH} ?\d{{1,2}},? ?\d{{4}})"
+    rf"|\d{{1,2}}-\d{{1,2}}-\d{{4}}|\d{{1,2}}[-. ]*{_MONTH}[-., ]*(\d{{4}}|\d{{2}})|{_MONTH} ?\d{{1,2}},? ?\d{{4}}"
+    rf"|\d{{4}}[-/](0[1-9]|1[0-2])|{_MONTH}[-., ]*\d{{4}}|\d{{4}}[- ]?q[1-4])"
 )
 DATE = rf"(?i)^({_DAY}([t ,]+{_TIME})?|{_TIME})$"
-"""Dates and times of day as they are written."""
+"""Dates, months, quarters and times of day as they are written."""
 DAY = rf"(?i)^{_DAY}"
 """Dates alone."""
 PADDED = r"^0\d+$"

@@ -168,7 +168,7 @@ def _read(path: str | Path, wanted: Wanted, header: str | bool, form: Form, shee
     require(skips, "data.skip", write(list(form.skip)), f"null: {path} is no text")
     require(sheet is None or suffix == ".xlsx", "data.sheet", sheet, f"null: {path} is no .xlsx file")
     table: Table
-    if of_kind.reads_matrices and suffix == ".npz":
+    if suffix == ".npz" and of_kind.has_columns and not of_kind.any_columns:
         table = scaled.Matrix(path, scaled.read_sparse(path))
     elif of_kind.reads_matrices and suffix == ".npy" and (matrix := scaled.read_numbers(path)) is not None:
         table = matrix

@@ -157,6 +157,12 @@ NAMED_AS_WEIGHT = re.compile(
 """Names of columns that say how many people a row stands for; a ``weight`` alone may be a body's."""
 
 
+NAMED_AS_ANGLE = re.compile(
+    r"(?i)(.*[_ .-])?(wind[_ .-]?)?(dir(ection)?|angle|bearing|azimuth|heading|aspect|phase)([_ .-]?(deg(rees?)?|°))?"
+)
+"""Names of columns whose numbers from 0 to 360 may be degrees of a circle."""
+
+
 SCALES = (
     "strongly disagree/totally disagree/completely disagree, disagree, somewhat disagree/slightly disagree, "
     "neutral/neither agree nor disagree/undecided, somewhat agree/slightly agree, agree, "
@@ -179,6 +185,12 @@ CODES = (
     *(9, 77, 88, 97, 98, 99, 777, 888, 997, 998, 999, 7777, 8888, 9998, 9999, 99999),
 )
 """Numbers that stand for missing cells in many surveys."""
+CODE_WORDS = re.compile(
+    r"(?i)unknown|un(specified|determined|classified)|refused|missing|dk|no (answer|response|data)|nr|none given"
+    r"|(do not|don['’]?t) know|not (known|stated|reported|specified|recorded|given|applicable|available|answered)"
+    r"|prefer not to (say|answer|disclose)|declined( to answer)?"
+)
+"""Words that do so."""
 _END = r"[$€£]?(?P<{0}>\d+(?:,\d{{3}})*(?:\.\d+)?)(?P<{0}_k>k)?"
 RANGE = re.compile(
     r"(?i)(?P<below><=?|≤|under |below |less than |up to )? ?(?P<more>>=?|≥|over |above |more than )? ?"
@@ -195,7 +207,7 @@ class Reading:
     Its type and values (float64 ``[N]``, NaN where a cell is missing) are None if it is not read. `why` it is left
     out, and whether its cells are the `names` of the items. What is wrong with a column that is rejected (`problem`),
     with its place, and what would read it all the same (`ways`). How it is read (`said`), where that is another way
-    than its cells are written.
+    than its cells are written, and what may be `codes` of missing cells.
     """
 
     type: ColumnType | None = None
@@ -205,6 +217,11 @@ class Reading:
     problem: str = ""
     ways: tuple[str, ...] = ()
     said: str = ""
+    codes: tuple[str | int, ...] = ()
+
+    def saying(self, note: str) -> "Reading":
+        """The column with one more note on how it is read."""
+        return replace(self, said=f"{self.said}; {note}" if self.said else note)
 
 
 def infer(cells: Cells, key: str, chosen: bool = False) -> Reading:
@@ -226,13 +243,15 @@ def infer(cells: Cells, key: str, chosen: bool = False) -> Reading:
     if cells.category:
         return _in_order(cells, codes, words) if cells.j in cells.table.orders else _as_levels(codes, words)
     reading = _of_words(cells, key, codes, words, chosen)
-    if note and reading.type is not None and reading.type.levels:
-        note = f"{note} (data.types={{{key}:categorical}} reads words as they are written)"
-        reading = replace(reading, said=f"{reading.said}; {note}" if reading.said else note)
-    if reading.type is not None and (scale := _in_scale(reading.type.levels)):
-        order = shell_word(f"data.types={{{key}:{write(scale)}}}")
-        note = f"its words have an order, in which {order} reads them"
-        reading = replace(reading, said=f"{reading.said}; {note}" if reading.said else note)
+    levels = reading.type.levels if reading.type is not None else ()
+    if note and levels:
+        reading = reading.saying(f"{note} (data.types={{{key}:categorical}} reads words as they are written)")
+    if scale := in_scale(levels):
+        order = f"data.types={{{key}:{ORDINAL}}}"
+        reading = reading.saying(f"its words have an order, {scale[0]} to {scale[-1]}, in which {order} reads them")
+    missing = [word for word in levels if CODE_WORDS.fullmatch(word)]
+    if missing and not chosen and len(levels) > len(missing) + 1:
+        reading = _note_codes(reading, missing, int(np.isin(codes, [words.index(word) for word in missing]).sum()))
     return _of_digits(cells, key, name, reading, chosen) if cells.is_long and cells.numbers is not None else reading
 
 
@@ -251,23 +270,29 @@ def _warn_of_codes(cells: Cells, reading: Reading) -> Reading:
         if not at.any() or not is_code[at].all() or rows[at].sum() < FEW or len(rest) < 2:
             continue
         if end == "below" or different[at].min() - rest.max() >= rest.max() - rest.min():
-            shown = ",".join(f"{number:g}" for number in different[at])
-            one = at.sum() == 1
-            stand = f"{shown.replace(',', ' and ')} {'stands' if one else 'stand'} in {rows[at].sum()} rows"
-            meaning = "it is a code" if one else "they are codes"
-            reads = f"data.missing=[{shown}] reads {'it' if one else 'them'} so in all columns"
-            note = f"{stand}: if {meaning} of missing cells, {reads}"
-            return replace(reading, said=f"{reading.said}; {note}" if reading.said else note)
+            return _note_codes(reading, [int(number) for number in different[at]], int(rows[at].sum()))
     return reading
 
 
-def _in_scale(words: Sequence[str]) -> list[str]:
+def _note_codes(reading: Reading, words: Sequence[str | int], rows: int) -> Reading:
+    """A column with a note on words or numbers that may be codes of missing cells, and the rows that hold them."""
+    *first, last = (quote(word) if isinstance(word, str) else str(word) for word in words)
+    held = f"{', '.join(first)} and {last} stand in" if first else f"{last} stands in"
+    said = f"{held} {rows} row{'s' * (rows > 1)}, as {'codes' if first else 'a code'} of missing cells may"
+    return replace(reading.saying(said), codes=tuple(words))
+
+
+def in_scale(words: Sequence[str]) -> list[str]:
     """The words of a column in the order that one of the `SCALES` gives them; empty where none does."""
     for scale in SCALES:
         places = {word: k for k, alike in enumerate(scale.split(", ")) for word in alike.split("/")}
         ordered = {places.get(word.casefold(), -1): word for word in words}
-        if -1 not in ordered and len(ordered) == len(words) > 2:
+        # letters alone name groups more often than they are grades
+        are_letters = {*map(str.casefold, words)} <= {*"abcdef"}
+        if -1 not in ordered and len(ordered) == len(words) > 2 and not are_letters:
             return [ordered[k] for k in sorted(ordered)]
+    if len(words) > 2 and _are_seasons(words):
+        return sorted(words)
     ends = [_range_of(word) for word in words]
     if len(words) < 3 or any(end is None for end in ends):
         return []
@@ -288,6 +313,8 @@ def _range_of(word: str) -> tuple[float, float] | None:
     )
     if match["last_k"] and not match["first_k"]:
         first *= 1000
+    if last < first and match["to"]:
+        return None
     return (-math.inf, first) if match["below"] else (first, last)
 
 
@@ -299,7 +326,7 @@ def _warn_of_rounding(cells: Cells, reading: Reading) -> Reading:
         return reading
     if reading.type is None:
         return replace(reading, why=f"{reading.why}; {ROUNDED}")
-    return replace(reading, said=f"{reading.said}; {ROUNDED}" if reading.said else ROUNDED)
+    return reading.saying(ROUNDED)
 
 
 def _of_digits(cells: Cells, key: str, name: str, reading: Reading, chosen: bool) -> Reading:
@@ -339,6 +366,8 @@ def _of_numbers(cells: Cells, key: str, name: str, chosen: bool) -> Reading:
         return _as_levels(*cells.values())
     if not chosen and whole and (why := tells_apart(present, name, len(present) == len(cells.missing))) is not None:
         ways = () if why == "every value differs" else (f"data.types={{{key}:real}} would read it",)
+        if why.startswith("it numbers groups"):
+            ways = (f"{shell_word(f'data.group={key}')} makes one item of the rows of each",)
         return Reading(why=why, ways=ways)
     if not chosen and whole and _are_dates(different):
         ways = (f"data.types={{{key}:date}} reads it as days since 1970-01-01",)
@@ -370,6 +399,12 @@ def _are_dates(different: NDArray[np.float64]) -> bool:
     known = (different >= 19_000_101) & (different <= 20_991_231) & (different == np.floor(different))
     known &= (month >= 1) & (month <= 12) & (day >= 1) & (day <= 31)
     return len(different) >= FEW and bool(known.all())
+
+
+def _are_seasons(words: Sequence[str]) -> bool:
+    """Whether words are years with the next one, such as 2005-06, and no months of years."""
+    years = [re.fullmatch(r"(\d{4})[-/](\d{2})", word) for word in words]
+    return all(match and (int(match[1]) + 1 - int(match[2])) % 100 == 0 for match in years)
 
 
 def _are_levels(counts: NDArray[np.int64]) -> bool:
@@ -437,6 +472,8 @@ def read_as_type(cells: Cells, type: str) -> Reading:
         shown = ", ".join(words[:5]) + ", ..." * (len(words) > 5)
         problem = f"{cells.table.path}: {cells.table.column(cells.j)}: {len(words)} values ({shown}); expected 2"
         return Reading(problem=f"{problem} (data.types)")
+    if type == ORDINAL and cells.numbers is None and (scale := in_scale(words)):
+        cells.table.orders.setdefault(cells.j, scale)
     if type == ORDINAL and cells.j in cells.table.orders:
         return _in_order(cells, codes, words)
     if type == ORDINAL and cells.numbers is None:
@@ -471,6 +508,8 @@ def as_written(cells: Cells, decimal: str | None, prefix: str = "") -> Reading:
         said = said if (decorated & ~limits).any() else []
         several = "limits such as {} are" if limits.sum() > 1 else "limit, {}, is"
         said.append(f"{limits.sum()} {several.format(quote(limit))} read as the number behind the sign ({way})")
+        # equal cells among others that differ are what a cluster is made of
+        said[-1] += "; rows with this number may become a cluster" * bool(limits.sum() >= FREQUENT)
     reading = _as_numbers(replace(cells, numbers=numbers.values), "real")
     return replace(reading, said="; ".join(said))
 
@@ -543,7 +582,7 @@ def _of_words(cells: Cells, key: str, codes: NDArray[np.int64], words: list[str]
     table, j, present = cells.table, cells.j, cells.present
     assert cells.is_number is not None
     as_categories = f"data.types={{{key}:categorical}} reads it as categories"
-    if 2 * (dates := cells.matches(DATE)).sum() >= present:
+    if 2 * (dates := cells.matches(DATE)).sum() >= present and not _are_seasons(words):
         return _dates(cells, key, chosen, cells.first(dates))
     if len(words) == 2:
         return _as_levels(codes, words)

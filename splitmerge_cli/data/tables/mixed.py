@@ -28,7 +28,7 @@ from splitmerge_cli.data.tables.columns import Wanted, index, true_labels
 from splitmerge_cli.data.tables.table import MOST_COLUMNS, Table, column_key, list_names, quote
 from splitmerge_cli.data.values import LARGEST, is_sparse, notes_entry, positions_in, require, width_entry
 from splitmerge_cli.extras import pandas as pd
-from splitmerge_cli.overrides import write
+from splitmerge_cli.overrides import shell_word, write
 from splitmerge_cli.received import DataError, reject_machine_error
 
 FEWEST = 5
@@ -62,11 +62,6 @@ class Numbers:
     def ends(self) -> tuple[float, float]:
         """The smallest and the largest value."""
         return float(self.different[0]), float(self.different[-1])
-
-    @property
-    def is_mostly_0(self) -> bool:
-        """Whether 0 is the commonest value."""
-        return self.ends[0] == 0 and int(np.argmax(self.rows)) == 0
 
     @property
     def is_flag(self) -> bool:
@@ -122,7 +117,8 @@ def _are_samples(run: Iterable[Numbers], cells: Callable[[int], NDArray[np.float
 def _choose_type(numbers: list[Numbers]) -> tuple[list[Numbers], str]:
     """The columns that are alike, and their type; no columns where too few are."""
     several = [one.ends for one in numbers if len(one.different) > 2]
-    zeros = [one for one in numbers if one.is_mostly_0]
+    # 0 is the commonest value
+    zeros = [one for one in numbers if one.ends[0] == 0 and int(np.argmax(one.rows)) == 0]
     are_zeros, ends = 2 * len(zeros) > len(numbers), max(set(several), key=several.count, default=(0, 0))
     if len(several) < FEWEST:
         return [], ""
@@ -270,7 +266,14 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
         none_left = f"{table.path}: no column is left for the data"
         reasons = [f"{table.column(j)}: {one.why}" for j, one in without.items()]
         reasons += [*(note.partition(": ")[2] for note in spelt[:1]), *documents]
-        as_read = others or [[f"data.types={{{column_key(table, j)}:categorical}}"] for j in reads][:1]
+        as_read = (
+            others
+            or [
+                [f"data.types={{{column_key(table, j)}:categorical}}"]
+                for j, way in reads.items()
+                if way.startswith("data.types")
+            ][:1]
+        )
         if spelt and len(columns_read) > 1:
             as_read = [[other_kind]]
         ways = "".join(f", or of texts: {way}" for way in documents)
@@ -292,7 +295,7 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
             kind.note_table(table, columns_read)
     numeric = [d for d, j in enumerate(read) if (type := readings[j].type) is not None and not type.levels]
     if numeric:
-        notes.note_total(table, [read[d] for d in numeric], values[:, numeric])
+        notes.note_numbers(table, [read[d] for d in numeric], values[:, numeric])
     is_one_of_levels = len(read) == 1 and types_read[data[0]].type in ("binary", "categorical")
     return Dataset(
         name,
@@ -350,14 +353,15 @@ def _note_readings(table: Table, readings: Mapping[int, inference.Reading]) -> N
     by_form: dict[str, list[int]] = {}
     for j, reading in readings.items():
         if reading.said:
-            # an order of words is one column's, but for others of the same words
-            changes = r"(?<=\{).*?(?=:\[)" if ":[" in reading.said else r"-?\d[\d,.]*|\{.*?\}|data.drop=\S*"
+            changes = r"-?\d[\d,.]*|\{.*?\}|data.drop=\S*"
             by_form.setdefault(re.sub(changes, "", reading.said), []).append(j)
     for first, *others in by_form.values():
         numbers = {re.sub(r"\{.*?\}|data.drop=\S*", "", readings[j].said) for j in (first, *others)}
         how = "likewise" if len(numbers) < 2 else "likewise, with other numbers,"
         likewise = f"; {how} {list_names([table.column(j) for j in others])}" if others else ""
         table.note(f"{table.column(first)}: {readings[first].said}{likewise}")
+    if codes := list(dict.fromkeys(code for reading in readings.values() for code in reading.codes)):
+        table.note(f"{shell_word(f'data.missing={write(codes)}')} reads what may be a code as missing in all columns")
 
 
 def _note_alike(table: Table, alike: Mapping[int, str]) -> None:
@@ -408,17 +412,28 @@ def frame_table(data: Any, name: str) -> tuple[Table, list[str] | None]:
     _, _, names = objects.frame_of(data)
     # several columns may share a name
     plain = data.set_axis(range(data.shape[1]), axis=1)
+    intervals = [j for j in plain if isinstance(plain[j].dtype, pd.IntervalDtype)]
+    plain = plain.astype(dict.fromkeys(intervals, pd.CategoricalDtype(ordered=True)))
     categories = {j for j in plain if isinstance(plain[j].dtype, pd.CategoricalDtype)}
     orders = {j: [str(word) for word in plain[j].dtype.categories] for j in categories if plain[j].dtype.ordered}
-    try:
-        plain = plain.astype(dict.fromkeys(categories, object)).apply(objects.with_long_integers).rename(columns=str)
-        table = formats.from_arrow(name, pa.Table.from_pandas(plain, preserve_index=False))
-    except (pa.ArrowException, TypeError, ValueError) as error:
-        reject_machine_error(error, name)
-        raise DataError(f"data: {error}; expected a value of one type in each column") from error
+    plain = plain.astype(dict.fromkeys(categories, object))
+    table = formats.from_arrow(name, pa.table({str(j): _arrow_column(plain[j], name) for j in plain}))
     table.names, table.categories, table.orders = [str(column) for column in data.columns], categories, orders
     notes.check_names(table)
     return table, names
+
+
+def _arrow_column(cells: "pd.Series", name: str) -> Any:
+    """A column of a data frame for Arrow: what that does not take, as text; months and quarters as their first days."""
+    cells = cells.dt.to_timestamp() if isinstance(cells.dtype, pd.PeriodDtype) else cells
+    try:
+        column = pa.Array.from_pandas(cells)
+    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
+        reject_machine_error(error, name)
+    else:
+        if not isinstance(column.type, pa.BaseExtensionType):
+            return column
+    return pa.Array.from_pandas(cells.map(str, na_action="ignore"))
 
 
 class MixedReading(KindReading):

@@ -43,7 +43,7 @@ MOST_CLASSES = 50
 LOOKED_AT = 100
 """Rows of a column that are looked at first."""
 LEAST_ROWS = 5
-"""Rows from which on the last may be noted as the sum of the others."""
+"""Rows from which on the last may be noted as the sum of the others, and all of them as a symmetric matrix."""
 
 
 def ask_kinds(question: str, *told: Any) -> tuple[str, str]:
@@ -198,15 +198,22 @@ def note_left_out(
         way = (reads or {}).get(columns[0]) or otherwise.format(column_key(table, columns[0]))
         way = way.replace(" it", " the first", 1) if several else way
         ways = "" if not way or "no value" in why or "is '" in why else f" ({way})"
-        said = re.sub("^it (hold|count|number)s|^it is an id that repeats", _in_plural, why) if several else why
+        plural = re.sub("^it (hold|count|number)s", r"they \1", why).replace("it is an id", "they are ids", 1)
+        said = plural.replace("that repeats", "that repeat", 1) if several else why
         table.note(f"{shown} {'are' if several else 'is'} left out: {said}{ways}")
 
 
-def _in_plural(match: re.Match[str]) -> str:
-    return f"they {match[1]}" if match[1] else "they are ids that repeat"
+def note_numbers(table: Table, columns: Sequence[int], x: NDArray[Any]) -> None:
+    """Note what the `columns` of numbers x ``[N, D]`` are together: a symmetric matrix, or rows and their sums."""
+    _note_total(table, columns, x)
+    if len(x) == x.shape[1] >= LEAST_ROWS and np.array_equal(x, x.T, equal_nan=True):
+        table.note(
+            "its numbers are a symmetric matrix: if it holds distances or correlations, its rows are no measurements, "
+            "which a model of a table asks for; expected the table that it was computed from"
+        )
 
 
-def note_total(table: Table, columns: Sequence[int], x: NDArray[Any]) -> None:
+def _note_total(table: Table, columns: Sequence[int], x: NDArray[Any]) -> None:
     """Note that the last row holds the sums of the others, or of numbers that were rounded to the others, in two of the
     `columns` (numbers `x`) or more, or in the only one."""
     if len(x) < LEAST_ROWS or x.size > BLOCK:
@@ -238,6 +245,12 @@ def note_names(table: Table, columns: Sequence[int], x: NDArray[Any]) -> None:
             table.note(
                 f"{table.column(j)}: if it says how many people a row stands for, it is no measurement: {drop} leaves "
                 f"it out, {weights} counts rows so"
+            )
+        low, high = np.nanmin(x[:, d]), np.nanmax(x[:, d])
+        if inference.NAMED_AS_ANGLE.fullmatch(table.names[j].strip()) and 0 <= low < 30 and 330 < high <= 360:
+            table.note(
+                f"{table.column(j)}: if it is an angle, 0 and 360 are one direction, which no model knows: columns of "
+                "its sine and its cosine have it"
             )
         if inference.NAMED_AS_CLASS.fullmatch(table.names[j].strip()) is None:
             continue

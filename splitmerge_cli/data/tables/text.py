@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from io import BytesIO, TextIOWrapper
-from itertools import islice, product
+from itertools import islice, pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,8 @@ WIDE = 1000
 some hundred cells."""
 _BLOCK = 1 << 24
 """Bytes of a wide text that are parsed at the same time."""
+FOOTNOTES = 10
+"""Rows at the end that may be footnotes."""
 PLAIN = re.compile(r"[-+]?\d+", re.ASCII)
 """A whole number, written without a point or an exponent."""
 NAME = re.compile(r"0|[1-9]\d{0,17}", re.ASCII)
@@ -149,6 +151,19 @@ class Text(Table):
             self.note(
                 f"row {1 + self.before} counts the columns from {start}: it is read as their names "
                 "(data.header=false reads it as data)"
+            )
+            return True
+        steps = {int(later) - int(earlier) for earlier, later in pairwise(head)}
+        below_or_above = all(
+            max(numbers) < int(cell) or int(cell) < min(numbers)
+            for cell, numbers in zip(
+                head, ([float(self.number(cell)) for cell in cells] for cells in read), strict=True
+            )
+        )
+        if len(head) > 2 and len(steps) == 1 and min(steps) > 0 and pointed == len(head) and below_or_above:
+            self.note(
+                f"row {1 + self.before}: its numbers, {head[0]} to {head[-1]} in equal steps, lie outside what "
+                "the rows below hold: they are read as names of columns (data.header=false reads them as data)"
             )
             return True
         plausible = pointed > (0 if head == ["0"] else 1) and len(below) > 1
@@ -443,8 +458,14 @@ class Text(Table):
                 if self.width == 1 < len(cells):
                     ways.append(f"data.skip={top} leaves out all up to row {top}, as a title")
                 hint = f" ({'; '.join(ways)})" if ways else ""
-                if not ways and len(cells) == 1 and line - 1 - self.before >= self.data.count(b"\n"):
-                    hint = " (data.skip=[0,1] leaves out the last row, as a footnote)"
+                last = self.data.count(b"\n") + 1 + self.before
+                if (
+                    not ways
+                    and line > last - FOOTNOTES
+                    and all(len(rest) == 1 for at, rest in self.lines() if at >= line)
+                ):
+                    rows = f"last {last - line + 1} rows, as footnotes" if line < last else "last row, as a footnote"
+                    hint = f" (data.skip=[0,{last - line + 1}] leaves out the {rows})"
                 return DataError(
                     f"{self.path}: row {line}: cells: {len(cells)}; expected {self.width}, as in row {top}{hint}"
                 )

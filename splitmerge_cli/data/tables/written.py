@@ -43,6 +43,9 @@ _FORMS = tuple(
         r"(?P<first>\d{1,2})(?P<cut>[/-])(?P<second_>\d{1,2})(?P=cut)(?P<year>\d{4}|\d{2})",
         r"(?P<day>\d{1,2})[-. ]*(?P<name>[a-z]{3})[a-z]*\.?[-., ]*(?P<year>\d{4}|\d{2})",
         r"(?P<name>[a-z]{3})[a-z]*\.? ?(?P<day>\d{1,2}),? ?(?P<year>\d{4})",
+        r"(?P<year>\d{4})[-/](?P<month>0[1-9]|1[0-2])",
+        r"(?P<name>[a-z]{3})[a-z]*\.?[-., ]*(?P<year>\d{4})",
+        r"(?P<year>\d{4})[- ]?q(?P<quarter>[1-4])",
     )
 )
 DATE_TYPES = ("date", "date_dmy", "date_mdy")
@@ -138,7 +141,8 @@ def numbers_written(
 
 
 def days_written(text: pa.ChunkedArray, missing: NDArray[np.bool_], type: str = "date") -> Written:
-    """Convert dates to days since 1970-01-01, times to parts of a day; time zones are not looked at. A cell in which
+    """Convert dates to days since 1970-01-01, times to parts of a day; time zones are not looked at, and a month or a
+    quarter alone is its first day. A cell in which
     one of them is above 12 shows whether a day or a month comes first in 3/4/2020; else `type` says it, one of
     `DATE_TYPES`.
 
@@ -177,7 +181,8 @@ def _days(parts: dict[str, str | None], day_first: bool) -> float:
     year, day = number["year"], number["day"]
     if len(parts["year"] or "") < 4:
         year += 1900 if year >= PIVOT else 2000
-    month = int(parts.get("month") or parts.get("month2") or 0)
+    month = int(parts.get("month") or parts.get("month2") or 3 * int(parts.get("quarter") or 0) - 2)
+    day = day if "day" in parts else 1
     if parts.get("first"):
         day, month = (number[name] for name in (("first", "second_") if day_first else ("second_", "first")))
     elif name := (parts.get("name") or "").lower():

@@ -163,6 +163,13 @@ class Points(Rows):
     def recognises(self, data: Any) -> bool:
         return values.is_sparse(data)
 
+    def conversion(self, dataset: Dataset) -> str:
+        """Sparse cells of 0 and 1, and of counts, are read as these."""
+        held = dataset.values.data if values.is_csr(dataset.values) else np.array([0.5])
+        if (held < 0).any() or (held % 1 != 0).any():
+            return self.name
+        return Binary.name if (held <= 1).all() else Counts.name
+
 
 class Binary(Rows):
     """Rows of 0 and 1, or of words for them: uint8 ``[N, D]``; float64 where cells are missing, these NaN."""

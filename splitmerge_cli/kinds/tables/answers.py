@@ -208,7 +208,8 @@ class ColumnAnswers(Answers):
             return "a covariance for each cluster describes columns that go together:", {"model.covariance": "full"}
         types = dict(data.get("types") or {})
         # ratings as real numbers that were compared were left for a reason
-        if tied and "ratings" not in chosen and all(types.get(name) == "ordinal" for name in tied):
+        are_numbers = all(types.get(name) == "ordinal" for name in tied) and not farthest.get("of_words")
+        if tied and "ratings" not in chosen and are_numbers:
             reals = {name: "real" if one == "ordinal" else one for name, one in types.items()}
             scales = {key: "hierarchical" for key in ("model.b0", "model.kappa0") if key not in named}
             why = "questions that go together within clusters, read as real numbers with a covariance for each cluster:"

@@ -40,6 +40,7 @@ from splitmerge_cli.core.capabilities import Noise
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.tables import inference, repeats
 from splitmerge_cli.data.tables.scaled import fit_power, has_digits
+from splitmerge_cli.data.tables.table import list_names
 from splitmerge_cli.data.values import LEAST_POWER, LOG, MOST_POWER, YEO_JOHNSON, Scale, is_sparse
 from splitmerge_cli.diagnostics.cluster_table import count_of
 from splitmerge_cli.extras import pandas as pd
@@ -217,7 +218,7 @@ def describe_spikes(table: Dataset) -> str:
         if column.spike is not None:
             share = (scaled == column.spike[0]).sum() / (~np.isnan(cells)).sum()
             named.append(f"{name} = {cells[scaled == column.spike[0]][0]:.6g} in {share:.0%}")
-    return ", ".join(named)
+    return list_names(named)
 
 
 def compare_tails(model: Component, dataset: Dataset, fits: Fits, later: Mapping[str, Any] | None = None) -> Ranking:

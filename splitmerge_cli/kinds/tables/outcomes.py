@@ -481,8 +481,9 @@ class OutcomeAnswers(stored_draws.StoredDraws):
         of_model = {"name": model.name} | options
         fits = short_fits.sample_by(None, seed)
         whole = fits(of_model)(train)
+        own = [self._outcome, *map(self._name_of, model.as_typed.get("effects") or ())]
         others = fits({key: value for key, value in of_model.items() if key not in OF_OUTCOME})(
-            without_columns(train, [self._outcome, *self._effects])
+            without_columns(train, own)
         )
         found = [outcome_densities(whole.model, train, test, fit.thin(STATES)) for fit in (whole, others)]
         difference = found[0] - found[1]
@@ -492,10 +493,6 @@ class OutcomeAnswers(stored_draws.StoredDraws):
     @property
     def _outcome(self) -> str:
         return self._name_of(self._model.as_typed.get("outcome"))
-
-    @property
-    def _effects(self) -> list[str]:
-        return [self._name_of(column) for column in self._model.as_typed.get("effects") or ()]
 
     def _name_of(self, column: Any) -> str:
         return self.dataset.column_names[column - 1] if isinstance(column, int) else str(column)

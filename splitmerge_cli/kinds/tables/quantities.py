@@ -45,6 +45,7 @@ class Table(checks.Quantities):
         self.values = np.asarray(x.toarray() if hasattr(x, "toarray") else x, dtype=np.float64)
         types = dataset.kind.types_of(dataset)
         self.of_columns = [(str(names[j]), types[j].type, len(types[j].levels)) for j in chosen]
+        self._has_words = any(one.type == "ordinal" and not one.levels[0].isdecimal() for one in types)
         self._missing = np.isnan(self.values)
         if any(levels and form != "ordinal" for _, form, levels in self.of_columns):
             self.unchecked.append(
@@ -100,12 +101,13 @@ class Table(checks.Quantities):
         return measured | _average(measured) | self._ties(np.stack(scores, axis=1), np.array(of_column))
 
     def describe(self, check: checks.Check) -> dict[str, Any]:
-        """Whether a tie is one of real columns."""
+        """Whether a tie is one of real columns, and whether ordinal columns hold words, which are no numbers."""
         if not check.quantity.endswith(TIE):
             return {}
         forms = {name: form for name, form, _ in self.of_columns}
         named = [name for name in check.subject.split(" and ") if name in forms]
-        return {"of_reals": all(forms[name] == "real" for name in named or forms)}
+        are_reals = all(forms[name] == "real" for name in named or forms)
+        return {"of_reals": are_reals} | ({"of_words": True} if self._has_words else {})
 
     def _ties(self, values: checks.Array, of_column: NDArray[np.int64]) -> checks.Found:
         """Residual association of every two columns: root of the summed squared correlations between their scores."""

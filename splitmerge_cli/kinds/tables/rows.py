@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from splitmerge_cli import config, received
 from splitmerge_cli.core.model import Model
-from splitmerge_cli.data import arrow, opening, reading
+from splitmerge_cli.data import arrow, opening, reading, values
 from splitmerge_cli.data.dataset import Dataset, Labels
 from splitmerge_cli.data.objects import numbers_of, object_table, table_of, with_exposure, with_nan
 from splitmerge_cli.data.tables import cells, files, notes, scaled, text
@@ -86,7 +86,7 @@ class RowsReading(reading.KindReading):
             if isinstance(values, np.ndarray):
                 notes.note_names(table, columns_read, values)
             if isinstance(values, np.ndarray) and self.kind.of_numbers:
-                notes.note_total(table, columns_read, values)
+                notes.note_numbers(table, columns_read, values)
         columns = [table.names[j] for j in columns_read] if table.names else None
         return Dataset(
             name,
@@ -149,7 +149,7 @@ class RowsReading(reading.KindReading):
         if wanted.truth is None and wanted.columns is None:
             notes.note_names(table, columns_read, x)
         if isinstance(x, np.ndarray) and self.kind.of_numbers:
-            notes.note_total(table, columns_read, x)
+            notes.note_numbers(table, columns_read, x)
         if isinstance(x, np.ndarray) and x.dtype.kind == "f" and has_nan(x):
             cells.note_missing(table, columns_read, x)
         columns = [table.names[j] for j in columns_read] if table.names else None
@@ -170,8 +170,12 @@ class RowsReading(reading.KindReading):
 
     def _read_columns(self, table: Table, columns: Sequence[int], wanted: Wanted) -> Any:
         """Columns of a table as they are held; raises a `DataError` that names the first cell that is none."""
-        if self.kind.reads_matrices and isinstance(table, scaled.Matrix):
-            return table.points(columns, wanted.missing)
+        if isinstance(table, scaled.Matrix) and (self.kind.reads_matrices or values.is_csr(table.values)):
+            x = table.points(columns, wanted.missing)
+            if self.kind.reads_matrices:
+                return x
+            opening.Limit.current().check(table.path, 8 * table.rows * len(columns), " as numbers")
+            return self._hold(x.toarray(), lambda i, j: table.error(i, columns[j], self.kind.expected))
         if self.kind.truth_values:
             return zeros_and_ones(table, columns, wanted)
         for j in columns:

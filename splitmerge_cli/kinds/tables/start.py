@@ -68,13 +68,13 @@ class TableStart(RowStart):
         data = self.data
         if sum(one == "ordinal" for one in dict(data.values.get("types") or {}).values()) >= ANSWERS:
             return True
-        return data.name == "given" and _count_ordinal(load_dataset(data, self.model.kind, {})) >= ANSWERS
+        return data.name == "given" and load_dataset(data, self.model.kind, {}).count_columns("ordinal") >= ANSWERS
 
     def apart_after(self, dataset: Dataset, iterations: int, distance: float) -> int | None:
         """Fewer where most columns are ordinal, as each iteration takes longer, where the modes are far apart, and
         where chains make few iterations."""
         after = super().apart_after(dataset, iterations, distance)
-        is_of_answers = 0 < len(dataset.types or ()) <= 2 * _count_ordinal(dataset)
+        is_of_answers = 0 < len(dataset.types or ()) <= 2 * dataset.count_columns("ordinal")
         if after is None:
             return None
         if is_of_answers:
@@ -83,7 +83,7 @@ class TableStart(RowStart):
 
     def start_as_categories(self, model: Model, dataset: Dataset, rng: Rng) -> None:
         """Put rows into the clusters of a short chain, from random ones, that reads ordinal columns as categories."""
-        if not _count_ordinal(dataset):
+        if not dataset.count_columns("ordinal"):
             super().start_as_categories(model, dataset, rng)
         types = tuple(replace(one, type="categorical") if one.type == "ordinal" else one for one in dataset.types or ())
         short = build_model(self.model.with_options(cuts=None), replace(dataset, types=types))
@@ -92,7 +92,3 @@ class TableStart(RowStart):
         short.start_parameters(rng)
         build_starting_chain(self.spec, short, rng, thin=SCANS).advance(SCANS)
         model.set_labels(short.labels)
-
-
-def _count_ordinal(dataset: Dataset) -> int:
-    return dataset.count_columns("ordinal")

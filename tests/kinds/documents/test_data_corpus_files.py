@@ -12,7 +12,10 @@ import pytest
 from readings import texts_of
 from scipy.sparse import csc_array, csr_array, save_npz
 
+from splitmerge_cli.api.recognition import recognise
+from splitmerge_cli.api.selection import model_for_object
 from splitmerge_cli.data.objects import from_object
+from splitmerge_cli.fits.objects import DataNote
 from splitmerge_cli.kinds.documents.readers import bag_of_words
 from splitmerge_cli.kinds.documents.readers import files as corpus_files
 from splitmerge_cli.kinds.documents.readers.files import corpus, digest
@@ -147,8 +150,23 @@ REVIEWS = 'id,title,text\n1,one,"The heart, as it is, beats"\n2,two,"A flow of w
 def test_the_column_of_texts_of_other_tables() -> None:
     pd.read_csv(put("t.csv", REVIEWS)).to_parquet("t.parquet")
     assert texts_of(corpus("t.parquet", stop_words="none")) == texts_of(corpus("t.csv", stop_words="none"))
-    with pytest.raises(DataError, match=r"^t.csv: columns of texts: 2, 3; expected data.columns=\[2\], the one that"):
-        corpus(put("t.csv", "a,the heart is one,the flow is two\n" * 3))
+
+
+def test_columns_of_texts_of_like_length_are_joined() -> None:
+    """A file or frame of them was refused."""
+    rows = (f"{i},heart {i} of one thing,flow {i} is two things\n" for i in range(9))
+    path = put("t.csv", "id,title,body\n" + "".join(rows))
+    made = corpus(path, stop_words="none")
+    assert sorted(texts_of(made)[0]) == ["flow", "heart", "is", "of", "one", "thing", "things", "two"]
+    said = "columns title, body are texts, joined to a document a row (data.columns=[title] reads one)"
+    assert any(said in note for note in made.notes) and made.values.documents == [*map(str, range(9))]
+    assert texts_of(corpus(path, columns=["title", "body"], stop_words="none")) == texts_of(made)
+    assert sorted(texts_of(corpus(path, columns=["body"], stop_words="none"))[0]) == ["flow", "is", "things", "two"]
+    assert recognise(path).data == "corpus"
+    frame = pd.read_csv(path)
+    with pytest.warns(DataNote, match="data: columns 'title', 'body' are read, as documents"):
+        model, part = model_for_object(frame.assign(body=[None, *frame["body"][1:]])[["title", "body"]])
+    assert model == "hdp" and list(part[:2]) == ["heart 0 of one thing ", "heart 1 of one thing flow 1 is two things"]
 
 
 def test_stop_words_are_found_in_the_corpus() -> None:

@@ -3,6 +3,7 @@
 import datetime
 import re
 import shlex
+import uuid
 from pathlib import Path
 from typing import Any
 
@@ -598,7 +599,7 @@ def test_orders_of_words_are_one_note_where_the_words_are_the_same(tmp_path):
     frame = pd.DataFrame({key: rng.choice(levels, 40) for key, levels in words.items()})
     frame.to_csv(tmp_path / "t.csv", index=False)
     orders = [note.partition(": ")[2] for note in csv(tmp_path / "t.csv", "mixed").notes if "have an order" in note]
-    assert len(orders) == 3 and "likewise column 3 ('v')" in orders[1] and "'10-20','20-30','30-40'" in orders[2]
+    assert len(orders) == 3 and "likewise column 3 ('v')" in orders[1] and "10-20 to 30-40" in orders[2]
     assert all("likewise" not in note for note in (orders[0], orders[2]))
 
 
@@ -616,3 +617,50 @@ def test_days_of_eight_digits_in_a_frame_are_dates():
     data = from_object(frame, "mixed", types={"day": "date"})
     assert data.values[:, 0].tolist() == [19753, 19696, 19782, 19727]
     assert from_object(frame, "mixed").columns == ["x"]
+
+
+def test_intervals_periods_and_what_arrow_does_not_take_are_read():
+    """Each ended in a message of Arrow's."""
+    n = 30
+    ages = pd.cut(np.linspace(18, 80, n), [0, 30, 50, 100])
+    frame = pd.DataFrame({"cut": ages, "bin": ages.astype(pd.IntervalDtype(np.int64)), "x": np.arange(n) ** 0.5})
+    frame["month"] = pd.period_range("2000-01", periods=n, freq="M")
+    frame["mixed"] = [1, "a", None, "a", "a"] * 6
+    frame["path"] = [Path("a"), Path("b"), Path("c")] * 10
+    frame["big"] = [2**70, 2**70 + 1, 2**70 + 2] * 9 + [2**70] * 3
+    data = from_object(frame, "mixed", types={"month": "date"})
+    types = dict(zip(data.columns or (), data.types or (), strict=True))
+    levels = ("(0, 30]", "(30, 50]", "(50, 100]")
+    assert types["cut"] == ColumnType("ordinal", levels) and "bin" not in types  # it says the same as cut
+    assert types["month"].type == "real" and data.values[:2, [*types].index("month")].tolist() == [10957.0, 10988.0]
+    assert types["mixed"].levels == ("1", "a") and types["path"].levels == ("a", "b", "c")
+    assert types["big"].levels == tuple(str(2**70 + k) for k in range(3))
+    ids = [uuid.UUID(int=k) for k in range(n)]
+    assert from_object(frame[["x"]].assign(uid=ids), "mixed").names == [*map(str, ids)]
+    alone = from_object(frame[["bin", "x"]], "mixed")
+    assert (alone.types or ())[0] == ColumnType("ordinal", levels)
+    left_out = from_object(frame[["x", "month"]], "mixed").notes
+    assert any("'month') is left out: it holds dates, as '2000-01-01" in note for note in left_out)
+
+
+def test_distances_in_any_form_are_noted(tmp_path):
+    x = np.random.default_rng(0).normal(size=(6, 2))
+    distances = np.linalg.norm(x[:, None] - x, axis=2)
+    np.save(tmp_path / "t.npy", distances)
+    frame = pd.DataFrame(distances, columns=[*"abcdef"])
+    frame.to_excel(tmp_path / "t.xlsx", index=False)
+    frame.to_csv(tmp_path / "t.csv", index=False)
+    read = [csv(tmp_path / f"t.{end}", kind) for end in ("npy", "xlsx", "csv") for kind in ("points", "mixed")]
+    read += [from_object(distances, "points"), from_object(frame, "mixed")]
+    said = "its numbers are a symmetric matrix: if it holds distances or correlations, its rows are no measurements"
+    assert all(any(said in note for note in data.notes) for data in read)
+    others = frame.iloc[:5], frame.iloc[:, :5], frame.assign(a=frame["b"]), frame.iloc[:4, :4]
+    assert not any("symmetric" in note for one in others for note in from_object(one, "points").notes)
+
+
+def test_numbers_of_groups_of_rows_may_be_the_items():
+    frame = pd.DataFrame({"subject": np.repeat(np.arange(1, 21), 3), "y": np.random.default_rng(0).normal(size=60)})
+    (note,) = [note for note in from_object(frame, "mixed").notes if "groups of 3 rows" in note]
+    assert note.endswith("(data.group=subject makes one item of the rows of each)")
+    bundled = from_object(frame, "points", group="subject")
+    assert bundled.items is not None and len(np.unique(bundled.items)) == 20

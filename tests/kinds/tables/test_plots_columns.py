@@ -92,6 +92,13 @@ def test_names_that_are_alike_are_told_apart() -> None:
     assert not doctest.testmod(writing).failed
     assert shorten_names(["a", "b"], 5) == ["a", "b"]
     assert shorten_names(["a long name"], 8) == ["a lon…me"]
+    levels = ["q4=strongly agree", "q4=strongly disagree", "q4=agree"]
+    assert shorten_names(levels, 17) == ["q4=strongly agree", "q4=strongly disa…", "q4=agree"]
+    assert shorten_names(["measurement at site 1", "x", "measurement at site 2"], 12) == [
+        "measurem…e 1",
+        "x",
+        "measurem…e 2",
+    ]
     same = shorten_names(["petal length in cm", "petal width in cm", "petal"], 12)
     assert len(set(same)) == 3 and max(map(len, same)) <= 12
 

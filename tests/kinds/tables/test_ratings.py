@@ -55,6 +55,24 @@ def test_ratings_are_categories_without_a_gap(table: pd.DataFrame) -> None:
     assert [*columns_of("ratings", from_object(table, "mixed", types={"q1": "ordinal"}))] == ["q2"]
 
 
+def test_words_in_an_order_are_ratings_but_no_numbers(table: pd.DataFrame, best: list[str]) -> None:
+    answers = ["never", "rarely", "often", "always"]
+    table = table[["w", "x"]].assign(answer=[answers[k] for k in table["q1"] % 4])
+    words = from_object(table, "mixed")
+    assert [*columns_of("ratings", words)] == ["answer"]
+    assert add_types({}, "ratings", words) == {ORDERED: {"answer": "ordinal"}, CATEGORIES: {"answer": "categorical"}}
+    both = from_object(table.assign(q=[1, 2, 3, 4, 5] * 24), "mixed")
+    assert add_types({}, "ratings", both)[REALS] == {"answer": "categorical", "q": "real"}
+    best.append("ordinal")
+    table.to_csv("t.csv", index=False)
+    lines: list[str] = []
+    settled = selection.settle(specify(["data=csv", "data.path=t.csv", "model=auto"], leave_to_data=True), lines.append)
+    assert settled.spec.data.values["types"] == {"answer": "ordinal"}
+    assert any(line.endswith("data.types={NAME:ordinal|categorical} changes how a column is read") for line in lines)
+    read = from_object(table, "mixed", types={"answer": "ordinal"})
+    assert dict(zip(read.columns or (), read.types or (), strict=True))["answer"].levels == tuple(answers)
+
+
 def test_counts_of_two_values_are_no_real_numbers() -> None:
     data = from_object(
         pd.DataFrame({"n": [0, 1, 2, 3] * 30, "rare": [1, *[0] * 118, np.nan]}),

@@ -14,6 +14,7 @@ from splitmerge_cli.api import selection
 from splitmerge_cli.api.sampling import specify_sample
 from splitmerge_cli.config import ConfigError, component, specify, specify_keys
 from splitmerge_cli.data.objects import from_object
+from splitmerge_cli.data.tables.files import csv
 from splitmerge_cli.data.tables.mixed import RejectedColumns
 from splitmerge_cli.fits import candidates
 from splitmerge_cli.kinds.tables import choice
@@ -121,6 +122,19 @@ def test_a_sparse_matrix_of_real_numbers_is_read_as_it_is(smcmc) -> None:
     ended = smcmc("run", "t.npz", "iterations=5", "chains=2", "progress=none")
     assert ended.exit_code == 0 and "model=auto: model=gaussian" in ended.stderr
     assert sm.sample("auto", cells, **FEW).run.config["model"]["name"] == "gaussian"
+
+
+@pytest.mark.parametrize(("largest", "model"), [(2, "bernoulli"), (5, "multinomial")])
+def test_a_sparse_file_of_counts_is_read_as_the_matrix_is(smcmc, largest: int, model: str) -> None:
+    """As a file it was read as real numbers, of which 60 rows of counts made dozens of clusters."""
+    cells = csr_array(np.random.default_rng(0).integers(0, largest, (30, 8)))
+    save_npz("t.npz", cells)
+    ended = smcmc("run", "t.npz", "iterations=5", "chains=2", "progress=none")
+    assert ended.exit_code == 0 and f"model=auto: model={model}" in ended.stderr
+    run = sm.sample("auto", cells, **FEW).run
+    assert run.config["model"]["name"] == model
+    data = csv("t.npz", str(selection.kind_of_model(model)), columns=[3, 1], N=20)
+    assert np.array_equal(data.values, cells.toarray()[:20, [2, 0]])
 
 
 def test_two_words_are_left_to_mixed(smcmc) -> None:

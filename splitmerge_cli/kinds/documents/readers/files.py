@@ -15,6 +15,7 @@ from splitmerge_cli.data.opening import ARCHIVES, readable, require_file, sha256
 from splitmerge_cli.data.tables import separators
 from splitmerge_cli.data.tables.columns import header_key
 from splitmerge_cli.data.tables.formats import JSON
+from splitmerge_cli.data.tables.table import list_names
 from splitmerge_cli.data.values import notes_entry, require
 from splitmerge_cli.kinds.documents.corpus import Corpus, dataset, tokens_of, vectorize
 from splitmerge_cli.kinds.documents.readers import formats
@@ -66,7 +67,7 @@ def corpus(
     gzipped. `vocabulary` is needed for ``npz``; for ``ldac`` and ``uci`` the words are their numbers without it, for
     ``tokens`` the words of the table; not for ``text``.
 
-    By default `columns` are the one that holds texts, in a table that has one; else those with such names, or the
+    By default `columns` are those that hold texts, in a table that has one; else those with such names, or the
     first, second and third, but for first ones that have no name and count the rows. ``header=auto`` takes the first
     line for names if it holds a name given in `columns`, names such as doc and word, or a word where counts are, or
     begins with an empty cell above cells that count the rows.
@@ -104,17 +105,21 @@ def corpus(
     words = None if vocabulary is None else require_file(vocabulary, "the words, one a line")
     read: formats.Read
     if format == "tokens":
-        table, found_column = formats.open_table(path, encoding, separator), None
-        if columns is None and words is None and (found_column := formats.text_column(table)) is not None:
-            columns = [found_column]
-        if columns is None or len(columns) != 1:
+        table = formats.open_table(path, encoding, separator)
+        texts_found = [] if words is not None else formats.text_columns(table)
+        are_found = columns is None and bool(texts_found)
+        columns = texts_found if are_found else columns
+        if columns is None or (len(columns) != 1 and not {*columns} <= {*texts_found}):
             read = formats.read_tokens(table, columns, header, words, encoding, N)
         else:
             require(words is None, "data.vocabulary", vocabulary, "null: texts bring their own words")
-            read = formats.read_text_column(table, columns[0], header, N, min_length)
-            if found_column is not None:
-                how = f"column {found_column} is read as texts, a document a row (data.columns chooses another)"
-                others = table.width - 1 - (read.corpus.documents is not None)
+            read = formats.read_text_columns(table, columns, header, N, min_length)
+            if are_found:
+                how = f"column {columns[0]} is read as texts, a document a row (data.columns chooses another)"
+                if len(columns) > 1:
+                    shown, first = list_names([*map(str, columns)]), f"data.columns=[{columns[0]}]"
+                    how = f"columns {shown} are texts, joined to a document a row ({first} reads one)"
+                others = table.width - len(columns) - (read.corpus.documents is not None)
                 how += f"; the other column{'s take' if others > 1 else ' takes'} no part" if others else ""
                 read = read._replace(notes=[*read.notes, f"{path}: {how}"])
             format = "text"

@@ -116,32 +116,33 @@ def read_tokens(
     return Read(Corpus(tokens, len(distinct), names[:J]), distinct, table.notes)
 
 
-def read_text_column(
-    table: Table, column: str | int, header: str | bool, N: int | None, shortest: str | int = AUTO
+def read_text_columns(
+    table: Table, columns: Sequence[str | int], header: str | bool, N: int | None, shortest: str | int = AUTO
 ) -> Read:
-    """A column of texts, a document a row; words as of `read_texts`. Other parameters as of `read_tokens`.
+    """Columns of texts, a document a row; words as of `read_texts`. Other parameters as of `read_tokens`.
 
     The documents have the names of a column such as id or doc, where its cells differ.
     """
     path = table.path
     if isinstance(table, Text):
-        if header is True or (header == "auto" and _names_texts(table, column)):
+        if header is True or (header == "auto" and _names_texts(table, columns[0])):
             table.take_header()
         table.parse([{}])
-    j = index(table, "data.columns", column)
-    names = _identifiers(table, j)
-    texts = words_of(table, j, "a text").slice(0, N)
+    read = [index(table, "data.columns", column) for column in columns]
+    names = _identifiers(table, read)
+    texts = [words_of(table, j, "a text").slice(0, N).to_pylist() for j in read]
     number_to_take(path, N, table.rows)
-    counts, vocabulary, notes = count_texts((text or "" for text in texts.to_pylist()), shortest, path)
-    documents = None if names is None else names[: len(texts)]
+    joined = (" ".join(str(part) for part in parts if part) for parts in zip(*texts, strict=True))
+    counts, vocabulary, notes = count_texts(joined, shortest, path)
+    documents = None if names is None else names[: len(texts[0])]
     return Read(Corpus(tokens_of(counts, path), len(vocabulary), documents), vocabulary, [*table.notes, *notes])
 
 
-def _identifiers(table: Table, text: int) -> list[str] | None:
+def _identifiers(table: Table, texts: Sequence[int]) -> list[str] | None:
     """The names of the documents in a table of texts: cells of a column named so, or of the first without a name, that
     differ from row to row."""
     for j, name in enumerate(table.names or []):
-        if j == text or not (name.strip().lower() in NAMES or (j == 0 and NAMELESS.fullmatch(name))):
+        if j in texts or not (name.strip().lower() in NAMES or (j == 0 and NAMELESS.fullmatch(name))):
             continue
         column = table.cells(j)
         if not (is_text(column) or pa.types.is_integer(column.type)) or column.null_count:
@@ -152,49 +153,43 @@ def _identifiers(table: Table, text: int) -> list[str] | None:
     return None
 
 
-def text_column(table: Table) -> str | int | None:
-    """Name, or number without a name, of the one column whose cells are mostly texts, or of several the one that has
-    twice the words of any other; None without one, a `DataError` if there are several.
-    """
+def text_columns(table: Table) -> list[str | int]:
+    """Names, or numbers without a name, of the columns that `_find_texts` finds."""
     names, cells = _look_at(table)
-    texts = _find_texts(cells)
-    text_columns = [names[j] if names and names.count(names[j]) == 1 and names[j] else j + 1 for j in texts]
-    if len(text_columns) > 1:
-        raise DataError(
-            f"{table.path}: columns of texts: {', '.join(map(str, text_columns))}; expected "
-            f"data.columns=[{text_columns[0]}], the one that holds the documents"
-        )
-    return text_columns[0] if text_columns else None
+    return [names[j] if names and names.count(names[j]) == 1 and names[j] else j + 1 for j in _find_texts(cells)]
 
 
 def is_of_texts(table: Table) -> bool:
     """Whether a table is read for its texts (`_choose_texts`)."""
     # a wide table takes long to look at, and texts hardly make most of it
-    return table.width <= MOST_OTHERS and _choose_texts(_look_at(table)[1]) is not None
+    return table.width <= MOST_OTHERS and bool(_choose_texts(_look_at(table)[1]))
 
 
 def texts_of(data: Any) -> Any | None:
-    """The column of a pandas Series or data frame that is read for its texts, as of a file; None of anything else."""
+    """The columns of a pandas Series or data frame that are read for their texts, as of a file: a Series, named by the
+    column, or by the columns that it joins. None of anything else."""
     frame = data.to_frame() if hasattr(data, "to_frame") else data
     if not hasattr(frame, "iloc") or frame.shape[1] > MOST_OTHERS:
         return None
     first = frame.head(LOOKED_AT)
     cells = [[cell if isinstance(cell, str) else "0" for cell in first.iloc[:, j]] for j in range(first.shape[1])]
     chosen = _choose_texts(cells)
-    return None if chosen is None else frame.iloc[:, chosen]
+    if len(chosen) < 2:
+        return frame.iloc[:, chosen[0]] if chosen else None
+    texts = frame.iloc[:, chosen]
+    return texts.fillna("").agg(" ".join, axis=1).rename(tuple(texts.columns))
 
 
-def _choose_texts(cells: Cells) -> int | None:
-    """The column of texts that a table is read for: the only one, or the one of twice the words of any other. None
-    without one, or with two other columns or more that have more than a few words in no text."""
+def _choose_texts(cells: Cells) -> list[int]:
+    """The columns of texts that a table is read for (`_find_texts`); none with two other columns or more that have more
+    than a few words in no text."""
     texts, words = _find_texts(cells), _count_words(cells)
     of_texts = sum(count for count, column in zip(words, cells, strict=True) if _are_texts(column))
-    has_few_others = len(cells) <= 2 or of_texts >= MOST_WORDS * sum(words)
-    return texts[0] if len(texts) == 1 and has_few_others else None
+    return texts if len(cells) <= 2 or of_texts >= MOST_WORDS * sum(words) else []
 
 
 def _find_texts(cells: Cells) -> list[int]:
-    """The columns of texts, or of several the one that has twice the words of any other."""
+    """The columns of texts, all of them, or the one that has twice the words of any other."""
     words = _count_words(cells)
     texts = sorted((j for j, column in enumerate(cells) if _are_texts(column)), key=lambda j: -words[j])
     return texts[:1] if len(texts) > 1 and words[texts[0]] >= 2 * words[texts[1]] else sorted(texts)
@@ -222,12 +217,9 @@ def _are_texts(cells: Sequence[str | None]) -> bool:
     """Whether more than half of the cells that are not empty have more words than a term, at least half of them with
     a letter, which times and readings of instruments have not."""
     held = [cell.split() for cell in cells if cell and cell.strip()]
-    texts = sum(len(words) > LONGEST_TERM and 2 * sum(map(_has_letter, words)) >= len(words) for words in held)
+    lettered = [sum(any(map(str.isalpha, word)) for word in words) for words in held]
+    texts = sum(len(words) > LONGEST_TERM and 2 * n >= len(words) for words, n in zip(held, lettered, strict=True))
     return 2 * texts > len(held) > 0
-
-
-def _has_letter(word: str) -> bool:
-    return any(map(str.isalpha, word))
 
 
 def open_table(path: Path, encoding: str, separator: str = "auto", usual: str | None = None) -> Table:
