@@ -170,9 +170,8 @@ def answer_lines(run: read.Run, answers: int, width: int = WIDTH) -> Iterator[st
     distance = sum(one.weight * one.expected_loss for one in answers_found)
     yield from _caution(run)
     yield (
-        f"{len(answers_found)} answer{'s' * (len(answers_found) != 1)} that "
-        f"represent{'s' * (len(answers_found) == 1)} the posterior: mean variation of information to the nearest "
-        f"{distance:.3f}, {alone:.3f} to one alone"
+        f"{len(answers_found)} answer{'s' * (len(answers_found) != 1)} that represent{'s' * (len(answers_found) == 1)} "
+        f"the posterior: mean variation of information to the nearest {distance:.3f}, {alone:.3f} to one alone"
     )
     for number, one in enumerate(answers_found, 1):
         heading = f"answer {number}: weight {one.weight:.2f}, {grouping.count_listed(one.labels, run.summary)}, "

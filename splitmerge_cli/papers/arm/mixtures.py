@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator
 from numpy.typing import NDArray
@@ -14,6 +13,7 @@ from splitmerge_cli.analysis.plots.races import option, pick
 from splitmerge_cli.analysis.plots.run import fractions
 from splitmerge_cli.analysis.plots.style import FULL, colour_of, entry, footnote, legend, title_of
 from splitmerge_cli.diagnostics import intervals, restarts
+from splitmerge_cli.papers.arm.runs import value_of
 from splitmerge_cli.papers.arm.tables import Entry
 from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
@@ -84,11 +84,10 @@ def table2(runs: Sequence[Run]) -> Drawing:
     numbers, claims = times(runs), published_claims("arm-table2")
     undefined = numbers["undefined_indicator"].sum() / numbers["series_indicator"].sum()
     notes = (
-        f"Over {numbers['set'].nunique()} data sets, of the mean over "
-        f"{numbers['chains'].iloc[0]} chains of {runs[0].config['iterations']:,} iterations. "
-        "Indicators: the largest time over 105 pairs of items, three items of every planted component. A series "
-        f"that never changes has no time and is left out: {numbers['undefined_trace'].sum():.0f} of the largest block, "
-        f"{undefined:.0%} of the indicators."
+        f"Over {numbers['set'].nunique()} data sets, of the mean over {numbers['chains'].iloc[0]} chains of "
+        f"{runs[0].config['iterations']:,} iterations. Indicators: the largest time over 105 pairs of items, three "
+        "items of every planted component. A series that never changes has no time and is left out: "
+        f"{numbers['undefined_trace'].sum():.0f} of the largest block, {undefined:.0%} of the indicators."
     )
     return Drawing(picture_table2(numbers), numbers, judge(numbers, runs, claims), notes)
 
@@ -132,7 +131,10 @@ def picture_table2(numbers: pd.DataFrame) -> Figure:
             height = y + 0.8 + 1.1 * row
             ax.text(0.14, height, title_of(sampler), va="center", fontsize=7.2)
             for metric, place in places.items():
-                _entry(ax, place, height, _cell(numbers, claims, example, sampler, metric))
+                cell = _cell(numbers, claims, example, sampler, metric)
+                weight = "bold" if cell.best else "normal"
+                ax.text(place - 0.008, height, cell.ours, ha="right", va="center", fontsize=7.2, fontweight=weight)
+                ax.text(place + 0.008, height, cell.paper, ha="left", va="center", fontsize=6.6, color="#777777")
     footnote(figure, "Mean ± standard deviation over data sets; bold: least of three; grey: the paper.")
     return figure
 
@@ -140,7 +142,7 @@ def picture_table2(numbers: pd.DataFrame) -> Figure:
 def _cell(numbers: pd.DataFrame, claims: Sequence[Claim], example: str, sampler: str, metric: str) -> Entry:
     digits = 0 if metric == "normalised_iterations" else 1
     means = {s: rows_of(numbers, example, s)[metric].mean() for s in SAMPLERS}
-    claim = next((c for c in claims if (c.data, c.sampler, c.metric) == (example, sampler, metric)), None)
+    claim = value_of(claims, example, sampler, metric)
     ours = _number(*restarts.mean_and_spread(rows_of(numbers, example, sampler)[metric]), digits)
     paper = ""
     if claim is not None:
@@ -153,12 +155,6 @@ def _number(mean: float, spread: float, digits: int) -> str:
     if not np.isfinite(mean):
         return "–"
     return f"{mean:,.{digits}f}" + (f" ± {spread:,.{digits}f}" if np.isfinite(spread) and spread > 0 else "")
-
-
-def _entry(ax: Axes, x: float, y: float, entry: Entry) -> None:
-    weight = "bold" if entry.best else "normal"
-    ax.text(x - 0.008, y, entry.ours, ha="right", va="center", fontsize=7.2, fontweight=weight)
-    ax.text(x + 0.008, y, entry.paper, ha="left", va="center", fontsize=6.6, color="#777777")
 
 
 def _note(runs: Sequence[Run]) -> str:
