@@ -447,8 +447,9 @@ def picture_fig6a(numbers: pd.DataFrame, each: Mapping[tuple[str, int], NDArray[
     for ax, level in zip(axes[0], shown, strict=True):
         here = numbers[numbers["level"] == level]
         chains, mean, spread = (here.loc[here["sampler"] == "arm", name] for name in ("chains", "rhat", "spread"))
-        for S in chains if each else ():
-            ax.plot(np.full(len(each[level, S]), S), each[level, S], ".", color=colour, alpha=0.35, markersize=4)
+        for S in chains:
+            dots = (each or {}).get((level, S), np.empty(0))
+            ax.plot(np.full(len(dots), S), dots, ".", color=colour, alpha=0.35, markersize=4)
         ax.plot(chains, mean, **look_of("arm"))
         ax.vlines(chains, np.fmax(mean - spread, 0.99), mean + spread, color=colour, linewidth=1.1)
         ax.set(xscale="log", yscale="log", xlabel="chains S")

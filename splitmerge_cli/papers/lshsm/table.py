@@ -159,8 +159,8 @@ def _draw(ax: Axes, rows: Sequence[tuple[str, ...] | str], table: pd.DataFrame, 
     for y, sampler in zip([-3.6, -2.6, -1.6], ["rgsm", "sdds", "lshsm"], strict=True):
         ax.text(0.043, y, base.METHODS.get(sampler, "LSHSM"), ha="left", va="center", fontsize=7, color="#555555")
         for data in ("S1", "S2", "S3", "KDDCUP04Bio", "PubMed"):
-            text = _cell(*(claims[data, sampler, metric] for metric in METRICS))
-            ax.text(COLUMNS[data], y, text, ha="right", va="center", fontsize=7, color="#555555")
+            nmi, accuracy = (claims[data, sampler, metric] for metric in METRICS)
+            ax.text(COLUMNS[data], y, _cell(nmi, accuracy), ha="right", va="center", fontsize=7, color="#555555")
     for y, row in enumerate(rows):
         if isinstance(row, str):
             ax.plot([0, 1], [y - 0.5, y - 0.5], color="#cccccc", linewidth=0.6, clip_on=False)

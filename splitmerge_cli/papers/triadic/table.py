@@ -2,7 +2,7 @@
 paper leaves open: noise, lines kept or not, as_printed ratios, equal time."""
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from itertools import pairwise, product
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from splitmerge_cli.runs.store.read import Run
 
 ORDER = ("dyadic", "neal8", "triadic")
 SHORT_NAMES = ("dyadic", "auxiliary\nvariables", "triadic")
+PRINTED_MARK = {"color": style.REFERENCE, "marker": "D", "markerfacecolor": "white", "linestyle": ""}
 
 
 def fig3(runs: Sequence[Run]) -> Drawing:
@@ -58,23 +59,15 @@ def picture_fig3(numbers: pd.DataFrame) -> Figure:
             mean, low, high = mean_interval(rows.groupby("set")[f"{score}_last"].mean())
             ax.plot([k, k], [low, high], color=style.REFERENCE, linewidth=1.2, zorder=3)
             ax.plot(k, mean, "o", color=style.REFERENCE, markersize=4, zorder=3)
-            ax.plot(
-                k + 0.22,
-                paper[method, base.CLAIMED[score]],
-                "D",
-                color=style.REFERENCE,
-                markerfacecolor="white",
-                zorder=4,
-            )
+            ax.plot(k + 0.22, paper[method, base.CLAIMED[score]], zorder=4, **PRINTED_MARK)
             means.append(f"{mean:.3f}")
         ax.set_title(name)
         ax.set_xticks(range(len(ORDER)), [f"{m}\n{n}" for m, n in zip(means, SHORT_NAMES, strict=True)])
         ax.set_xlim(-0.6, len(ORDER) - 0.4)
     axes[0].set_ylim(min(0.0, axes[0].get_ylim()[0]), 1.02)
-    printed: dict[str, Any] = {"marker": "D", "markerfacecolor": "white", "linestyle": ""}
     handles = [
         style.entry(color=style.REFERENCE, marker="o", label="mean, 95 % interval over data sets"),
-        style.entry(color=style.REFERENCE, label="mean in the paper", **printed),
+        style.entry(label="mean in the paper", **PRINTED_MARK),
     ]
     figure.legend(handles=handles, loc="outside upper left", ncols=2)
     return figure
@@ -98,30 +91,18 @@ HEAD = 16
 def table1(runs: Sequence[Run]) -> Drawing:
     """Mean scores of all settings, differences from the triadic sampler, and the way there."""
     scores = base.Scores(runs)
-    rows = _rows(scores)
     curves = pd.concat([_curve(runs, *curve) for curve in CURVES], ignore_index=True)
-    numbers = pd.concat([_table(rows, scores), curves], ignore_index=True)
+    numbers = pd.concat([_table(scores), curves], ignore_index=True)
     budget = max(r.config["budget"] or 0 for r in runs)
     notes = (
-        f"{base.describe_data(runs)}, from {runs[0].config['K0']} clusters; 10,000 iterations where no time is given. ARI: "
-        "adjusted Rand index, of the last state. An iteration of the auxiliary variable sampler updates every item. "
-        "as_printed: ratios as printed, biased. Differences are paired by data set. "
-        f"Bold: the highest ARI of the samplers that are exact. {RELEASED_SAID} "
+        f"{base.describe_data(runs)}, from {runs[0].config['K0']} clusters; 10,000 iterations where no time is given. "
+        "ARI: adjusted Rand index, of the last state. An iteration of the auxiliary variable sampler updates every "
+        "item. as_printed: ratios as printed, biased. Differences are paired by data set. Bold: the highest ARI of the "
+        "samplers that are exact. Released program: noparama 0.1.72, the authors' own, once on each set as its batch "
+        "script has it; its prior is not the one in the paper's text, and its scripts score the likeliest state. Its "
+        f"dyadic sampler ends in one cluster on 98 of the 100 sets. {_plainly(scores)}"
     )
-    figure = picture_table1(numbers, budget)
-    return Drawing(figure, numbers, _verdicts(scores, runs), notes + _plainly(scores))
-
-
-RELEASED_SAID = (
-    "Released program: noparama 0.1.72, the authors' own, once on each set as its batch script has it; its prior is "
-    "not the one in the paper's text, and its scripts score the likeliest state. Its dyadic sampler ends in one "
-    "cluster on 98 of the 100 sets."
-)
-
-
-def released_scores() -> pd.DataFrame:
-    """Mean scores that the authors' own program prints on the hundred sets, by ticks and sampler."""
-    return pd.read_csv(Path(__file__).with_name("released.csv"))
+    return Drawing(picture_table1(numbers, budget), numbers, _verdicts(scores, runs), notes)
 
 
 def picture_table1(numbers: pd.DataFrame, budget: float | None = None) -> Figure:
@@ -140,20 +121,9 @@ def picture_table1(numbers: pd.DataFrame, budget: float | None = None) -> Figure
     _draw_table(left, rows, values, marks, budget)
     _draw_differences(right, rows, numbers[numbers["panel"] == "triadic minus row"])
     _draw_curves(grid, numbers)
-    style.footnote(
-        figure,
-        "Right: exact triadic sampler minus the row's, 95 % interval (†: 99 %). Bottom: means, 95 % bands.",
-    )
+    note = "Right: exact triadic sampler minus the row's, 95 % interval (†: 99 %). Bottom: means, 95 % bands."
+    style.footnote(figure, note)
     return figure
-
-
-def _rows(scores: base.Scores) -> list[tuple[str, str]]:
-    """Rows of the table: setting and method; a title has no method."""
-    rows = []
-    for setting in base.SETTINGS:
-        methods = [m for m in base.METHODS if scores.has(setting, m)]
-        rows += [(setting, ""), *((setting, m) for m in methods)] if methods else []
-    return rows
 
 
 Values = Mapping[tuple[str, str, str], float]
@@ -170,7 +140,8 @@ def _draw_table(ax: Axes, rows: Sequence[tuple[str, str]], values: Values, marks
         ax.text(place, -HEAD + 1.5, COLUMNS[column], ha="right", va="bottom", fontsize=7, linespacing=1.1)
     shade: dict[str, Any] = {"va": "center", "fontsize": 7}
     grey = shade | {"color": "#555555"}
-    released = released_scores().to_dict("records")
+    # mean scores that the authors' own program prints on the hundred sets, by ticks and sampler
+    released = pd.read_csv(Path(__file__).with_name("released.csv")).to_dict("records")
     ax.text(0, -HEAD + 2.2, "as in the paper; grey: printed", ha="left", fontweight="bold", **shade)
     paper = {(c.sampler, c.metric): c.value for c in published_claims("triadic-table1")}
     for k, method in enumerate(PRINTED):
@@ -293,19 +264,18 @@ def _draw_curves(grid: GridSpec, numbers: pd.DataFrame) -> None:
     axes[0].set_ylabel("mean ARI")
 
 
-def _table(rows: Sequence[tuple[str, str]], scores: base.Scores) -> pd.DataFrame:
+def _table(scores: base.Scores) -> pd.DataFrame:
     """Return the table in long form: means with intervals, differences with intervals."""
     columns = [f"{score}_{state}" for score in base.METRICS for state in base.STATES]
-    records = []
-    for setting, method in rows:
-        for column in columns if method else []:
-            where = {"setting": setting, "method": method, "score": column}
-            mean, low, high = mean_interval(scores.by_set(setting, method, column))
-            records.append({"panel": "mean", **where, "value": mean, "low": low, "high": high})
+    rows = []
+    for *where, column in product(base.SETTINGS, base.METHODS, columns):
+        setting, method = where
+        if scores.has(setting, method):
+            rows.append(("mean", *where, column, *mean_interval(scores.by_set(setting, method, column))))
             if method != "triadic":
-                mean, low, high = mean_interval(scores.difference(setting, "triadic", method, column))
-                records.append({"panel": "triadic minus row", **where, "value": mean, "low": low, "high": high})
-    return pd.DataFrame(records)
+                difference = scores.difference(setting, "triadic", method, column)
+                rows.append(("triadic minus row", *where, column, *mean_interval(difference)))
+    return pd.DataFrame(rows, columns=["panel", "setting", "method", "score", "value", "low", "high"])
 
 
 def _plainly(scores: base.Scores) -> str:
@@ -332,12 +302,9 @@ def _mixing(claim: Claim, runs: Sequence[Run]) -> list[Verdict]:
         if not all(runs_by_method.values()):
             continue
         times = np.array([SOON * runs_by_method["triadic"][0].config["iterations"]])
-        gain = (
-            paths(runs_by_method["triadic"], "iteration", times)[:, 0]
-            - paths(runs_by_method["dyadic"], "iteration", times)[:, 0]
-        )
+        triadic, dyadic = (paths(each, "iteration", times)[:, 0] for each in runs_by_method.values())
         what = f"adjusted Rand index at iteration {times[0]:,.0f}, triadic - dyadic"
-        verdicts.append(by_sign(claim, {what: gain}, base.WORDS[setting], unit=base.name_sets(runs)))
+        verdicts.append(by_sign(claim, {what: triadic - dyadic}, base.WORDS[setting], unit=base.name_sets(runs)))
     return verdicts
 
 
@@ -351,11 +318,7 @@ def _verdicts(scores: base.Scores, runs: Sequence[Run]) -> list[Verdict]:
                 cases += [(*case, as_printed) for as_printed in AS_PRINTED_TOO for case in AS_PRINTED_READINGS]
             for setting, state, method in (case for case in cases if scores.has(case[0], case[2])):
                 column = f"{stored[claim.metric]}_{state}"
-                words = [
-                    base.WORDS[setting],
-                    base.STATES[state],
-                    *([AS_PRINTED_TOO[method]] if method in AS_PRINTED_TOO else []),
-                ]
+                words = filter(None, [base.WORDS[setting], base.STATES[state], AS_PRINTED_TOO.get(method)])
                 samples, unit = scores.units(setting, method, column)
                 verdicts.append(by_distance(claim, samples, ", ".join(words), unit))
         elif claim.metric == "mixes_faster_than_dyadic":
