@@ -350,8 +350,8 @@ class _Densities:
 def _advance(
     chains: coupled.CoupledChains, end: int, until_met: bool, densities: _Densities | None = None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Let X make iterations up to number `end`, at most until the chains have met; return `_values` and the distance of
-    the chains in each."""
+    """Let X make iterations up to number `end`, at most until the chains have met; return `QUANTITIES` and the
+    hyper-parameters of both chains, shape (rows, 2, quantities), and the distance of the chains in each."""
     parts: list[Mapping[str, NDArray[Any]]] = []
     if densities is not None and chains.iteration == 0:
         parts.append(chains.advance(0, until_met))
@@ -363,13 +363,9 @@ def _advance(
         parts.append(chains.advance(min(step, end - chains.iteration), until_met))
         if densities is not None:
             densities.add()
-    return np.concatenate([_values(rows) for rows in parts]), np.concatenate([rows["distance"] for rows in parts])
-
-
-def _values(rows: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
-    """`QUANTITIES` and the hyper-parameters of both chains, shape (rows, 2, quantities)."""
+    rows = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     of_state = [rows[name][..., None] for name in ("n_clusters", "K", "log_joint")]
-    return np.concatenate([*of_state, rows["largest"], rows["hyperparameters"]], axis=2)
+    return np.concatenate([*of_state, rows["largest"], rows["hyperparameters"]], axis=2), rows["distance"]
 
 
 def check_certificate(spec: RunSpecification, path: Path, pairs: int, N: int, new: int, iterations: int) -> None:

@@ -8,7 +8,6 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy.cluster import hierarchy
 
@@ -121,22 +120,6 @@ def fractions(chain: pd.DataFrame, most_rows: int) -> pd.DataFrame:
     frame = pd.DataFrame(stacked, columns=[f"largest_{k + 1}" for k in range(stacked.shape[1])])
     frame.insert(0, "iteration", chain["iteration"].to_numpy()[rows])
     return frame
-
-
-def stack_fractions(ax: Axes, numbers: pd.DataFrame, colour: str, edge: float = 0.0) -> None:
-    """Draw `fractions` as stacked areas; `edge` is the width of a line at each."""
-    iteration = numbers["iteration"].to_numpy()
-    below = np.zeros(len(iteration))
-    for k, name in enumerate(name for name in numbers if name.startswith("largest_")):
-        top = numbers[name].to_numpy()
-        ax.fill_between(iteration, below, top, color=colour, alpha=0.62 - 0.11 * k, linewidth=0)
-        if edge:
-            ax.plot(iteration, top, color=colour, linewidth=edge)
-        below = top
-    ax.set_ylim(0, 1)
-    if len(iteration) > 1:
-        ax.set_xlim(iteration[0], iteration[-1])
-    ax.grid(False)
 
 
 PICTURES = {

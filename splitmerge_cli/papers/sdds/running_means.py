@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.analysis.plots import style
 from splitmerge_cli.analysis.plots.races import data_sets, option, pick, series, thinned_rows, values
-from splitmerge_cli.analysis.plots.run import fractions, stack_fractions
+from splitmerge_cli.analysis.plots.run import fractions
 from splitmerge_cli.diagnostics.intervals import by_unit, share_interval
 from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing, draw_lines
@@ -88,7 +88,14 @@ def picture_traces(numbers: pd.DataFrame, five: Mapping[tuple[int, str], str] | 
     for row, N in zip(axes, sizes, strict=True):
         for ax, sampler in zip(row, samplers, strict=True):
             rows = numbers[(numbers["N"] == N) & (numbers["sampler"] == sampler)]
-            stack_fractions(ax, rows, style.colour_of(sampler), edge=0.7)
+            iteration, below = rows["iteration"].to_numpy(), np.zeros(len(rows))
+            for k, name in enumerate(name for name in rows if name.startswith("largest_")):
+                top, colour = rows[name].to_numpy(), style.colour_of(sampler)
+                ax.fill_between(iteration, below, top, color=colour, alpha=0.62 - 0.11 * k, linewidth=0)
+                ax.plot(iteration, top, color=colour, linewidth=0.7)
+                below = top
+            ax.set(ylim=(0, 1), xlim=(iteration[0], iteration[-1]))
+            ax.grid(False)
             ax.set_title(f"{style.title_of(sampler)}, N = {N:,}")
             ax.set_title((five or {}).get((N, sampler), ""), loc="right", fontsize=7, color="#555555")
         row[0].set_ylabel("cumulative fraction")
@@ -244,9 +251,8 @@ def _measure(
     for target, value in product(TARGETS, values(runs, key)):
         here = pick(runs, model__label_prior=target, **{key: value})
         c, model = here[0].config, here[0].config["model"]
-        (means[target, value],) = mean_K_by_cap(
-            c["N"], model["mu"], model["alpha"], [model["kmax"]], c["data"]["n_tokens"], target
-        )
+        given = c["N"], model["mu"], model["alpha"], [model["kmax"]], c["data"]["n_tokens"], target
+        (means[target, value],) = mean_K_by_cap(*given)
         for step, sampler in product(STEPS, samplers_of(here)):
             if chosen := pick(here, schedule=step, sampler=sampler):
                 paths[target, step, value, sampler] = _paths(chosen)
@@ -303,21 +309,19 @@ def fig4(runs: Sequence[Run]) -> Drawing:
     claims = published_claims("sdds-fig4")
     means, paths = _measure(runs, "K0")
     verdicts = []
+    keys = ["target", "schedule", "K0", "sampler"]
     frames = [
-        path.rows(
-            panel="running mean", target=target, schedule=step, K0=K0, sampler=sampler, exact_mean_K=means[target, K0]
-        )
-        for (target, step, K0, sampler), path in paths.items()
+        path.rows(panel="running mean", **dict(zip(keys, where, strict=True)), exact_mean_K=means[where[0], where[2]])
+        for where, path in paths.items()
     ]
     for K0, schedule, sampler in product(values(runs, "K0"), STEPS, samplers_of(runs)):
         here = pick(runs, K0=K0, model__label_prior="as_printed", schedule=schedule, sampler=sampler)
         path = paths["as_printed", schedule, K0, sampler]
         close = by_unit(np.abs(path.settled - TRUE_K) <= SETTLED, path.sets) > 0.5
         low, high = share_interval(int(close.sum()), len(close))
-        where = {"panel": "settled", "target": "as_printed", "schedule": schedule, "K0": K0, "sampler": sampler}
-        frames.append(
-            pd.DataFrame({**where, "share": [close.mean()], "low": low, "high": high, "data_sets": len(close)})
-        )
+        found = {"share": [close.mean()], "low": low, "high": high, "data_sets": len(close)}
+        of = dict(zip(keys, ("as_printed", schedule, K0, sampler), strict=True))
+        frames.append(pd.DataFrame({"panel": "settled", **of, **found}))
         for claim in claims:
             if (claim.data, claim.sampler) != (f"emm N=500 K0={K0}", sampler):
                 continue
