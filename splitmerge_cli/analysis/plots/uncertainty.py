@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -179,7 +180,17 @@ def name_parts(labels: ArrayLike, numbers: NDArray[np.int64], words: Mapping[int
 
 def n_clusters(run: Run) -> Figure:
     """Draw the posterior of the number of clusters, as a result's first line counts them: for all chains, for each."""
-    series, clusters = _reported_counts(run), plural_of(grouping.nouns(run.summary)[1])
+    clusters = plural_of(grouping.nouns(run.summary)[1])
+    # of each chain's second half, without outliers where the interval leaves them out; one series where clusters are
+    # joined
+    if run.summary.get(schema.OUTLIERS_APART):
+        joined = answers.joined_partitions(run)
+        by_chain = answers.second_half_partitions(run.path, run.summary["N"], run.summary["iterations"])
+        counted = by_chain.values() if joined is None else [joined]
+        sizes_of = partial(grouping.row_sizes, run.summary)
+        series = [np.array([point_estimate.count_larger(row, sizes_of(row)) for row in rows]) for rows in counted]
+    else:
+        series = list(second_half(run.trace(["chain", "iteration", "n_clusters"]))["n_clusters"].astype(np.int64))
     values = np.arange(min(map(np.min, series)), max(map(np.max, series)) + 1)
     figure, ax = plt.subplots(figsize=(HALF, 2.7))
     share = np.array([[(chain == k).mean() for k in values] for chain in series])
@@ -196,18 +207,6 @@ def n_clusters(run: Run) -> Figure:
     ax.set(xlabel=clusters, ylabel="posterior probability", xlim=limits, ylim=(0, None))
     ax.set_title(f"Number of {clusters}:\n{races.subject(run)}")
     return figure
-
-
-def _reported_counts(run: Run) -> list[NDArray[np.int64]]:
-    """The numbers of clusters of each chain's second half, without outliers where the interval leaves them out; one
-    series where clusters are joined."""
-    if not run.summary.get(schema.OUTLIERS_APART):
-        return list(second_half(run.trace(["chain", "iteration", "n_clusters"]))["n_clusters"].astype(np.int64))
-    joined = answers.joined_partitions(run)
-    by_chain = answers.second_half_partitions(run.path, run.summary["N"], run.summary["iterations"])
-    series = list(by_chain.values()) if joined is None else [joined]
-    each = [[point_estimate.count_larger(row, grouping.row_sizes(run.summary, row)) for row in rows] for rows in series]
-    return [np.array(counts, dtype=np.int64) for counts in each]
 
 
 def _draw_means(

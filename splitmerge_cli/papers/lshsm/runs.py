@@ -209,13 +209,13 @@ def _synthetic(name: str, runs: Sequence[Run], axis: str) -> drawing.Drawing:
     numbers = pd.concat([lines(climbs, data, start, axis) for start in STARTS for data in on], ignore_index=True)
     sizes = {data: next(run.config["N"] for run in runs if data_of(run) == data) for data in on}
     sets, present = len({run.config["seed"] for run in runs}), set(map(method_of, runs))
+    coins = "Coins: pair and coins, no sums. " * ("paired" in present)
+    printed = "As printed: equations 3 to 6, biased. " * ("as_printed" in present)
     notes = (
         f"{sets} data sets of each size, a chain on each. Moves alone, no Gibbs scans. {BEST} {LEVEL} LSHSM, one by "
         "one: the pair by hashing, the other items by sequential allocation, as in SAMS (whose pair is uniform). "
         "Algorithm 1: splits by coins, exact sums in place of equations 3 to 6. "
-        f"{'Coins: pair and coins, no sums. ' if 'paired' in present else ''}"
-        f"{'As printed: equations 3 to 6, biased. ' if 'as_printed' in present else ''}"
-        "Coin splits never leave one cluster; from there the forms of coins are left out but one."
+        f"{coins}{printed}Coin splits never leave one cluster; from there the forms of coins are left out but one."
     )
     return drawing.Drawing(_draw_synthetic(numbers, sizes), numbers, _verdicts(name, climbs, axis), notes)
 
@@ -376,11 +376,15 @@ def fig3(runs: Sequence[Run]) -> drawing.Drawing:
     times = [f"{seconds:g} s of sampling {STARTS[start]}" for start, seconds in budgets.items()]
     if len(set(budgets.values())) == 1:
         times = [f"{next(iter(budgets.values())):g} s of sampling"]
+    about = "kdd_like: generated in the manner of KDDCUP04Bio, 74 columns."
+    if any(is_stand_in(run) for run in runs):
+        about += " In place of ohsumed23, which is absent, another such set."
+    elif any(data_of(run) == "PubMed" for run in runs):
+        about += " ohsumed23: abstracts of MEDLINE, in PubMed's words (incomplete, out of date)."
     notes = (
-        f"{each if seeds > 1 else 'One chain of each'}, {' and '.join(times)}; moves alone, no Gibbs scans. "
-        f"{_describe_data(runs)} {BEST} {LEVEL} LSHSM, one by one: the pair by hashing, the other items by sequential "
-        "allocation, as in SAMS. Algorithm 1: splits by coins, exact sums; it never leaves one cluster, and is shown "
-        "from singletons."
+        f"{each if seeds > 1 else 'One chain of each'}, {' and '.join(times)}; moves alone, no Gibbs scans. {about} "
+        f"{BEST} {LEVEL} LSHSM, one by one: the pair by hashing, the other items by sequential allocation, as in SAMS. "
+        "Algorithm 1: splits by coins, exact sums; it never leaves one cluster, and is shown from singletons."
     )
     return drawing.Drawing(picture_fig3(numbers, standing), numbers, _fig3_verdicts(climbs, runs), notes)
 
@@ -463,13 +467,3 @@ def _standing(runs: Sequence[Run], data: str) -> str:
     run = next(r for r in runs if data_of(r) == data)
     name = "generated" if is_stand_in(run) else {"KDDCUP04Bio": "kdd_like", "PubMed": "ohsumed23"}[data]
     return f"{name} (N = {run.summary['N']:,}) for {data}"
-
-
-def _describe_data(runs: Sequence[Run]) -> str:
-    """Describe the data that stand in for the paper's."""
-    text = "kdd_like: generated in the manner of KDDCUP04Bio, 74 columns."
-    if any(is_stand_in(run) for run in runs):
-        return text + " In place of ohsumed23, which is absent, another such set."
-    if any(data_of(run) == "PubMed" for run in runs):
-        return text + " ohsumed23: abstracts of MEDLINE, in PubMed's words (incomplete, out of date)."
-    return text

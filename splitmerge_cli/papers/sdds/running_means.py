@@ -65,7 +65,15 @@ def traces(runs: Sequence[Run]) -> Drawing:
         shown = here[0].trace(["chain", "iteration", "largest"])
         drawn = fractions(shown[shown["chain"] == shown["chain"].min()], most_rows=600)
         frames.append(drawn.assign(N=N, sampler=sampler, seed=option(here[0], "seed")))
-        components = _components(here)
+        # median number in the second half of each chain
+        counted: list[float] = []
+        for _, trace in (one for run in here for one in run.trace(["chain", "iteration", "largest"]).groupby("chain")):
+            half = trace[trace["iteration"] > trace["iteration"].max() / 2]
+            shares = np.stack(half["largest"].tolist())
+            # a sixth component would leave the five largest without it
+            rest = 1 - shares.sum(axis=1)
+            counted.append(float(np.median((shares >= COMPONENT).sum(axis=1) + (rest >= COMPONENT))))
+        components = np.array(counted)
         has_five = components == claim.value
         five[N, sampler] = f"five in {has_five.sum()} of {len(has_five)}"
         if sampler == claim.sampler:
@@ -104,19 +112,6 @@ def picture_traces(numbers: pd.DataFrame, five: Mapping[tuple[int, str], str] | 
     for ax in axes.flat:
         ax.xaxis.set_major_locator(plt.MaxNLocator(4))
     return figure
-
-
-def _components(runs: Sequence[Run]) -> NDArray[np.float64]:
-    """Median number of components in the second half of each chain (five at most are looked at, and the rest)."""
-    components = []
-    for run in runs:
-        for _, trace in run.trace(["chain", "iteration", "largest"]).groupby("chain", sort=True):
-            half = trace[trace["iteration"] > trace["iteration"].max() / 2]
-            fractions = np.stack(half["largest"].tolist())
-            # a sixth component would leave the five largest without it
-            rest = 1 - fractions.sum(axis=1)
-            components.append(np.median((fractions >= COMPONENT).sum(axis=1) + (rest >= COMPONENT)))
-    return np.array(components)
 
 
 TRUE_K = 10

@@ -64,9 +64,21 @@ def fig3(runs: Sequence[Run]) -> Drawing:
     counted = {key: series(base.select(runs, *key), "n_clusters") for key in product(settings, STARTS, base.METHODS)}
     frames = []
     for setting in settings:
-        every = product(("coin", "gibbs"), STARTS)
-        frames += [_topics(setting, start, method, *counted[setting, start, method]) for method, start in every]
-        frames += [_share_reached(*key, *counted[key]) for key in product([setting], STARTS, base.METHODS)]
+        # median and range over chains of the number of topics
+        for method, start in product(("coin", "gibbs"), STARTS):
+            iteration, K = counted[setting, start, method]
+            kept = np.unique(np.geomspace(1, len(iteration), 200).astype(int)) - 1
+            ends = {"low": K.min(axis=0)[kept], "high": K.max(axis=0)[kept]}
+            middles = np.median(K, axis=0)[kept]
+            frames.append(_rows("topics", setting, start, method, iteration[kept], middles, len(K), **ends))
+        # share of the chains that have had ten topics
+        for start, method in product(STARTS, base.METHODS):
+            iteration, K = counted[setting, start, method]
+            when = np.sort(hitting_times(K))
+            told = when[np.isfinite(when)]
+            x = np.concatenate([[1], np.maximum(told, 1), [iteration[-1]]])
+            share = np.concatenate([[0], np.arange(1, len(told) + 1), [len(told)]]) / len(when)
+            frames.append(_rows("chains with ten topics", setting, start, method, x, share, len(when)))
         for method in base.METHODS:
             if method != "gibbs":
                 about = setting, COUNTED_START, method
@@ -110,7 +122,13 @@ def picture_fig3(numbers: pd.DataFrame, titles: Mapping[str, str] | None = None)
         _draw_topics(column[0], panels["topics"][panels["topics"]["start"] == COUNTED_START])
         for ax, start in zip(column[1:], STARTS, strict=False):
             reached = panels["chains with ten topics"]
-            _draw_reached(ax, reached[reached["start"] == start])
+            for method, rows in reached[reached["start"] == start].groupby("method", sort=False):
+                place = list(base.METHODS).index(str(method))
+                along = marks_along(rows["value"].to_numpy(), place, len(base.METHODS))
+                look = {"linewidth": 1.3, "clip_on": False, **base.STYLES[str(method)], **along}
+                ax.plot(rows["iteration"], rows["value"], drawstyle="steps-post", **look)
+            _marks(ax)
+            ax.set_ylim(0, 1)
         for method, rows in panels["accepted so far"].groupby("method", sort=False):
             column[3].plot(rows["iteration"], rows["value"], linewidth=1.1, **base.STYLES[str(method)])
         _marks(column[3])
@@ -167,15 +185,6 @@ def _rows(
     return pd.DataFrame({**where, "iteration": x, "value": y, **more, "chains": chains})
 
 
-def _topics(
-    setting: str, start: str, method: str, iteration: NDArray[np.int64], K: NDArray[np.float64]
-) -> pd.DataFrame:
-    """Median and range over chains of the number of topics."""
-    kept = np.unique(np.geomspace(1, len(iteration), 200).astype(int)) - 1
-    ends = {"low": K.min(axis=0)[kept], "high": K.max(axis=0)[kept]}
-    return _rows("topics", setting, start, method, iteration[kept], np.median(K, axis=0)[kept], len(K), **ends)
-
-
 def _draw_topics(ax: Axes, numbers: pd.DataFrame) -> None:
     """Draw the median and the range over chains of the number of topics, by method."""
     # the start is iteration 0: it stands at 1
@@ -183,26 +192,6 @@ def _draw_topics(ax: Axes, numbers: pd.DataFrame) -> None:
     draw_lines(ax, shown, "method", "iteration", base.STYLES.__getitem__, shade=0.18, centre="value")
     ax.axhline(base.TRUE_K, color=REFERENCE, linewidth=0.7, linestyle=(0, (4, 3)))
     _marks(ax)
-
-
-def _share_reached(
-    setting: str, start: str, method: str, iteration: NDArray[np.int64], K: NDArray[np.float64]
-) -> pd.DataFrame:
-    """Share of the chains that have had ten topics."""
-    when = np.sort(hitting_times(K))
-    told = when[np.isfinite(when)]
-    x = np.concatenate([[1], np.maximum(told, 1), [iteration[-1]]])
-    share = np.concatenate([[0], np.arange(1, len(told) + 1), [len(told)]]) / len(when)
-    return _rows("chains with ten topics", setting, start, method, x, share, len(when))
-
-
-def _draw_reached(ax: Axes, numbers: pd.DataFrame) -> None:
-    for method, rows in numbers.groupby("method", sort=False):
-        along = marks_along(rows["value"].to_numpy(), list(base.METHODS).index(str(method)), len(base.METHODS))
-        look = {"linewidth": 1.3, "clip_on": False, **base.STYLES[str(method)], **along}
-        ax.plot(rows["iteration"], rows["value"], drawstyle="steps-post", **look)
-    _marks(ax)
-    ax.set_ylim(0, 1)
 
 
 FASTER = {"faster_than_gibbs": "gibbs", "coin_faster_than_pair": "pair"}

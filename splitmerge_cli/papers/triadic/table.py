@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.gridspec import GridSpec
 from numpy.typing import NDArray
 
 from splitmerge_cli.analysis.plots import style
@@ -120,7 +119,18 @@ def picture_table1(numbers: pd.DataFrame, budget: float | None = None) -> Figure
     marks = means.set_index(["setting", "method", "score"])["mark"].dropna().to_dict() if "mark" in means else {}
     _draw_table(left, rows, values, marks, budget)
     _draw_differences(right, rows, numbers[numbers["panel"] == "triadic minus row"])
-    _draw_curves(grid, numbers)
+    axes = np.atleast_1d(grid[1].subgridspec(1, len(CURVES), wspace=0.06).subplots(sharey=True))  # type: ignore[arg-type]
+    for ax, (setting, column) in zip(axes, CURVES, strict=True):
+        points = numbers[(numbers["panel"] == f"curve against {column}") & (numbers["setting"] == setting)]
+        draw_lines(ax, points, "method", column, base.look_of_method, shade=0.15, centre="ari_last", width=1.2)
+        ax.set_xscale("log")
+        style.powers(ax.xaxis)
+        ax.set_xlim(points[column].min(), points[column].max())
+        ax.set_ylim(0, None)
+        ax.set_xlabel(column if column == "iteration" else "seconds of sampling", fontsize=7)
+        ax.tick_params(labelsize=6.5)
+        ax.set_title("lines integrated out" if setting.startswith("main") else "lines kept", fontsize=7.5)
+    axes[0].set_ylabel("mean ARI")
     note = "Right: exact triadic sampler minus the row's, 95 % interval (†: 99 %). Bottom: means, 95 % bands."
     style.footnote(figure, note)
     return figure
@@ -169,10 +179,11 @@ def _draw_table(ax: Axes, rows: Sequence[tuple[str, str]], values: Values, marks
         ax.plot(0.012, y, **base.look_of_method(method))
         ax.text(0.03, y, base.METHODS[method], ha="left", va="center", fontsize=7)
         for column in COLUMNS:
-            mean = values[setting, method, column]
-            best = column == "ari_last" and method == _best(rows, setting, values)
-            weight = "bold" if best else "normal"
-            _write(ax, places[column], y, _score(mean), marks.get((setting, method, column)), weight)
+            mean, mark = values[setting, method, column], marks.get((setting, method, column))
+            # the highest of the samplers that leave the posterior invariant
+            exact = (values[setting, m, column] for s, m in rows if s == setting and m and m not in AS_PRINTED_TOO)
+            best = column == "ari_last" and method not in AS_PRINTED_TOO and mean == max(exact)
+            _write(ax, places[column], y, _score(mean), mark, "bold" if best else "normal")
 
 
 def _write(ax: Axes, x: float, y: float, text: str, mark: str | None, weight: str = "normal") -> None:
@@ -183,12 +194,6 @@ def _write(ax: Axes, x: float, y: float, text: str, mark: str | None, weight: st
 
 def _score(value: float) -> str:
     return f"{value:.3f}"
-
-
-def _best(rows: Sequence[tuple[str, str]], setting: str, values: Values) -> str:
-    """The method of the highest mean adjusted Rand index, of those that leave the posterior invariant."""
-    exact = (m for s, m in rows if s == setting and m and m not in AS_PRINTED_TOO)
-    return max(exact, key=lambda m: values[setting, m, "ari_last"])
 
 
 def _draw_differences(ax: Axes, rows: Sequence[tuple[str, str]], numbers: pd.DataFrame) -> None:
@@ -247,21 +252,6 @@ def _curve(runs: Sequence[Run], setting: str, column: str) -> pd.DataFrame:
         frame = pd.DataFrame({column: grid, "ari_last": mean, "low": low, "high": high})
         frames.append(frame.assign(panel=f"curve against {column}", setting=setting, method=method))
     return pd.concat(frames, ignore_index=True)
-
-
-def _draw_curves(grid: GridSpec, numbers: pd.DataFrame) -> None:
-    axes = np.atleast_1d(grid[1].subgridspec(1, len(CURVES), wspace=0.06).subplots(sharey=True))  # type: ignore[arg-type]
-    for ax, (setting, column) in zip(axes, CURVES, strict=True):
-        points = numbers[(numbers["panel"] == f"curve against {column}") & (numbers["setting"] == setting)]
-        draw_lines(ax, points, "method", column, base.look_of_method, shade=0.15, centre="ari_last", width=1.2)
-        ax.set_xscale("log")
-        style.powers(ax.xaxis)
-        ax.set_xlim(points[column].min(), points[column].max())
-        ax.set_ylim(0, None)
-        ax.set_xlabel(column if column == "iteration" else "seconds of sampling", fontsize=7)
-        ax.tick_params(labelsize=6.5)
-        ax.set_title("lines integrated out" if setting.startswith("main") else "lines kept", fontsize=7.5)
-    axes[0].set_ylabel("mean ARI")
 
 
 def _table(scores: base.Scores) -> pd.DataFrame:
