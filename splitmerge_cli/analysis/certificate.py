@@ -349,8 +349,19 @@ class Certificate:
                 f"no bound: {self.lacks[-1]} (unknown, but constant in all {n} pairs, so they show nothing about the "
                 "posterior)"
             )
-        if self.bound is not None:
-            yield from self._distances(self.bound)
+        if (bound := self.bound) is not None:
+            if distances := bound.reaches(DISTANCES):
+                yield (
+                    f"estimated upper bound of the total variation distance from the posterior (95 % limit), for "
+                    f"chains from {self.starts_text}: {distances}"
+                )
+            if self.wasserstein is not None and (distances := self.wasserstein.reaches(SHARES)):
+                yield (
+                    "estimated upper bound of the Wasserstein distance (95 % limit), the share of the pairs of items "
+                    f"that are together in exactly one of the two partitions: {distances}"
+                )
+            if bound.first_below(DISTANCES[-1]) is None:
+                yield f"with {n} pairs the limit cannot fall below {bound.upper.min():.2f}; use more pairs"
             if len(together := self.co_clustering()):
                 largest = together["standard_error"].max()
                 yield (
@@ -369,20 +380,6 @@ class Certificate:
                 f"all {2 * n} chains start from {'only ' * (self.starts > 1)}{self.starts_text}: a mode that none of "
                 f"them visits is missed, and the bound is then far too small{advice}"
             )
-
-    def _distances(self, bound: Bound) -> Iterator[str]:
-        if distances := bound.reaches(DISTANCES):
-            yield (
-                f"estimated upper bound of the total variation distance from the posterior (95 % limit), for chains "
-                f"from {self.starts_text}: {distances}"
-            )
-        if self.wasserstein is not None and (distances := self.wasserstein.reaches(SHARES)):
-            yield (
-                "estimated upper bound of the Wasserstein distance (95 % limit), the share of the pairs of items that "
-                f"are together in exactly one of the two partitions: {distances}"
-            )
-        if bound.first_below(DISTANCES[-1]) is None:
-            yield f"with {len(self.pairs)} pairs the limit cannot fall below {bound.upper.min():.2f}; use more pairs"
 
     @property
     def starts_text(self) -> str:

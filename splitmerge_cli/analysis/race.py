@@ -290,21 +290,11 @@ class Race:
     def table(self) -> pd.DataFrame:
         """A row for each sampler and start: chains, reached, median of seconds, and means of what is counted a second
         (ESS: of chains that have not reached the target 0)."""
-        rows = []
-        for (sampler, start), part in self.chains.groupby(["sampler", "start"], sort=False):
-            rows.append(
-                {
-                    "sampler": sampler,
-                    "start": start,
-                    "chains": len(part),
-                    "reached": int(np.isfinite(part["seconds"]).sum()),
-                    "seconds": float(np.median(part["seconds"])),
-                    "end": float(part["end"].median()),
-                    **{f"ess_{name}": float(part[f"ess_{name}"].mean()) for name in ESS},
-                    "accepted": float(part["accepted"].mean()),
-                }
-            )
-        return pd.DataFrame(rows)
+        columns: dict[str, Any] = {"chains": ("sampler", "size"), "reached": ("reached", "sum")}
+        columns |= {name: (name, "median") for name in ("seconds", "end")}
+        columns |= {name: (name, "mean") for name in (*(f"ess_{name}" for name in ESS), "accepted")}
+        chains = self.chains.assign(reached=np.isfinite(self.chains["seconds"]).astype(int))
+        return chains.groupby(["sampler", "start"], sort=False, as_index=False).agg(**columns)
 
     def lines(self) -> Iterable[str]:
         """The results, over all starts and from each."""

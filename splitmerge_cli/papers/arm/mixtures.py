@@ -261,16 +261,6 @@ def picture_fig6b(numbers: pd.DataFrame) -> Figure:
 # Figure 4
 
 
-def _jaggedness(run: Run) -> float:
-    """Mean absolute step of the fractions in the one, two, ... five largest blocks, over all chains."""
-    steps = []
-    for _, chain in run.trace(["chain", "iteration", "largest"]).groupby("chain", sort=True):
-        kept = chain[chain["iteration"] > run.config["warmup"]]
-        stacked = np.cumsum(np.stack(kept["largest"].tolist()), axis=1)
-        steps.append(np.abs(np.diff(stacked, axis=0)).mean())
-    return float(np.mean(steps))
-
-
 def fig4(runs: Sequence[Run]) -> Drawing:
     """Fractions of the items in the largest blocks, one chain of each sampler on one data set of Example 1."""
     frames = []
@@ -285,7 +275,16 @@ def fig4(runs: Sequence[Run]) -> Drawing:
     )
     claims = {c.metric: c for c in published_claims("arm-fig4")}
     by_set = sorted(pick(runs), key=lambda run: int(run.config["data"]["seed"]))
-    steps = {s: np.array([_jaggedness(run) for run in by_set if option(run, "sampler") == s]) for s in SAMPLERS}
+    # mean absolute step of the fractions in the one, two, ... five largest blocks, over all chains of a data set
+    jagged: dict[str, list[float]] = {s: [] for s in SAMPLERS}
+    for run in by_set:
+        each = []
+        for _, chain in run.trace(["chain", "iteration", "largest"]).groupby("chain", sort=True):
+            kept = chain[chain["iteration"] > run.config["warmup"]]
+            stacked = np.cumsum(np.stack(kept["largest"].tolist()), axis=1)
+            each.append(np.abs(np.diff(stacked, axis=0)).mean())
+        jagged[option(run, "sampler")].append(float(np.mean(each)))
+    steps = {s: np.array(values) for s, values in jagged.items()}
     verdicts = []
     for metric, sampler, other in [("more_jagged_than_sm", "arm", "sm"), ("more_jagged_than_gibbs", "sm", "gibbs")]:
         samples = np.log(steps[sampler]) - np.log(steps[other])

@@ -376,7 +376,29 @@ def picture_table5(numbers: pd.DataFrame) -> Figure:
     figure = plt.figure(figsize=(FULL, ROW * height(blocks) + 0.7))
     left, right = figure.subplots(1, 2, width_ratios=[5.2, 2.0])
     draw_table(left, blocks, [("acceptance × 100", sampler) for sampler in TABLE5], label=0.17)
-    _draw_ratios(right, blocks, rates, claims, kept_starts)
+    # acceptance of ARM over sARM, next to the rows of the table
+    y = 1.6
+    for block, start in zip(blocks, kept_starts, strict=True):
+        y += LINK
+        for level in block.rows:
+            if (level, start, "arm") in rates and (level, start, "sarm") in rates:
+                ratio, low, high = estimate_ratio(rates[level, start, "arm"], rates[level, start, "sarm"]).interval
+                right.plot([low, high], [y + 0.5] * 2, color=colour_of("arm"), linewidth=1.3)
+                right.plot(ratio, y + 0.5, "o", color=colour_of("arm"), markersize=3.5)
+            paper = [base.value_of(claims, level, sampler, "acceptance_percent") for sampler in ("arm", "sarm")]
+            if paper[0] and paper[1] and start == kept_starts[0]:
+                right.plot(paper[0].value / paper[1].value, y + 0.5, "D", color="#777777", markerfacecolor="white")
+            y += 1
+    right.axvline(1, color="#999999", linewidth=0.8, zorder=0)
+    right.set(ylim=(height(blocks), 0), xscale="log", xlabel="ARM / sARM")
+    right.set_yticks([])
+    right.spines["left"].set_visible(False)
+    right.grid(True, axis="x")
+    low, high = right.get_xlim()
+    right.set_xlim(min(low, 0.5), max(high, 2.0))
+    right.set_xticks([tick for tick in (0.2, 0.5, 1, 2, 5, 10, 20) if min(low, 0.5) <= tick <= max(high, 2.0)])
+    right.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
+    right.xaxis.set_minor_locator(plt.NullLocator())
     footnote(figure, "Mean ± standard deviation over restarts; grey, hollow: the paper. Right: 95 % intervals.")
     return figure
 
@@ -391,34 +413,6 @@ def estimate_ratio(above: Any, below: Any) -> vd.Estimate:
     n = min(len(above), len(below))
     whole, without = leave_one_out(lambda kept: float(above[kept].mean() / below[kept].mean()), n)
     return vd.jackknife(whole, without, geometric_interval, "restarts")
-
-
-def _draw_ratios(
-    ax: Axes, blocks: Sequence[Block], rates: Rates, claims: Sequence[Claim], kept_starts: Sequence[str]
-) -> None:
-    """Acceptance of ARM over sARM, next to the rows of the table."""
-    y = 1.6
-    for block, start in zip(blocks, kept_starts, strict=True):
-        y += LINK
-        for level in block.rows:
-            if (level, start, "arm") in rates and (level, start, "sarm") in rates:
-                ratio, low, high = estimate_ratio(rates[level, start, "arm"], rates[level, start, "sarm"]).interval
-                ax.plot([low, high], [y + 0.5] * 2, color=colour_of("arm"), linewidth=1.3)
-                ax.plot(ratio, y + 0.5, "o", color=colour_of("arm"), markersize=3.5)
-            paper = [base.value_of(claims, level, sampler, "acceptance_percent") for sampler in ("arm", "sarm")]
-            if paper[0] and paper[1] and start == kept_starts[0]:
-                ax.plot(paper[0].value / paper[1].value, y + 0.5, "D", color="#777777", markerfacecolor="white")
-            y += 1
-    ax.axvline(1, color="#999999", linewidth=0.8, zorder=0)
-    ax.set(ylim=(height(blocks), 0), xscale="log", xlabel="ARM / sARM")
-    ax.set_yticks([])
-    ax.spines["left"].set_visible(False)
-    ax.grid(True, axis="x")
-    low, high = ax.get_xlim()
-    ax.set_xlim(min(low, 0.5), max(high, 2.0))
-    ax.set_xticks([tick for tick in (0.2, 0.5, 1, 2, 5, 10, 20) if min(low, 0.5) <= tick <= max(high, 2.0)])
-    ax.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
-    ax.xaxis.set_minor_locator(plt.NullLocator())
 
 
 def _table5_verdicts(runs: Sequence[Run], rates: Rates, claims: Sequence[Claim]) -> list[vd.Verdict]:

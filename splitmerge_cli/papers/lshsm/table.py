@@ -150,12 +150,6 @@ def picture_table1(numbers: pd.DataFrame) -> Figure:
         here = means[(means["schedule"] == schedule) & (means["start"] == start)]
         rows += [title, *((schedule, start, m) for m in base.in_order(here["method"]))]
     figure, ax = plt.subplots(figsize=(FULL, ROW * (len(rows) + 7) + 0.3))
-    _draw(ax, rows, means, marks)
-    footnote(figure, "NMI / accuracy of the state of highest log joint, means over data sets.")
-    return figure
-
-
-def _draw(ax: Axes, rows: Sequence[tuple[str, ...] | str], table: pd.DataFrame, marks: set[tuple[str, ...]]) -> None:
     ax.set(xlim=(0, 1), ylim=(len(rows) - 0.4, -6.4))
     ax.axis("off")
     claims = {(c.data, c.sampler, c.metric): c.value for c in published_claims("lshsm-table1")}
@@ -181,12 +175,14 @@ def _draw(ax: Axes, rows: Sequence[tuple[str, ...] | str], table: pd.DataFrame, 
         ax.plot([0.0, 0.017, 0.034], [y] * 3, linewidth=1.4, solid_capstyle="butt", markevery=[1], **style)
         ax.text(0.043, y, base.METHODS[method], ha="left", va="center", fontsize=7)
         for data, place in COLUMNS.items():
-            here = _rows_of(table, *row, data)
+            here = _rows_of(means, *row, data)
             text = "–" if data in NO_LABELS else ""
             if len(here) and not text:
                 nmi, accuracy = here[list(METRICS)].mean()
                 text = _cell(nmi, accuracy, ["†" * ((*row, data, score) in marks) for score in METRICS])
             ax.text(place, y, text, ha="right", va="center", fontsize=7)
+    footnote(figure, "NMI / accuracy of the state of highest log joint, means over data sets.")
+    return figure
 
 
 def _rows_of(table: pd.DataFrame, *key: str) -> pd.DataFrame:

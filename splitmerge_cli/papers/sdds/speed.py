@@ -108,17 +108,8 @@ def fig5(runs: Sequence[Run]) -> Drawing:
 def picture_fig5(numbers: pd.DataFrame) -> Figure:
     """Two panels of acceptance and two of times."""
     figure, axes = plt.subplots(2, 2, figsize=(style.FULL, 4.9))
-    _draw_acceptance(axes[0], numbers)
-    _draw_times(axes[1], numbers)
-    printed = style.entry(label="hollow: the paper", **style.hollow(RATIO, 1.5))
-    style.legend(figure, [*style.sampler_handles(list(SHOWN)), printed])
-    steps = "Ratios as printed; RGSM: full Gibbs scan, SS and SDDS: one site."
-    style.footnote(figure, f"{steps} Means (a, b), medians (c, d) over data sets, 95 % intervals.")
-    return figure
-
-
-def _draw_acceptance(axes: Sequence[Axes], numbers: pd.DataFrame) -> None:
-    for ax, kind in zip(axes, ["split", "merge"], strict=True):
+    sizes, (left, right) = sorted(numbers["N"].unique()), axes[1]
+    for ax, kind in zip(axes[0], ["split", "merge"], strict=True):
         of_panel = numbers[numbers["panel"] == f"{kind} acceptance"]
         for place, (sampler, shown) in enumerate(SHOWN.items()):
             move = shown[kind == "merge"]
@@ -136,34 +127,35 @@ def _draw_acceptance(axes: Sequence[Axes], numbers: pd.DataFrame) -> None:
         ax.set_yticks([0, 1e-4, 1e-3, 1e-2, 1e-1, 1], ["0", "0.01 %", "0.1 %", "1 %", "10 %", "100 %"])
         ax.yaxis.set_minor_locator(plt.NullLocator())
         ax.set_title(f"({'ab'[kind == 'merge']}) {kind}s accepted")
-        _size_axis(ax, sorted(numbers["N"].unique()))
-
-
-def _draw_times(axes: Sequence[Axes], numbers: pd.DataFrame) -> None:
-    sizes = sorted(numbers["N"].unique())
+        _size_axis(ax, sizes)
     times = numbers[numbers["panel"] == "ms per iteration"]
-    shown = {}
+    curves = {}
     for place, sampler in enumerate(SHOWN):
         counted = times["series"] == counted_reading("time_growth", sampler)
-        shown[sampler] = times[counted & (times["sampler"] == sampler)]
-        _curve(axes[0], shown[sampler], style.look_of(sampler), place)
+        curves[sampler] = times[counted & (times["sampler"] == sampler)]
+        _curve(left, curves[sampler], style.look_of(sampler), place)
     ratios = numbers[(numbers["panel"] == "time ratio") & (numbers["series"] == OWN_STEPS)].set_index("N")
     # editions 1 and 2 keep no ratios of single runs at the smaller sizes
-    medians = shown["rgsm"].set_index("N")[["centre"]] / shown["sdds"].set_index("N")[["centre"]]
-    _curve(axes[1], ratios.reindex(medians.index).combine_first(medians).reset_index(), RATIO)
-    axes[1].set_ylim(1, 100)
-    for ax, title in zip(axes, ["(c) milliseconds per iteration", "(d) time of RGSM / time of SDDS"], strict=True):
+    medians = curves["rgsm"].set_index("N")[["centre"]] / curves["sdds"].set_index("N")[["centre"]]
+    _curve(right, ratios.reindex(medians.index).combine_first(medians).reset_index(), RATIO)
+    right.set_ylim(1, 100)
+    for ax, title in zip(axes[1], ["(c) milliseconds per iteration", "(d) time of RGSM / time of SDDS"], strict=True):
         ax.set_yscale("log")
         ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
         ax.yaxis.set_minor_formatter(NullFormatter())
         ax.set_title(title)
         _size_axis(ax, sizes)
-    axes[1].yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    right.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     about = {(c.sampler, c.metric): c.value for c in published_claims("sdds-fig5")}
-    for sampler, ax in [("rgsm", axes[0]), ("sdds", axes[0]), ("rgsm/sdds", axes[1])]:
+    for sampler, ax in [("rgsm", left), ("sdds", left), ("rgsm/sdds", right)]:
         metric = "time_ratio" if "/" in sampler else "time_per_iteration"
         look = RATIO if "/" in sampler else style.look_of(sampler)
         ax.plot(sizes[-1], about[sampler, metric], zorder=4, **style.hollow(look, 1.5))
+    printed = style.entry(label="hollow: the paper", **style.hollow(RATIO, 1.5))
+    style.legend(figure, [*style.sampler_handles(list(SHOWN)), printed])
+    steps = "Ratios as printed; RGSM: full Gibbs scan, SS and SDDS: one site."
+    style.footnote(figure, f"{steps} Means (a, b), medians (c, d) over data sets, 95 % intervals.")
+    return figure
 
 
 def _rows(

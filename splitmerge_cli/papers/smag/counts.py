@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure, SubFigure
+from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from matplotlib.ticker import MultipleLocator, PercentFormatter
 from numpy.typing import ArrayLike, NDArray
@@ -115,7 +115,22 @@ def picture_fig3(numbers: pd.DataFrame, titles: Mapping[str, str] | None = None)
     """The paper's two panels, of the four groups, and below them a column for each setting, with `titles`."""
     settings = list(dict.fromkeys(numbers["setting"]))
     figure, paper, added = in_parts(2.2, 6.4)
-    _draw_paper(paper, numbers[(numbers["setting"] == settings[0]) & (numbers["start"] == COUNTED_START)])
+    # topics against iteration of split-merge, with the share accepted, and of Gibbs alone
+    printed = numbers[(numbers["setting"] == settings[0]) & (numbers["start"] == COUNTED_START)]
+    shown = paper.subplots(1, 2, sharey=True)
+    for ax, method, letter in zip(shown, ("coin", "gibbs"), "ab", strict=True):
+        rows = printed[(printed["panel"] == "topics") & (printed["method"] == method)]
+        _draw_topics(ax, rows)
+        ax.set(xlabel="iteration", xlim=(0, rows["iteration"].max()), ylim=(0, None))
+        ax.set_title(f"({letter}) {base.METHODS[method]}", fontsize=7.5)
+    shown[0].set_ylabel("topics")
+    accepted = printed[(printed["panel"] == "accepted so far") & (printed["method"] == "coin")]
+    share = shown[0].twinx()
+    share.plot(accepted["iteration"], accepted["value"], color=REFERENCE, linewidth=1.1, linestyle=(0, (3, 1)))
+    share.grid(False)
+    share.set(ylabel="accepted (dashes)", ylim=(0, 1.05 * accepted["value"].max()))
+    share.yaxis.set_major_locator(MultipleLocator(0.05))
+    share.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
     axes = added.subplots(4, len(settings), sharex=True, sharey="row", squeeze=False)
     for column, setting in zip(axes.T, settings, strict=True):
         panels = dict(list(numbers[numbers["setting"] == setting].groupby("panel")))
@@ -153,24 +168,6 @@ def picture_fig3(numbers: pd.DataFrame, titles: Mapping[str, str] | None = None)
     legend(figure, [*lines[:3], others[0]], [*lines[3:], others[1]])
     footnote(figure, "Topics: medians over chains, and bands: their ranges; split-merge by coin, and Gibbs alone.")
     return figure
-
-
-def _draw_paper(part: SubFigure, numbers: pd.DataFrame) -> None:
-    """Draw Figure 3: topics against iteration of split-merge, with the share accepted, and of Gibbs alone."""
-    axes = part.subplots(1, 2, sharey=True)
-    for ax, method, letter in zip(axes, ("coin", "gibbs"), "ab", strict=True):
-        rows = numbers[(numbers["panel"] == "topics") & (numbers["method"] == method)]
-        _draw_topics(ax, rows)
-        ax.set(xlabel="iteration", xlim=(0, rows["iteration"].max()), ylim=(0, None))
-        ax.set_title(f"({letter}) {base.METHODS[method]}", fontsize=7.5)
-    axes[0].set_ylabel("topics")
-    accepted = numbers[(numbers["panel"] == "accepted so far") & (numbers["method"] == "coin")]
-    share = axes[0].twinx()
-    share.plot(accepted["iteration"], accepted["value"], color=REFERENCE, linewidth=1.1, linestyle=(0, (3, 1)))
-    share.grid(False)
-    share.set(ylabel="accepted (dashes)", ylim=(0, 1.05 * accepted["value"].max()))
-    share.yaxis.set_major_locator(MultipleLocator(0.05))
-    share.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
 
 
 def _marks(ax: Axes) -> None:
