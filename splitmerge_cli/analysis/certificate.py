@@ -86,12 +86,6 @@ class Pair:
     """SHA-256 of three files, None for one that is missing: H_{k:m} for every pair of items, for the density of every
     new item, and sums of distances."""
 
-    @classmethod
-    def from_entry(cls, entry: dict[str, Any]) -> Pair:
-        """The pair that a file holds."""
-        pairs = {name: tuple(entry[name]) for name in ("clusters", "starts", "start_clusters")}
-        return cls(**entry | pairs)
-
 
 def digest_of(labels: NDArray[np.int32]) -> str:
     """Digest of a partition, whatever the numbers of its clusters."""
@@ -395,7 +389,10 @@ def read_pairs(stored: Path) -> tuple[dict[str, Any], Schedule, dict[int, Pair]]
     """Read the file of a certificate: its content, its schedule, and the pairs whose outcome is known."""
     stored_pairs = manifest.read_sealed(stored, REMEDY)
     with files.report_damage(stored, REMEDY):
-        pairs = {entry["number"]: Pair.from_entry(entry) for entry in stored_pairs["pairs"]}
+        pairs = {}
+        for entry in stored_pairs["pairs"]:
+            of_both = {name: tuple(entry[name]) for name in ("clusters", "starts", "start_clusters")}
+            pairs[entry["number"]] = Pair(**entry | of_both)
         if not isinstance(stored_pairs["identity"], str) or not set(pairs) <= set(range(stored_pairs["begun"])):
             raise files.DamagedRun(stored, REMEDY)
         schedule = dict(stored_pairs["schedule"])

@@ -67,17 +67,7 @@ def reproduce(
     # likewise an override that an exact figure has no key for
     more = [experiments.out_override(out), *overrides]
     specs = {name: compose([f"experiment={name}", *more], config_dir) for name in names if known[name].compute}
-    # the runs of every figure, each once, and the runs whose seconds count
-    wanted: dict[str, list[tuple[str, ...]]] = {}
-    timed: set[tuple[str, ...]] = set()
-    for name in names:
-        which = name, scale, out, experiments.needs_stand_in(name, scale, config_dir), config_dir, edition
-        words = experiments.jobs(*which)
-        new = [tuple(job) for job in experiments.override_jobs(words, overrides, config_dir)]
-        counted = experiments.timed_jobs(*which)
-        timed |= {job for old, job in zip(words, new, strict=True) if tuple(old) in counted}
-        # an override may make runs equal
-        wanted[name] = list(dict.fromkeys(new))
+    wanted, timed = _plan(names, scale, out, config_dir, edition, overrides)
     # figures may share runs
     distinct = list(dict.fromkeys(job for each in wanted.values() for job in each))
     specs_of, rejected = read_jobs(distinct, config_dir)
@@ -108,6 +98,27 @@ def reproduce(
         paths = [o.path for o in figure_outcomes if o.path]
         _draw(known[name], paths, scale, tables, config_dir, folder, overrides, everything)
     return status
+
+
+def _plan(
+    names: Sequence[str],
+    scale: str,
+    out: Path,
+    config_dir: str | Path | None,
+    edition: int,
+    overrides: Sequence[str],
+) -> tuple[dict[str, list[tuple[str, ...]]], set[tuple[str, ...]]]:
+    """Return the runs of every figure, each once, and the runs whose seconds count."""
+    wanted, timed = {}, set()
+    for name in names:
+        which = name, scale, out, experiments.needs_stand_in(name, scale, config_dir), config_dir, edition
+        words = experiments.jobs(*which)
+        new = [tuple(job) for job in experiments.override_jobs(words, overrides, config_dir)]
+        counted = experiments.timed_jobs(*which)
+        timed |= {job for old, job in zip(words, new, strict=True) if tuple(old) in counted}
+        # an override may make runs equal
+        wanted[name] = list(dict.fromkeys(new))
+    return wanted, timed
 
 
 def _write_csv(frame: pd.DataFrame, path: Path) -> None:

@@ -40,9 +40,10 @@ def sampled_check(case: Case, sampler: Component, kernel: Kernel, request: Reque
             sampler = sampler.with_options(freeze=BURN_IN)
     else:
         # with continuous draws the refresh connects what the moves do not
-        connected = kernel.is_connected or (
-            kernel.why == "continuous" and PARTITION not in sampler.target.invariants(case.model, **sampler.options)
-        )
+        connected = all(transitions.is_irreducible(P) for P in kernel.matrices)
+        if not kernel.matrices:
+            invariants = sampler.target.invariants(case.model, **sampler.options)
+            connected = kernel.why == "continuous" and PARTITION not in invariants
     # the samplers of the sampled check, and the sign for those that were added
     parts, sign = [sampler], ""
     if not connected:
@@ -208,11 +209,6 @@ class Kernel:
     mutants: tuple[int, int] = (0, 0)
     """Mutants that leave balance, and all of them: each term of the log ratio left out, and of opposite sign. None
     if the ratio is not the sum of named terms."""
-
-    @property
-    def is_connected(self) -> bool:
-        """Whether every state is reached from every other."""
-        return bool(self.matrices) and all(transitions.is_irreducible(P) for P in self.matrices)
 
 
 def kernel_of(case: Case, sampler: Component, options_given: Container[str] = ()) -> Kernel:

@@ -85,13 +85,8 @@ def dendrogram(run: Run) -> Figure:
     return figure
 
 
-def has_curve(run: Run) -> bool:
-    """Whether the power of a finished run was taken from a calibration curve."""
-    return run.is_done and "model.power" in (run.summary.get("chosen") or {})
-
-
 def calibration(run: Run) -> Figure:
-    """Draw fit over number of clusters, a point for each power."""
+    """Draw fit over number of clusters, a point for each power, where the power was taken from such a curve."""
     chosen = run.summary["chosen"]
     curve = pd.DataFrame(chosen["model.power"])
     figure, ax = plt.subplots(figsize=(FULL * 0.6, 3.0), layout="constrained")
@@ -142,7 +137,7 @@ PICTURES = {
     "calibration": Picture(
         "Where does the fit level off?",
         "line of held-out log density over the number of clusters, a point for each power of the likelihood",
-        has_curve,
+        lambda run: run.is_done and "model.power" in (run.summary.get("chosen") or {}),
         calibration,
         in_column=True,
         section="number",

@@ -116,16 +116,7 @@ def credible_ball(run: Run, x: NDArray[np.float64] | None = None) -> Figure:
             ax.set(xlabel=plain_text(names[0]) if k > 1 else "", ylabel=plain_text(names[1]) if k % 2 == 0 else "")
         else:
             assert sampled is not None
-            drawn, means, edges = _draw_means(ax, sampled, labels)
-            ax.set_xticks([])
-            _name_blocks(ax.yaxis, edges[1:], name_parts(labels, numbers, words), 2 * NARROWEST * len(labels))
-            _outline(ax, edges[1:])
-            wide, middles = np.flatnonzero(np.diff(edges) >= len(labels) / MOST_NUMBERS), (edges[:-1] + edges[1:]) / 2
-            for a, b in product(wide, wide):
-                if (mean := means[a, b]) >= LEAST_NUMBER:
-                    look: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": 6.5}
-                    look["color"] = "white" if mean > 0.55 else "#222222"
-                    ax.text(middles[b], middles[a], f"{mean:.2f}", **look)
+            drawn = _blocks(ax, sampled, labels, numbers, words)
             ax.set_ylabel("cluster" if k % 2 == 0 else "")
         ax.set_title(f"{name[0].upper()}{name[1:]}:\n{grouping.count_listed(labels, summary)}")
     if drawn is not None:
@@ -207,6 +198,26 @@ def n_clusters(run: Run) -> Figure:
     ax.set(xlabel=clusters, ylabel="posterior probability", xlim=limits, ylim=(0, None))
     ax.set_title(f"Number of {clusters}:\n{races.subject(run)}")
     return figure
+
+
+def _blocks(
+    ax: Axes,
+    sampled: NDArray[np.int32],
+    labels: NDArray[np.int64],
+    numbers: NDArray[np.int64],
+    words: Mapping[int, str],
+) -> Any:
+    """Mean co-clustering between the clusters of a partition, and its values; `numbers`, `words` as of `name_parts`."""
+    drawn, means, edges = _draw_means(ax, sampled, labels)
+    ax.set_xticks([])
+    _name_blocks(ax.yaxis, edges[1:], name_parts(labels, numbers, words), 2 * NARROWEST * len(labels))
+    _outline(ax, edges[1:])
+    wide, middles = np.flatnonzero(np.diff(edges) >= len(labels) / MOST_NUMBERS), (edges[:-1] + edges[1:]) / 2
+    for a, b in product(wide, wide):
+        if (mean := means[a, b]) >= LEAST_NUMBER:
+            colour = "white" if mean > 0.55 else "#222222"
+            ax.text(middles[b], middles[a], f"{mean:.2f}", ha="center", va="center", fontsize=6.5, color=colour)
+    return drawn
 
 
 def _draw_means(

@@ -103,7 +103,13 @@ def judge(numbers: pd.DataFrame, runs: Sequence[Run], claims: Sequence[Claim]) -
             factor = scale if claim.metric == "normalised_iterations" else 1.0
             verdicts.append(by_factor(claim, factor * samples, note=note))
         elif claim.metric == "rhat_near_1":
-            verdicts.append(_judge_rhats(claim, runs, note))
+            # of the log joint between the chains of a data set, second half: near 1 on most data sets
+            rhats = []
+            for run in pick(runs, sampler=claim.sampler):
+                draws = restarts.late([run.trace(["chain", "iteration", "log_joint"])])
+                rhats.append(restarts.between_restarts(np.swapaxes(draws, 0, 1)).classic[0])
+            rule = f"R-hat between chains is at most {NEAR:g} (largest: {np.nanmax(rhats):.3g}){note}; so"
+            verdicts.append(by_majority(claim, rhats, np.array(rhats) <= NEAR, rule))
         elif claim.metric.startswith("lower_spread"):
             verdicts.append(_judge_spreads(claim, numbers, note))
         else:
@@ -163,17 +169,6 @@ def _note(runs: Sequence[Run]) -> str:
     if length >= ITERATIONS and sets >= SETS:
         return ""
     return f"; {length:,} of the paper's {ITERATIONS:,} iterations, {sets} of its {SETS} data sets"
-
-
-def _judge_rhats(claim: Claim, runs: Sequence[Run], note: str) -> Verdict:
-    """R-hat of the log joint between the chains of a data set, second half: near 1 on most data sets."""
-    rhats = []
-    for run in pick(runs, sampler=claim.sampler):
-        draws = restarts.late([run.trace(["chain", "iteration", "log_joint"])])
-        rhats.append(restarts.between_restarts(np.swapaxes(draws, 0, 1)).classic[0])
-    samples = np.array(rhats)
-    rule = f"R-hat between chains is at most {NEAR:g} (largest: {np.nanmax(samples):.3g}){note}; so"
-    return by_majority(claim, samples, samples <= NEAR, rule)
 
 
 NEAR = 1.1

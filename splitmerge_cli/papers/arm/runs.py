@@ -10,7 +10,6 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator
 from numpy.typing import NDArray
@@ -477,26 +476,22 @@ def picture_fig6a(numbers: pd.DataFrame, each: Mapping[tuple[str, int], NDArray[
     if high > WIDE * low:
         axes[0][0].yaxis.set_major_locator(FixedLocator([tick for tick in TICKS if tick != 1.3]))
     axes[0][0].set_ylabel("R-hat of the log joint")
-    _name_lines(axes[0], numbers)
+    if set(numbers["sampler"]) == {"arm", "sm"}:
+        # names at the lines, in the panel where they are furthest apart
+        first = numbers.groupby(["level", "sampler"], sort=False)["rhat"].first().unstack()
+        apart = int(np.log(first["arm"] / first["sm"]).abs().fillna(0).to_numpy().argmax())
+        axes[0][0].margins(y=0.12)
+        ax, level = axes[0][apart], first.index[apart]
+        style: dict[str, Any] = {"textcoords": "offset points", "va": "bottom", "fontsize": 7.5}
+        chains = numbers.loc[(numbers["level"] == level) & (numbers["sampler"] == "arm"), "chains"]
+        ends = [("arm", chains.min(), (0, 5), "left"), ("sm", chains.max(), (0, 2), "right")]
+        for sampler, place, offset, ha in ends:
+            at = place, first.loc[level, sampler]
+            ax.annotate(title_of(sampler), at, offset, ha=ha, color=colour_of(sampler), **style)
     if numbers.loc[numbers["sampler"] == "arm", "spread"].notna().any():
         points = "; small points: each" if each else ""
         footnote(figure, f"Bars: standard deviation over the chains of a restart{points}.")
     return figure
-
-
-def _name_lines(axes: Sequence[Axes], table: pd.DataFrame) -> None:
-    """Names at the lines, in the panel where they are furthest apart."""
-    if set(table["sampler"]) != {"arm", "sm"}:
-        return
-    first = table.groupby(["level", "sampler"], sort=False)["rhat"].first().unstack()
-    gap = np.log(first["arm"] / first["sm"]).abs().fillna(0).to_numpy()
-    axes[0].margins(y=0.12)
-    ax, level = axes[int(gap.argmax())], first.index[int(gap.argmax())]
-    style: dict[str, Any] = {"textcoords": "offset points", "va": "bottom", "fontsize": 7.5}
-    numbers = table.loc[(table["level"] == level) & (table["sampler"] == "arm"), "chains"]
-    arm, sm = first.loc[level, "arm"], first.loc[level, "sm"]
-    ax.annotate(title_of("arm"), (numbers.min(), arm), (0, 5), ha="left", color=colour_of("arm"), **style)
-    ax.annotate(title_of("sm"), (numbers.max(), sm), (0, 2), ha="right", color=colour_of("sm"), **style)
 
 
 TICKS = (1, 1.3, 2, 3, 5, 10, 20, 50, 100)

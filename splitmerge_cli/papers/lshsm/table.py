@@ -17,7 +17,7 @@ from sklearn.metrics import normalized_mutual_info_score
 from splitmerge_cli.analysis.plots.races import option
 from splitmerge_cli.analysis.plots.style import FULL, REFERENCE, entry, footnote, hollow, legend, mark_alone, powers
 from splitmerge_cli.diagnostics.intervals import mean_interval
-from splitmerge_cli.papers.claims import Claim, published_claims
+from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.papers.lshsm import runs as base
 from splitmerge_cli.papers.verdicts import Verdict, by_distance, by_sign, no_run, untestable
@@ -326,7 +326,17 @@ def speed(runs: Sequence[Run]) -> Drawing:
         leads = [x for each in _leads(climbs, start, other).values() for x in each]
         verdicts.append(base.judge_ratio(claims[f"times_faster_than_{other}"], leads, base.STARTS[start]))
     for other, start in product(("sdds", "sams"), starts):
-        verdicts.append(_growth(claims["gain_grows_with_N"], climbs, start, other))
+        # whether the ratio of times is larger at the largest N than at the smallest, over all kinds of data
+        ratios: dict[Any, dict[int, float]] = {}
+        for (n, *kind), of_cell in _leads(climbs, start, other).items():
+            logs = np.log10([x.ratio for x in of_cell])
+            if np.isfinite(logs).any():
+                ratios.setdefault(tuple(kind), {})[n] = float(np.nanmean(logs))
+        gains = [by_size[max(by_size)] - by_size[min(by_size)] for by_size in ratios.values() if len(by_size) > 1]
+        what = f"log10 of time of {base.METHODS[other]} over LSHSM's, largest N minus smallest"
+        reading = f"against {base.METHODS[other]}, {base.STARTS[start]}"
+        growth, differences = claims["gain_grows_with_N"], {what: gains or [np.nan]}
+        verdicts.append(by_sign(growth, differences, reading, unit="kinds of data"))
     return Drawing(picture_speed(table), table, verdicts, notes)
 
 
@@ -390,16 +400,3 @@ def _plainly(climbs: base.Climbs, starts: Sequence[str], methods: Sequence[str])
                 shares.append(f"{base.METHODS[other]} on {sum(x.ahead for x in told)} of {len(told)}")
         parts.append(f"{base.STARTS[start]} before {', '.join(shares)}")
     return f"LSHSM reaches the level first, of the data sets on which either does: {'; '.join(parts)}."
-
-
-def _growth(claim: Claim, climbs: base.Climbs, start: str, other: str) -> Verdict:
-    """Whether the ratio of times is larger at the largest N than at the smallest, over all kinds of data."""
-    ratios: dict[Any, dict[int, float]] = {}
-    for (n, *kind), leads in _leads(climbs, start, other).items():
-        logs = np.log10([x.ratio for x in leads])
-        if np.isfinite(logs).any():
-            ratios.setdefault(tuple(kind), {})[n] = float(np.nanmean(logs))
-    gains = [by_size[max(by_size)] - by_size[min(by_size)] for by_size in ratios.values() if len(by_size) > 1]
-    what = f"log10 of time of {base.METHODS[other]} over LSHSM's, largest N minus smallest"
-    reading = f"against {base.METHODS[other]}, {base.STARTS[start]}"
-    return by_sign(claim, {what: gains or [np.nan]}, reading, unit="kinds of data")

@@ -274,8 +274,7 @@ def fig1(table: pd.DataFrame) -> Drawing:
 
 def picture_fig1(numbers: pd.DataFrame) -> Figure:
     """Two rows of states: smart moves forth and back."""
-    titles = ["(a) smart split, undone by a smart merge", "(b) smart merge, undone by a smart split"]
-    return _draw_ways(_Proposals(numbers), "sdds-fig1", "smart", titles)
+    return _draw_ways(_Proposals(numbers), "sdds-fig1", "smart")
 
 
 def fig2(table: pd.DataFrame) -> Drawing:
@@ -296,11 +295,10 @@ def fig2(table: pd.DataFrame) -> Drawing:
 
 def picture_fig2(numbers: pd.DataFrame) -> Figure:
     """Two rows of states: a smart move forth, a dumb one back."""
-    titles = ["(a) smart split, undone by a dumb merge", "(b) smart merge, undone by a dumb split"]
-    return _draw_ways(_Proposals(numbers), "sdds-fig2", "dumb", titles)
+    return _draw_ways(_Proposals(numbers), "sdds-fig2", "dumb")
 
 
-def _draw_ways(q: _Proposals, figure_id: str, kind: str, titles: Sequence[str]) -> Figure:
+def _draw_ways(q: _Proposals, figure_id: str, kind: str) -> Figure:
     """Two rows: x, where a smart move takes it, and where a smart or dumb move goes from there."""
     # how the names of smart moves end under the reading that counts; kept numbers may be without it
     (reading,) = {claim.reading for claim in published_claims(figure_id)}
@@ -308,9 +306,10 @@ def _draw_ways(q: _Proposals, figure_id: str, kind: str, titles: Sequence[str]) 
     counted = counted if q.table["move"].str.endswith(EQUATION_3).any() else ""
     width, height, level = 51.5, 10.2, 4.7
     figure, axes = plt.subplots(2, 1, figsize=(style.FULL, style.FULL * 2 * height / width))
-    for ax, title, (forth, there, name) in zip(axes, titles, WAYS, strict=True):
+    for ax, letter, (forth, there, name) in zip(axes, "ab", WAYS, strict=True):
         ax.set(xlim=(0, width), ylim=(0, height), aspect="equal")
         ax.axis("off")
+        title = f"({letter}) {forth.replace('_', ' ')}, undone by a {kind} {INVERSE[forth]}"
         ax.text(0, height, title, fontsize=8.5, va="top", color="#222222")
         back = f"{kind}_{INVERSE[forth]}"
         smart_back = f"smart_{INVERSE[forth]}{counted}"

@@ -428,23 +428,19 @@ def _long(setting: str, column: str, panel: str, tables: Sequence[NDArray[np.flo
 
 
 def _verdicts(states: States, settings: Sequence[str]) -> list[Verdict]:
-    return [
-        _judge_confusion(claim, states, setting, start, method)
-        for claim in published_claims("smag-fig4")
-        for setting in settings
-        for start in STARTS
-        for method in (["gibbs"] if claim.sampler == "gibbs" else FORMS)
-    ]
-
-
-def _judge_confusion(claim: Claim, states: States, setting: str, start: str, method: str) -> Verdict:
-    found_by_key = states.states_of(setting, start, method)
-    words = base.reading(setting, start, method)
-    if claim.metric == "topics_recovered":
-        matched, sets = np.array([x.matched for x in found_by_key.values()]), [seed for seed, _ in found_by_key]
-        all_found = matched == base.TRUE_K
-        rule = f"all {base.TRUE_K} found" if method != "gibbs" else f"fewer than {base.TRUE_K} found"
-        return by_majority(claim, matched, ~all_found if method == "gibbs" else all_found, rule, words, units=sets)
-    gibbs = states.states_of(setting, start, "gibbs")
-    gain = [found_by_key[key].diagonal - gibbs[key].diagonal for key in found_by_key]
-    return by_sign(claim, {"split-merge − Gibbs": gain}, words, units=[seed for seed, _ in found_by_key])
+    verdicts = []
+    for claim, setting, start in product(published_claims("smag-fig4"), settings, STARTS):
+        for method in ["gibbs"] if claim.sampler == "gibbs" else FORMS:
+            found_by_key, words = states.states_of(setting, start, method), base.reading(setting, start, method)
+            sets = [seed for seed, _ in found_by_key]
+            if claim.metric == "topics_recovered":
+                matched = np.array([x.matched for x in found_by_key.values()])
+                agrees, rule = matched == base.TRUE_K, f"all {base.TRUE_K} found"
+                if method == "gibbs":
+                    agrees, rule = ~agrees, f"fewer than {base.TRUE_K} found"
+                verdicts.append(by_majority(claim, matched, agrees, rule, words, units=sets))
+            else:
+                gibbs = states.states_of(setting, start, "gibbs")
+                gain = {"split-merge − Gibbs": [x.diagonal - gibbs[key].diagonal for key, x in found_by_key.items()]}
+                verdicts.append(by_sign(claim, gain, words, units=sets))
+    return verdicts

@@ -341,7 +341,20 @@ def _picture(numbers: pd.DataFrame, curves: Curves | None = None) -> Figure:
         ax.remove()
     lower = [added.add_subplot(grid[-1, k : k + 2]) for k in range(0, columns, 2)]
     for ax, start in zip(lower, STARTS_OF_FIG5, strict=True):
-        _draw_differences(ax, numbers[numbers["axis"].isna() & (numbers["start"] == start)], start, curves)
+        # the mean of each difference, and every split where there are curves
+        ticks = []
+        differences = numbers[numbers["axis"].isna() & (numbers["start"] == start)]
+        for x, row in enumerate(differences.itertuples(index=False)):
+            evaluation, look = row.panel.removesuffix(DIFFERENCE), STYLES[row.method]
+            if curves:
+                splits = curves.differences(Where(evaluation, start), row.method)
+                ax.plot(np.full(len(splits), x - 0.12), splits, alpha=0.5, **style.mark_alone(look, 0.7))
+            ax.plot(x + 0.12, row.value, **style.mark_alone(look, 1.3))
+            ax.vlines(x + 0.12, row.low, row.high, linewidth=1.4, color=look["color"])
+            ticks.append(f"{EVALUATIONS[evaluation]},\n{FORMS[row.method]}")
+        ax.axhline(0, color=style.REFERENCE, linewidth=0.7, linestyle=(0, (4, 3)))
+        ax.set_xticks(range(len(ticks)), ticks, fontsize=6.5)
+        ax.set_xlim(-0.6, len(ticks) - 0.4)
     lower[0].set_ylabel("final perplexity\n− that of Gibbs")
     lines = [style.entry(label=METHODS[m], linewidth=1.8, **STYLES[m]) for m in SHOWN]
     style.legend(figure, lines)
@@ -386,22 +399,6 @@ def _draw(ax: Axes, numbers: pd.DataFrame, where: Where, axis: str, curves: Curv
 
 
 DIFFERENCE = ": final difference from Gibbs alone"
-
-
-def _draw_differences(ax: Axes, numbers: pd.DataFrame, start: str, curves: Curves | None) -> None:
-    """Draw the mean of each difference, and every split where there are `curves`."""
-    ticks = []
-    for x, row in enumerate(numbers.itertuples(index=False)):
-        evaluation, look = row.panel.removesuffix(DIFFERENCE), STYLES[row.method]
-        if curves:
-            each = curves.differences(Where(evaluation, start), row.method)
-            ax.plot(np.full(len(each), x - 0.12), each, alpha=0.5, **style.mark_alone(look, 0.7))
-        ax.plot(x + 0.12, row.value, **style.mark_alone(look, 1.3))
-        ax.vlines(x + 0.12, row.low, row.high, linewidth=1.4, color=look["color"])
-        ticks.append(f"{EVALUATIONS[evaluation]},\n{FORMS[row.method]}")
-    ax.axhline(0, color=style.REFERENCE, linewidth=0.7, linestyle=(0, (4, 3)))
-    ax.set_xticks(range(len(ticks)), ticks, fontsize=6.5)
-    ax.set_xlim(-0.6, len(ticks) - 0.4)
 
 
 def _verdicts(name: str, curves: Curves) -> list[Verdict]:

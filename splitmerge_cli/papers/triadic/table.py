@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.analysis.plots import style
 from splitmerge_cli.diagnostics.intervals import mean_interval
-from splitmerge_cli.papers.claims import Claim, published_claims
+from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.drawing import Drawing, draw_lines
 from splitmerge_cli.papers.triadic import runs as base
 from splitmerge_cli.papers.verdicts import Verdict, by_distance, by_sign
@@ -284,20 +284,6 @@ SOON = 0.1
 """Share of a run after which mixing is compared."""
 
 
-def _mixing(claim: Claim, runs: Sequence[Run]) -> list[Verdict]:
-    """Judge "mixes faster": adjusted Rand index early in the chains of two samplers, paired by data set."""
-    verdicts = []
-    for setting in ("main", "kept"):
-        runs_by_method = {method: base.select_runs(runs, setting, method) for method in ("triadic", "dyadic")}
-        if not all(runs_by_method.values()):
-            continue
-        times = np.array([SOON * runs_by_method["triadic"][0].config["iterations"]])
-        triadic, dyadic = (paths(each, "iteration", times)[:, 0] for each in runs_by_method.values())
-        what = f"adjusted Rand index at iteration {times[0]:,.0f}, triadic - dyadic"
-        verdicts.append(by_sign(claim, {what: triadic - dyadic}, base.WORDS[setting], unit=base.name_sets(runs)))
-    return verdicts
-
-
 def _verdicts(scores: base.Scores, runs: Sequence[Run]) -> list[Verdict]:
     verdicts = []
     stored = {claimed: score for score, claimed in base.CLAIMED.items()}
@@ -312,7 +298,15 @@ def _verdicts(scores: base.Scores, runs: Sequence[Run]) -> list[Verdict]:
                 samples, unit = scores.units(setting, method, column)
                 verdicts.append(by_distance(claim, samples, ", ".join(words), unit))
         elif claim.metric == "mixes_faster_than_dyadic":
-            verdicts += _mixing(claim, runs)
+            # adjusted Rand index early in the chains of two samplers, paired by data set
+            for setting in ("main", "kept"):
+                compared = [base.select_runs(runs, setting, method) for method in ("triadic", "dyadic")]
+                if all(compared):
+                    times = np.array([SOON * compared[0][0].config["iterations"]])
+                    triadic, dyadic = (paths(each, "iteration", times)[:, 0] for each in compared)
+                    what = f"adjusted Rand index at iteration {times[0]:,.0f}, triadic - dyadic"
+                    unit, gain = base.name_sets(runs), {what: triadic - dyadic}
+                    verdicts.append(by_sign(claim, gain, base.WORDS[setting], unit=unit))
         else:
             other = claim.metric.removeprefix("outperforms_").removesuffix(BY_ITERATION)
             for setting, state in OUTPERFORMS:
