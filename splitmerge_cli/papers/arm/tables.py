@@ -237,7 +237,21 @@ def table3(runs: Sequence[Run]) -> Drawing:
     words = {c.metric: c for c in claims if c.data == "networks"}
     verdicts += table.compare(words["lower_than_sm"], "arm", "sm")
     verdicts += table.compare(words["lower_than_gibbs"], "sm", "gibbs")
-    verdicts += _doubling(table, words["doubling_changes_little"])
+    # whether twice the iterations change R-hat of SM and ARM
+    long, short = table.lengths
+    rule = f"log R-hat of SM or ARM after {short:,} and after {long:,} iterations differ by at most {CHANGE:g}"
+    for start in table.starts:
+        pairs = [
+            (level, table.rhats[level, start, sampler, short].mean / table.rhats[level, start, sampler, long].mean)
+            for level, sampler in product(table.levels, ("sm", "arm"))
+            if (level, start, sampler, long) in table.rhats
+        ]
+        changes = [(level.partition(" ")[0], float(np.log(ratio))) for level, ratio in pairs]
+        if told := [change for change in changes if np.isfinite(change[1])]:
+            networks, samples = zip(*told, strict=True)
+            claim, agrees, unit = words["doubling_changes_little"], np.abs(samples) <= CHANGE, base.unit_of(runs)
+            reading = base.reading_of(start)
+            verdicts.append(vd.by_majority(claim, samples, agrees, rule, reading, unit=unit, units=networks))
     numbers = table.frame()
     return Drawing(picture_table3(numbers), numbers, base.name_networks(runs, verdicts), table.footnote_text)
 
@@ -245,29 +259,6 @@ def table3(runs: Sequence[Run]) -> Drawing:
 def picture_table3(numbers: pd.DataFrame) -> Figure:
     """The table, with the paper's values in grey."""
     return _draw_rhats(numbers, TABLE3, published_claims("arm-table3"), FULL3)
-
-
-def _doubling(table: Table, claim: Claim) -> list[vd.Verdict]:
-    """Whether twice the iterations change R-hat of SM and ARM."""
-    verdicts, unit = [], base.unit_of(table.runs)
-    long, short = table.lengths
-    for start in table.starts:
-        changes = {
-            (level, sampler): float(
-                np.log(table.rhats[level, start, sampler, short].mean / table.rhats[level, start, sampler, long].mean)
-            )
-            for level in table.levels
-            for sampler in ("sm", "arm")
-            if (level, start, sampler, long) in table.rhats
-        }
-        changes = {where: change for where, change in changes.items() if np.isfinite(change)}
-        if not changes:
-            continue
-        samples, networks = np.array(list(changes.values())), [level.partition(" ")[0] for level, _ in changes]
-        rule = f"log R-hat of SM or ARM after {short:,} and after {long:,} iterations differ by at most {CHANGE:g}"
-        words, agrees = base.reading_of(start), np.abs(samples) <= CHANGE
-        verdicts.append(vd.by_majority(claim, samples, agrees, rule, words, unit=unit, units=networks))
-    return verdicts
 
 
 def _draw_rhats(numbers: pd.DataFrame, samplers: Sequence[str], claims: Sequence[Claim], full: int) -> Figure:

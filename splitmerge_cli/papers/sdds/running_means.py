@@ -171,21 +171,6 @@ def _draw_paths(ax: Axes, numbers: pd.DataFrame) -> None:
     ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x / 1000:g}k" if x >= 1000 else f"{x:g}"))
 
 
-def _judge_mean(claim: Claim, c: Mapping[str, Any]) -> list[Verdict]:
-    """Judge the posterior mean of K: under the ratios as printed, and of the model as defined without a largest K."""
-    sizes = c["N"], c["data"]["entities"], c["data"]["n_tokens"]
-    kmax, mu, sigma = (c["model"][key] for key in ("kmax", "mu", "sigma"))
-    limit = mean_K(*sizes, kmax, mu, sigma, "as_printed")
-    reason = f"a sum over all states in the limit of concentration 0, K at most {kmax}"
-    verdicts = [exactly(claim, limit, reason, TARGETS["as_printed"])]
-    for mu, words in LOCATIONS.items():
-        means = mean_K_by_cap(c["N"], mu)
-        table = ", ".join(f"{cap:,}: {mean:.1f}" for cap, mean in zip(CAPS, means, strict=True))
-        reason = f"location {mu:.3g}, concentration 0.001; E[K] by largest K: {table}; the last is the limit"
-        verdicts.append(exactly(claim, means[-1], reason, words))
-    return verdicts
-
-
 def _paths_legend(figure: Figure, samplers: Sequence[str], chains: pd.Series) -> None:
     """Draw the legend for panels of running means: samplers, lines and bands."""
     grey, each = "#444444", " to ".join(dict.fromkeys(f"{n:g}" for n in (chains.min(), chains.max())))
@@ -275,7 +260,19 @@ def fig3(runs: Sequence[Run]) -> Drawing:
         if claim.data != f"emm N={N}":
             continue
         if claim.metric == "exact_posterior_mean_K":
-            verdicts += _judge_mean(claim, pick(runs, N=N)[0].config)
+            # under the ratios as printed, and of the model as defined without a largest K
+            c = pick(runs, N=N)[0].config
+            kmax, mu, sigma = (c["model"][key] for key in ("kmax", "mu", "sigma"))
+            limit = mean_K(N, c["data"]["entities"], c["data"]["n_tokens"], kmax, mu, sigma, "as_printed")
+            reason = f"a sum over all states in the limit of concentration 0, K at most {kmax}"
+            verdicts.append(exactly(claim, limit, reason, TARGETS["as_printed"]))
+            for location, words in LOCATIONS.items():
+                by_cap = mean_K_by_cap(N, location)
+                table = ", ".join(f"{cap:,}: {mean:.1f}" for cap, mean in zip(CAPS, by_cap, strict=True))
+                about = (
+                    f"location {location:.3g}, concentration 0.001; E[K] by largest K: {table}; the last is the limit"
+                )
+                verdicts.append(exactly(claim, by_cap[-1], about, words))
             continue
         for step, reading in (("full_scan", TARGETS["as_printed"]), ("single_site", SINGLE_SITE)):
             if path := paths.get(("as_printed", step, N, claim.sampler)):

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 from numpy.typing import ArrayLike, NDArray
@@ -374,13 +373,26 @@ def picture_fig1(numbers: pd.DataFrame) -> Figure:
     for method, places in [("triadic", TRIADIC), ("dyadic", (36.3, 48.3))]:
         ax.text(places[0] - 2.4, height, METHODS[method], fontsize=8.5, va="top", color="#222222")
         for n, x in enumerate(places, start=1):
-            _state(ax, x, level, n, 2 if method == "dyadic" else 3)
+            # the chosen points in their clusters
+            ax.add_patch(Circle((x, level), 2.35, facecolor="#f4f4f2", edgecolor="#9a9a94", linewidth=0.9, zorder=2))
+            ax.text(x, level + 0.75, str(n), ha="center", va="center", fontsize=11, color="#222222", zorder=4)
+            items = 2 if method == "dyadic" else 3
+            for k in range(items):
+                colour, marker = style.style_of(min(k, n - 1))
+                ax.plot(x + 0.95 * (k - (items - 1) / 2), level - 0.95, marker, color=colour, markersize=4.6, zorder=4)
         here = numbers[numbers["method"] == method]
         moves = here.groupby(["before", "after"], as_index=False)[["proposed", "accepted"]].sum()
         for row in moves.itertuples(index=False):
             share = row.proposed / moves["proposed"].sum()
             acceptance = row.accepted / row.proposed if row.proposed else np.nan
-            _transition(ax, places[row.before - 1], places[row.after - 1], level, share, acceptance)
+            # an arrow with its numbers: splits above, merges below
+            start, end, split = places[row.before - 1], places[row.after - 1], row.after > row.before
+            colour, side = (races.SPLIT, 1) if split else (races.MERGE, -1)
+            ends = (start + 2.75 * side, level + side), (end - 2.75 * side, level + side)
+            races.arrow(ax, *ends, share, colour)
+            text = f"{'split' if split else 'merge'}: proposed {_percent(share)}\naccepted {_percent(acceptance)}"
+            look: dict[str, Any] = {"ha": "center", "va": "bottom" if split else "top", "fontsize": 7.5}
+            ax.text((start + end) / 2, level + 2.3 * side, text, color=colour, linespacing=1.25, **look)
     ax.text(TRIADIC[1], 0.5, "none between 1 and 3", ha="center", va="center", fontsize=7.5, color="#444444")
     for x in (TRIADIC[0], TRIADIC[-1]):
         ax.plot([x, x], [1.7, level - 3.2], color="#bbbbbb", linewidth=0.8, linestyle=(0, (2, 2)))
@@ -388,28 +400,6 @@ def picture_fig1(numbers: pd.DataFrame) -> Figure:
     ax.plot(TRIADIC[1], 1.7, "x", color="#444444", markersize=6)
     style.footnote(figure, "Arrows as wide as the share of proposals; to the right: splits, to the left: merges.")
     return figure
-
-
-def _state(ax: Axes, x: float, y: float, clusters: int, items: int) -> None:
-    """A state: the chosen points in their clusters."""
-    ax.add_patch(Circle((x, y), 2.35, facecolor="#f4f4f2", edgecolor="#9a9a94", linewidth=0.9, zorder=2))
-    ax.text(x, y + 0.75, str(clusters), ha="center", va="center", fontsize=11, color="#222222", zorder=4)
-    group = [min(k, clusters - 1) for k in range(items)]
-    for k, cluster in enumerate(group):
-        colour, marker = style.style_of(cluster)
-        ax.plot(x + 0.95 * (k - (items - 1) / 2), y - 0.95, marker, color=colour, markersize=4.6, zorder=4)
-
-
-def _transition(ax: Axes, start: float, end: float, y: float, share: float, acceptance: float) -> None:
-    """One arrow with its numbers: splits above, merges below."""
-    split = end > start
-    colour, height = (races.SPLIT, y + 1.0) if split else (races.MERGE, y - 1.0)
-    gap = 2.75 if split else -2.75
-    races.arrow(ax, (start + gap, height), (end - gap, height), share, colour)
-    text = f"{'split' if split else 'merge'}: proposed {_percent(share)}\naccepted {_percent(acceptance)}"
-    place = y + 2.3 if split else y - 2.3
-    va = "bottom" if split else "top"
-    ax.text((start + end) / 2, place, text, ha="center", va=va, color=colour, fontsize=7.5, linespacing=1.25)
 
 
 def _percent(share: float) -> str:

@@ -91,7 +91,17 @@ def table1(runs: Sequence[Run]) -> Drawing:
     """Mean scores of all settings, differences from the triadic sampler, and the way there."""
     scores = base.Scores(runs)
     curves = pd.concat([_curve(runs, *curve) for curve in CURVES], ignore_index=True)
-    numbers = pd.concat([_table(scores), curves], ignore_index=True)
+    # means with intervals, differences with intervals
+    rows = []
+    for *where, column in product(base.SETTINGS, base.METHODS, (f"{s}_{t}" for s in base.METRICS for t in base.STATES)):
+        setting, method = where
+        if scores.has(setting, method):
+            rows.append(("mean", *where, column, *mean_interval(scores.by_set(setting, method, column))))
+            if method != "triadic":
+                difference = scores.difference(setting, "triadic", method, column)
+                rows.append(("triadic minus row", *where, column, *mean_interval(difference)))
+    table = pd.DataFrame(rows, columns=["panel", "setting", "method", "score", "value", "low", "high"])
+    numbers = pd.concat([table, curves], ignore_index=True)
     budget = max(r.config["budget"] or 0 for r in runs)
     notes = (
         f"{base.describe_data(runs)}, from {runs[0].config['K0']} clusters; 10,000 iterations where no time is given. "
@@ -252,20 +262,6 @@ def _curve(runs: Sequence[Run], setting: str, column: str) -> pd.DataFrame:
         frame = pd.DataFrame({column: grid, "ari_last": mean, "low": low, "high": high})
         frames.append(frame.assign(panel=f"curve against {column}", setting=setting, method=method))
     return pd.concat(frames, ignore_index=True)
-
-
-def _table(scores: base.Scores) -> pd.DataFrame:
-    """Return the table in long form: means with intervals, differences with intervals."""
-    columns = [f"{score}_{state}" for score in base.METRICS for state in base.STATES]
-    rows = []
-    for *where, column in product(base.SETTINGS, base.METHODS, columns):
-        setting, method = where
-        if scores.has(setting, method):
-            rows.append(("mean", *where, column, *mean_interval(scores.by_set(setting, method, column))))
-            if method != "triadic":
-                difference = scores.difference(setting, "triadic", method, column)
-                rows.append(("triadic minus row", *where, column, *mean_interval(difference)))
-    return pd.DataFrame(rows, columns=["panel", "setting", "method", "score", "value", "low", "high"])
 
 
 def _plainly(scores: base.Scores) -> str:
