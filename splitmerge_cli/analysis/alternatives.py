@@ -110,21 +110,16 @@ def cut_lines(run: read.Run, clusters: int, width: int = WIDTH) -> Iterator[str]
         labels = dendrogram.cut(clusters)
     except ValueError as error:
         raise config.ConfigError(f"{error} in {run.path}") from None
-    heading = f"{summaries.count(labels, run.summary)}, {describe_cut(dendrogram, clusters, interval_of_run(run))}"
+    K, (low, high) = dendrogram.n_clusters, interval_of_run(run)
+    place = f"expected distance {dendrogram.expected_loss[K - clusters]:.3f}"
+    about = "the clusters of the run"
+    if clusters < K:
+        place += f", {dendrogram.expected_loss[0]:.3f} of the {K:,} clusters of the run"
+        about = f"merged from the clusters of the run; the posterior has {span(low, high)} (95 %)"
+        if clusters < low:
+            about = f"coarser than the posterior, which has {span(low, high)} (95 %)"
     yield from _caution(run)
-    yield from _cluster_lines(run, labels, heading, width)
-
-
-def describe_cut(dendrogram: Dendrogram, clusters: int, interval: tuple[int, int]) -> str:
-    """Compare a cut with the 95 % interval of K, and report its distance from the draws."""
-    K, (low, high) = dendrogram.n_clusters, interval
-    distance = f"expected distance {dendrogram.expected_loss[K - clusters]:.3f}"
-    if clusters == K:
-        return f"the clusters of the run: {distance}"
-    place = f"{distance}, {dendrogram.expected_loss[0]:.3f} of the {K:,} clusters of the run"
-    if clusters < low:
-        return f"coarser than the posterior, which has {span(low, high)} (95 %): {place}"
-    return f"merged from the clusters of the run; the posterior has {span(low, high)} (95 %): {place}"
+    yield from _cluster_lines(run, labels, f"{summaries.count(labels, run.summary)}, {about}: {place}", width)
 
 
 def dendrogram_lines(run: read.Run) -> Iterator[str]:
@@ -170,9 +165,8 @@ def answer_lines(run: read.Run, answers: int, width: int = WIDTH) -> Iterator[st
     distance = sum(one.weight * one.expected_loss for one in answers_found)
     yield from _caution(run)
     yield (
-        f"{len(answers_found)} answer{'s' * (len(answers_found) != 1)} that "
-        f"represent{'s' * (len(answers_found) == 1)} the posterior: mean variation of information to the nearest "
-        f"{distance:.3f}, {alone:.3f} to one alone"
+        f"{len(answers_found)} answer{'s' * (len(answers_found) != 1)} that represent{'s' * (len(answers_found) == 1)} "
+        f"the posterior: mean variation of information to the nearest {distance:.3f}, {alone:.3f} to one alone"
     )
     for number, one in enumerate(answers_found, 1):
         heading = f"answer {number}: weight {one.weight:.2f}, {grouping.count_listed(one.labels, run.summary)}, "

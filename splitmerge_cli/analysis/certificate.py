@@ -86,12 +86,6 @@ class Pair:
     """SHA-256 of three files, None for one that is missing: H_{k:m} for every pair of items, for the density of every
     new item, and sums of distances."""
 
-    @classmethod
-    def from_entry(cls, entry: dict[str, Any]) -> Pair:
-        """The pair that a file holds."""
-        pairs = {name: tuple(entry[name]) for name in ("clusters", "starts", "start_clusters")}
-        return cls(**entry | pairs)
-
 
 def digest_of(labels: NDArray[np.int32]) -> str:
     """Digest of a partition, whatever the numbers of its clusters."""
@@ -349,8 +343,19 @@ class Certificate:
                 f"no bound: {self.lacks[-1]} (unknown, but constant in all {n} pairs, so they show nothing about the "
                 "posterior)"
             )
-        if self.bound is not None:
-            yield from self._distances(self.bound)
+        if (bound := self.bound) is not None:
+            if distances := bound.reaches(DISTANCES):
+                yield (
+                    f"estimated upper bound of the total variation distance from the posterior (95 % limit), for "
+                    f"chains from {self.starts_text}: {distances}"
+                )
+            if self.wasserstein is not None and (distances := self.wasserstein.reaches(SHARES)):
+                yield (
+                    "estimated upper bound of the Wasserstein distance (95 % limit), the share of the pairs of items "
+                    f"that are together in exactly one of the two partitions: {distances}"
+                )
+            if bound.first_below(DISTANCES[-1]) is None:
+                yield f"with {n} pairs the limit cannot fall below {bound.upper.min():.2f}; use more pairs"
             if len(together := self.co_clustering()):
                 largest = together["standard_error"].max()
                 yield (
@@ -370,20 +375,6 @@ class Certificate:
                 f"them visits is missed, and the bound is then far too small{advice}"
             )
 
-    def _distances(self, bound: Bound) -> Iterator[str]:
-        if distances := bound.reaches(DISTANCES):
-            yield (
-                f"estimated upper bound of the total variation distance from the posterior (95 % limit), for chains "
-                f"from {self.starts_text}: {distances}"
-            )
-        if self.wasserstein is not None and (distances := self.wasserstein.reaches(SHARES)):
-            yield (
-                "estimated upper bound of the Wasserstein distance (95 % limit), the share of the pairs of items that "
-                f"are together in exactly one of the two partitions: {distances}"
-            )
-        if bound.first_below(DISTANCES[-1]) is None:
-            yield f"with {len(self.pairs)} pairs the limit cannot fall below {bound.upper.min():.2f}; use more pairs"
-
     @property
     def starts_text(self) -> str:
         """The partitions in which the chains start, in words."""
@@ -398,7 +389,10 @@ def read_pairs(stored: Path) -> tuple[dict[str, Any], Schedule, dict[int, Pair]]
     """Read the file of a certificate: its content, its schedule, and the pairs whose outcome is known."""
     stored_pairs = manifest.read_sealed(stored, REMEDY)
     with files.report_damage(stored, REMEDY):
-        pairs = {entry["number"]: Pair.from_entry(entry) for entry in stored_pairs["pairs"]}
+        pairs = {}
+        for entry in stored_pairs["pairs"]:
+            of_both = {name: tuple(entry[name]) for name in ("clusters", "starts", "start_clusters")}
+            pairs[entry["number"]] = Pair(**entry | of_both)
         if not isinstance(stored_pairs["identity"], str) or not set(pairs) <= set(range(stored_pairs["begun"])):
             raise files.DamagedRun(stored, REMEDY)
         schedule = dict(stored_pairs["schedule"])

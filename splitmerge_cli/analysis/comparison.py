@@ -311,26 +311,18 @@ def aspect_of(difference: str) -> str:
 
 def commands(run: Run) -> Iterator[tuple[str, str]]:
     """Commands that tell how the answer moves, each with the aspect: prior, model, start."""
-    spec = initial.specification_of(run)
-    tried: dict[str, dict[str, Any]] = {
-        "prior": _choose_other_prior(run.config["model"]),
-        "model": _choose_other_model(run, run.config["model"]),
-        "start": {"init": ("one_cluster", "singletons"), "seed": run.config["seed"] + 1},
-    }
+    spec, model = initial.specification_of(run), run.config["model"]
+    prior: dict[str, Any] = {}
+    for name, few, many in (("eta", 0.02, 0.5), ("concentration", 0.2, 5.0)):
+        if name in model:
+            ends = (model[name] / 5, model[name] * 5) if isinstance(model[name], int | float) else (few, many)
+            prior = {f"model.{name}": tuple(float(f"{end:g}") for end in ends)}
+    start = {"init": ("one_cluster", "singletons"), "seed": run.config["seed"] + 1}
+    tried = {"prior": prior, "model": _choose_other_model(run, model), "start": start}
     for aspect, changed in tried.items():
         line = specification.command_of(spec, changed, run.config_dir) if changed else None
         if line is not None:
             yield aspect, line
-
-
-def _choose_other_prior(model: Mapping[str, Any]) -> dict[str, Any]:
-    for name, few, many in (("concentration", 0.2, 5.0), ("eta", 0.02, 0.5)):
-        if name in model:
-            now = model[name]
-            if isinstance(now, int | float):
-                few, many = now / 5, now * 5
-            return {f"model.{name}": (float(f"{few:g}"), float(f"{many:g}"))}
-    return {}
 
 
 def _choose_other_model(run: Run, model: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ import hashlib
 import json
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -288,10 +288,14 @@ class Pairs:
         del self._running[number]
         if chains.rng.is_halted:
             return None
-        returned = (
-            starts == (certificate.digest_of(chains.x.labels), certificate.digest_of(chains.y.labels))
-            and chains.x.N > 1
-        )
+        # the partition and hyper-parameters that never changed in either chain
+        of_y, names = rows[schedule.lag :, 1], (*certificate.QUANTITIES, *chains.x.hyperparameters)
+        of_both = rows[:, 0], of_y[~np.isnan(of_y[:, 0])]
+        same = np.logical_and(*(np.all(of_chain == of_chain[:1], axis=0) for of_chain in of_both))
+        unchanged = [name for name, is_same in zip(names, same, strict=True) if is_same]
+        ends = certificate.digest_of(chains.x.labels), certificate.digest_of(chains.y.labels)
+        is_partition = starts == ends and chains.x.N > 1 and {*certificate.QUANTITIES} - {"log_joint"} <= {*unchanged}
+        unchanged = [name for name in chains.x.hyperparameters if name in unchanged]
         files: dict[str, NDArray[Any]] = {}
         if met:
             files[certificate.APART] = distance_terms(apart[schedule.lag : chains.meeting], schedule.lag).astype(
@@ -310,7 +314,7 @@ class Pairs:
             clusters=clusters,
             starts=starts,
             start_clusters=start_clusters,
-            unchanged=_find_constants(rows, schedule.lag, returned, chains.x.hyperparameters),
+            unchanged=[certificate.PARTITION] * is_partition + unchanged,
             estimates=estimates,
             **{
                 kind: certificate.write_estimates(path, kind, number, values)
@@ -318,17 +322,6 @@ class Pairs:
                 if path is not None
             },
         )
-
-
-def _find_constants(rows: NDArray[np.float64], lag: int, returned: bool, hyperparameters: Sequence[str]) -> list[str]:
-    """The partition and hyper-parameters that never changed in either chain; `returned`: the partitions end as they
-    began."""
-    of_y = rows[lag:, 1]
-    of_y = of_y[~np.isnan(of_y[:, 0])]
-    same = [np.all(values == values[:1], axis=0) for values in (rows[:, 0], of_y)]
-    named = dict(zip((*certificate.QUANTITIES, *hyperparameters), np.logical_and(*same), strict=True))
-    of_partition = returned and all(named[name] for name in certificate.QUANTITIES if name != "log_joint")
-    return [certificate.PARTITION] * bool(of_partition) + [name for name in hyperparameters if named[name]]
 
 
 class _Densities:
@@ -350,8 +343,8 @@ class _Densities:
 def _advance(
     chains: coupled.CoupledChains, end: int, until_met: bool, densities: _Densities | None = None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Let X make iterations up to number `end`, at most until the chains have met; return `_values` and the distance of
-    the chains in each."""
+    """Let X make iterations up to number `end`, at most until the chains have met; return `QUANTITIES` and the
+    hyper-parameters of both chains, shape (rows, 2, quantities), and the distance of the chains in each."""
     parts: list[Mapping[str, NDArray[Any]]] = []
     if densities is not None and chains.iteration == 0:
         parts.append(chains.advance(0, until_met))
@@ -363,13 +356,9 @@ def _advance(
         parts.append(chains.advance(min(step, end - chains.iteration), until_met))
         if densities is not None:
             densities.add()
-    return np.concatenate([_values(rows) for rows in parts]), np.concatenate([rows["distance"] for rows in parts])
-
-
-def _values(rows: Mapping[str, NDArray[Any]]) -> NDArray[np.float64]:
-    """`QUANTITIES` and the hyper-parameters of both chains, shape (rows, 2, quantities)."""
+    rows = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     of_state = [rows[name][..., None] for name in ("n_clusters", "K", "log_joint")]
-    return np.concatenate([*of_state, rows["largest"], rows["hyperparameters"]], axis=2)
+    return np.concatenate([*of_state, rows["largest"], rows["hyperparameters"]], axis=2), rows["distance"]
 
 
 def check_certificate(spec: RunSpecification, path: Path, pairs: int, N: int, new: int, iterations: int) -> None:

@@ -190,7 +190,7 @@ def result_of(times: Mapping[str, NDArray[np.float64]], ends: Mapping[str, NDArr
     n = len(logs[first])
     chosen = np.random.default_rng(0).integers(n, size=(RESAMPLES, n))
     others, needed = [], []
-    for name in sorted(logs.keys() - {first}, key=lambda name: float(logs[name].mean())):
+    for name in sorted((name for name in logs if name != first), key=lambda name: float(logs[name].mean())):
         gap = logs[name] - logs[first]
         low, high = np.quantile(gap[chosen].mean(axis=1), [TAIL, 1 - TAIL]) if n > 1 else (np.nan, np.nan)
         mean = float(gap.mean())
@@ -276,35 +276,22 @@ class Race:
     def result(self, start: str | None = None) -> Result | None:
         """Who was first, from one start or over all of them. Chains of one trial count with their geometric mean."""
         chains = self.chains if start is None else self.chains[self.chains["start"] == start]
-        trials = [
-            set(map(tuple, part[["start", "seed"]].to_numpy())) for _, part in chains.groupby("sampler", sort=False)
-        ]
-        shared = sorted(set.intersection(*trials))
-        times, ends = {}, {}
-        for name, part in chains.groupby("sampler", sort=False):
-            by_trial = dict(iter(part.groupby(["start", "seed"])))
-            times[str(name)] = np.array([_mean_time(by_trial[trial], "seconds") for trial in shared])
-            ends[str(name)] = np.array([_mean_time(by_trial[trial], "end") for trial in shared])
-        return result_of(times, ends) if shared else None
+        seconds = chains.set_index(["sampler", "start", "seed"])[["seconds", "end"]].clip(lower=SHORTEST)
+        means = np.exp(np.log(seconds).groupby(level=[0, 1, 2]).mean())
+        # a row for each trial that all samplers share
+        shared = means.unstack("sampler").dropna()
+        names = dict.fromkeys(map(str, chains["sampler"]))
+        times, ends = ({name: shared[key, name].to_numpy() for name in names} for key in ("seconds", "end"))
+        return result_of(times, ends) if len(shared) else None
 
     def table(self) -> pd.DataFrame:
         """A row for each sampler and start: chains, reached, median of seconds, and means of what is counted a second
         (ESS: of chains that have not reached the target 0)."""
-        rows = []
-        for (sampler, start), part in self.chains.groupby(["sampler", "start"], sort=False):
-            rows.append(
-                {
-                    "sampler": sampler,
-                    "start": start,
-                    "chains": len(part),
-                    "reached": int(np.isfinite(part["seconds"]).sum()),
-                    "seconds": float(np.median(part["seconds"])),
-                    "end": float(part["end"].median()),
-                    **{f"ess_{name}": float(part[f"ess_{name}"].mean()) for name in ESS},
-                    "accepted": float(part["accepted"].mean()),
-                }
-            )
-        return pd.DataFrame(rows)
+        columns: dict[str, Any] = {"chains": ("sampler", "size"), "reached": ("reached", "sum")}
+        columns |= {name: (name, "median") for name in ("seconds", "end")}
+        columns |= {name: (name, "mean") for name in (*(f"ess_{name}" for name in ESS), "accepted")}
+        chains = self.chains.assign(reached=np.isfinite(self.chains["seconds"]).astype(int))
+        return chains.groupby(["sampler", "start"], sort=False, as_index=False).agg(**columns)
 
     def lines(self) -> Iterable[str]:
         """The results, over all starts and from each."""
@@ -336,11 +323,6 @@ class Race:
             listed = [run.path.relative_to(out) if run.path.is_relative_to(out) else run.path for run in self.runs]
             files.add_text(LISTED_RUNS, "".join(f"{path}\n" for path in listed))
         return folder
-
-
-def _mean_time(part: pd.DataFrame, column: str) -> float:
-    """Geometric mean over the chains of a trial; of times inf where one has not got there."""
-    return float(np.exp(np.log(np.maximum(part[column].to_numpy(float), SHORTEST)).mean()))
 
 
 def race_of(runs: Sequence[read.Run]) -> Race:

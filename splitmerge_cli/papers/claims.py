@@ -85,7 +85,11 @@ def _state(file: Path) -> tuple[int, int]:
 def _claims(published: Path, readings: Path, _states: tuple[tuple[int, int], ...]) -> dict[str, list[Claim]]:
     """The claims of a paper by figure: of every figure and many times they are asked for."""
     rows = _read(published, PUBLISHED, keep_default_na=False)
-    patterns = list(_readings(readings).itertuples(index=False))
+    # in the order in which their patterns are tried
+    read = _read(readings, READINGS, keep_default_na=False, dtype=str)
+    if unknown := sorted(set(read["rule"]) - set(RULES)):
+        raise ConfigError(f"{readings}: rule={unknown[0]}: expected one of {', '.join(RULES)}")
+    patterns = list(read.itertuples(index=False))
     claims_by_id: dict[str, list[Claim]] = {}
     for row in rows.itertuples(index=False):
         claims_by_id.setdefault(str(row.id), []).append(_claim(row, patterns))
@@ -124,14 +128,6 @@ def errata(paper: Paper) -> pd.DataFrame:
 def settings(paper: Paper) -> pd.DataFrame:
     """The rows of a paper's ``settings.csv`` (`SETTINGS`, of str): what it leaves out; errors as of `errata`."""
     return _complete(paper.folder / "settings.csv", SETTINGS)
-
-
-def _readings(file: Path) -> pd.DataFrame:
-    """The rows of a ``readings.csv`` (`READINGS`, of str), in the order in which their patterns are tried."""
-    rows = _read(file, READINGS, keep_default_na=False, dtype=str)
-    if unknown := sorted(set(rows["rule"]) - set(RULES)):
-        raise ConfigError(f"{file}: rule={unknown[0]}: expected one of {', '.join(RULES)}")
-    return rows
 
 
 def _complete(file: Path, columns: list[str]) -> pd.DataFrame:

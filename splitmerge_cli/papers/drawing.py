@@ -29,11 +29,11 @@ class Drawing:
     notes: str = ""
 
 
-def in_parts(first: float, second: float, title: str = "as in the paper") -> tuple[Figure, SubFigure, SubFigure]:
+def in_parts(first: float, second: float) -> tuple[Figure, SubFigure, SubFigure]:
     """A figure in two parts of these heights in inches: what the paper shows, and below it what is added here."""
     figure = plt.figure(figsize=(FULL, first + second))
     paper, added = figure.subfigures(2, 1, squeeze=False, height_ratios=[first, second])[:, 0]
-    for part, words in ((paper, title), (added, "added here")):
+    for part, words in ((paper, "as in the paper"), (added, "added here")):
         part.suptitle(words, x=0.01, ha="left", fontsize=8, fontweight="bold")
     return figure, paper, added
 

@@ -52,12 +52,12 @@ def _file(name: str, config_dir: str | Path | None) -> Traversable:
 
 def list_figures(config_dir: str | Path | None = None) -> list[tuple[str, str]]:
     """Id and title, the first comment of its experiment, of every figure and table."""
-    return [(name, _title(name, config_dir)) for name in declaration.figures(config_dir)]
-
-
-def _title(name: str, config_dir: str | Path | None) -> str:
-    lines = _file(name, config_dir).read_text(encoding="utf-8").splitlines()
-    return next((line.lstrip("# ") for line in lines if line.startswith("#") and "@package" not in line), "")
+    titles = []
+    for name in declaration.figures(config_dir):
+        lines = _file(name, config_dir).read_text(encoding="utf-8").splitlines()
+        comments = (line.lstrip("# ") for line in lines if line.startswith("#") and "@package" not in line)
+        titles.append((name, next(comments, "")))
+    return titles
 
 
 def jobs(
@@ -155,8 +155,11 @@ def _replace_data(job: Sequence[str], stand_ins: Sequence[Mapping[str, Any]]) ->
     for instead in stand_ins:
         of_job = f"data={instead['published']}"
         if of_job in job or of_experiment:
-            kept = [_rename_key(override, instead.get("keys", {})) for override in job[1:] if override != of_job]
-            return [job[0], f"data={instead['data']}", *filter(None, kept), *_overrides(instead.get("set", {}))]
+            kept = dict(override.split("=", 1) for override in job[1:] if override != of_job)
+            # a key may have another name, or none
+            names = {key: key for key in kept} | dict(instead.get("keys", {}))
+            kept = {names[key]: value for key, value in kept.items() if names[key]}
+            return [job[0], f"data={instead['data']}", *_overrides(kept), *_overrides(instead.get("set", {}))]
     return list(job)
 
 
@@ -179,13 +182,6 @@ def _plan(name: str, config_dir: str | Path | None = None) -> dict[str, Any]:
     if isinstance(plan["stand_in"], Mapping):
         plan["stand_in"] = [plan["stand_in"]]
     return plan
-
-
-def _rename_key(override: str, keys: Mapping[str, str | None]) -> str:
-    """An override under another key; empty if that is null."""
-    key, _, value = override.partition("=")
-    new = keys.get(key, key)
-    return f"{new}={value}" if new else ""
 
 
 def needs_stand_in(name: str, scale: str, config_dir: str | Path | None = None) -> bool:
@@ -219,11 +215,6 @@ def out_override(out: Path) -> str:
 def figures_folder(edition: int) -> str:
     """The folder of the results that holds an edition's drawn figures."""
     return "figures" if edition == 1 else f"figures-edition-{edition}"
-
-
-def edition_option(edition: int) -> str:
-    """Return a command's option for an edition; empty for the first."""
-    return "" if edition == 1 else f" --edition {edition}"
 
 
 OPTION = "--with"

@@ -28,7 +28,7 @@ TABLE = "table.csv"
 
 def command(names: Sequence[str], scale: str, out: Path, config_dir: str | Path | None = None, edition: int = 1) -> str:
     """The command that makes these figures from nothing."""
-    of_edition = experiments.edition_option(edition)
+    of_edition = "" if edition == 1 else f" --edition {edition}"
     return f"smcmc reproduce {' '.join(names)} --scale {scale}{of_edition}{folders(out, config_dir)}"
 
 
@@ -65,9 +65,8 @@ def reproduce(
     for name in names:
         function_of(known[name], known[name].draw)  # what cannot be drawn fails before hours of runs
     # likewise an override that an exact figure has no key for
-    exact = [name for name in names if known[name].compute]
-    words = [experiments.out_override(out), *overrides]
-    specs = {name: compose([f"experiment={name}", *words], config_dir) for name in exact}
+    more = [experiments.out_override(out), *overrides]
+    specs = {name: compose([f"experiment={name}", *more], config_dir) for name in names if known[name].compute}
     wanted, timed = _plan(names, scale, out, config_dir, edition, overrides)
     # figures may share runs
     distinct = list(dict.fromkeys(job for each in wanted.values() for job in each))

@@ -250,11 +250,8 @@ def by_factor(
     reason = (
         f"ours / published = {ours.interval[0] / claim.value:.3g}; rule: within a factor {_tolerance(claim):g}{note}"
     )
-    return _cut(judge_interval(claim, ours, least, most, reason, "factor", reading))
-
-
-def _cut(verdict: Verdict) -> Verdict:
-    """A verdict on what is never negative: its interval is cut at 0."""
+    verdict = judge_interval(claim, ours, least, most, reason, "factor", reading)
+    # what is measured is never negative
     return replace(verdict, low=max(verdict.low, 0.0))
 
 
@@ -267,23 +264,18 @@ def by_bound(
     units: ArrayLike | None = None,
 ) -> Verdict:
     """Judge "almost never": reproduced at or below the claim's tolerance. Parameters as of `by_factor`."""
-    estimated = estimate(samples, intervals.mean_interval, unit, units)
+    estimated = estimate(samples, unit=unit, units=units)
     if not estimated.n:
         return no_run(claim, "never proposed in any chain", "at_most", reading)
     reason = f"rule: at most {_tolerance(claim):g}{note}"
-    return _cut(judge_interval(claim, estimated, -np.inf, _tolerance(claim), reason, "at_most", reading))
+    verdict = judge_interval(claim, estimated, -np.inf, _tolerance(claim), reason, "at_most", reading)
+    return replace(verdict, low=max(verdict.low, 0.0))
 
 
-def by_distance(
-    claim: Claim,
-    samples: ArrayLike,
-    reading: str = "",
-    unit: str = "data sets",
-    units: ArrayLike | None = None,
-) -> Verdict:
+def by_distance(claim: Claim, samples: ArrayLike, reading: str = "", unit: str = "data sets") -> Verdict:
     """Judge a mean score, of each data set over its seeds: reproduced within the claim's tolerance of the published
     value. Others as for `by_majority`."""
-    estimated = estimate(samples, intervals.mean_interval, unit, units)
+    estimated = estimate(samples, unit=unit)
     if not estimated.n:
         return no_run(claim, rule="distance", reading=reading)
     reason = f"ours - published = {estimated.interval[0] - claim.value:+.3f}; rule: within {_tolerance(claim):g}"
@@ -338,15 +330,11 @@ def by_sign(
     needed = None
     if verdict.verdict == UNDECIDED and all(v.needed is not None for v in open_ones):
         needed = max(v.needed for v in open_ones if v.needed is not None)
-    parts = [
-        f"{what} {mean:+.3f} [{least:+.3f}, {most:+.3f}]"
-        for what, (mean, least, most) in ((what, each.interval) for what, each in estimates.items())
-    ]
-    n, worst = min(each.n for each in estimates.values()), min(each.interval for each in estimates.values())
+    parts = ["{} {:+.3f} [{:+.3f}, {:+.3f}]".format(what, *each.interval) for what, each in estimates.items()]
+    n, (ours, low, high) = min(each.n for each in estimates.values()), min(each.interval for each in estimates.values())
     clock = f"; {BY_CLOCK}" if claim.rule == CLOCK else ""
     reason = f"{'; '.join(parts)}: paired over {n} {unit}{clock}"
     kept = tuple(one for each in estimates.values() for one in each.samples)
-    ours, low, high = worst
     return replace(verdict, ours=ours, low=low, high=high, n=n, reason=reason, needed=needed, samples=kept)
 
 

@@ -58,17 +58,13 @@ def list_forms(case: Case, sampler: Component, options: Mapping[str, Any], mode:
             continue
         name = " ".join([sampler.name, *map(str, form.values())])
         further = [f"{key}={value}" for key, value in (own_options if form else small).items() if key not in form]
-        component = sampler.with_options(**{**small, **form, "mode": mode})
-        yield Form(name, " ".join([name, *further]), component, _find_rejection(case, component) if form else "")
-
-
-def _find_rejection(case: Case, sampler: Component) -> str:
-    """Return why a sampler that supports the model cannot be built on this case; empty: it can."""
-    try:
-        build_sampler(sampler, case.model, Rng(0))
-    except ConfigError as error:
-        return str(error.__cause__)
-    return ""
+        component, rejection = sampler.with_options(**{**small, **form, "mode": mode}), ""
+        try:
+            if form:
+                build_sampler(component, case.model, Rng(0))
+        except ConfigError as error:
+            rejection = str(error.__cause__)
+        yield Form(name, " ".join([name, *further]), component, rejection)
 
 
 @dataclass(frozen=True, eq=False)

@@ -167,7 +167,14 @@ def _summarise_model(model_name: str, checked: list[Checked]) -> Text:
     parts = []
     judged = [one for one in checked if one.judged]
     if exact := [one for one in judged if one.mode == "exact" and one.good]:
-        parts.append(f"exact: {_names(exact)} ({_figures(exact)})")
+        # largest defect, mutants, and how many forms were sampled alone
+        defects = [one.defect for one in exact if not np.isnan(one.defect)]
+        figures = [f"max|πP-π| {max(defects):.1e}"] if defects else []
+        if among := sum(one.mutants[1] for one in exact):
+            figures.append(f"{sum(one.mutants[0] for one in exact)} of {among} mutants found")
+        if alone := len(exact) - len(defects):
+            figures.append(f"{alone} of {len(exact)} forms sampled alone" if defects else "sampled alone")
+        parts.append(f"exact: {_names(exact)} ({', '.join(figures)})")
     if parted := [one for one in judged if one.mode == "exact" and one.cells[TV_ALONE] == "reducible"]:
         parts.append(f"alone not in reach of every state: {_names(parted)}")
     if biased := [one for one in checked if one.biased]:
@@ -185,17 +192,6 @@ def _summarise_model(model_name: str, checked: list[Checked]) -> Text:
 
 def _names(checked: list[Checked]) -> str:
     return ", ".join(dict.fromkeys(one.sampler for one in checked))
-
-
-def _figures(exact: list[Checked]) -> str:
-    """Largest defect, mutants, and how many forms were sampled alone."""
-    defects = [one.defect for one in exact if not np.isnan(one.defect)]
-    parts = [f"max|πP-π| {max(defects):.1e}"] if defects else []
-    if among := sum(one.mutants[1] for one in exact):
-        parts.append(f"{sum(one.mutants[0] for one in exact)} of {among} mutants found")
-    if alone := len(exact) - len(defects):
-        parts.append(f"{alone} of {len(exact)} forms sampled alone" if defects else "sampled alone")
-    return ", ".join(parts)
 
 
 def build_cases(request: small_cases.Request) -> list[tuple[str, small_cases.Case]]:

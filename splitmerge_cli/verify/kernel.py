@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import cache, partial, reduce
 from pathlib import Path
 from typing import Any
 
@@ -40,14 +40,15 @@ def sampled_check(case: Case, sampler: Component, kernel: Kernel, request: Reque
             sampler = sampler.with_options(freeze=BURN_IN)
     else:
         # with continuous draws the refresh connects what the moves do not
-        connected = kernel.is_connected or (
-            kernel.why == "continuous" and PARTITION not in sampler.target.invariants(case.model, **sampler.options)
-        )
+        connected = all(transitions.is_irreducible(P) for P in kernel.matrices)
+        if not kernel.matrices:
+            invariants = sampler.target.invariants(case.model, **sampler.options)
+            connected = kernel.why == "continuous" and PARTITION not in invariants
     # the samplers of the sampled check, and the sign for those that were added
     parts, sign = [sampler], ""
     if not connected:
         sign = "*"
-        if "adaptation" in sampler.options:
+        if is_adaptive:
             parts.append(gibbs_update(conjugate=True, scan="site"))
         else:
             parts.append(gibbs_update(case.model.conjugate))
@@ -56,17 +57,10 @@ def sampled_check(case: Case, sampler: Component, kernel: Kernel, request: Reque
         sign += "+"
         parts.append(component("sampler", "refresh"))
 
-    def build(model: Model, rng: Rng) -> tuple[list[Sampler], Sampler]:
-        scan = gibbs_update(model.conjugate)
-        return [build_sampler(part, model, rng) for part in parts], build_sampler(scan, model, rng)
+    def build(model: Model, rng: Rng) -> Schedule:
+        return Schedule([build_sampler(part, model, rng) for part in parts])
 
-    if is_adaptive:
-        frequencies, noise = adaptive_frequencies(case, build, request.iterations, BURN_IN, seed=request.seed)
-    else:
-        rng = Rng(request.seed)
-        samplers = [build_sampler(part, case.model, rng) for part in parts]
-        frequencies, noise = sampled_frequencies(case, samplers, rng, request.iterations)
-    distance = transitions.total_variation(frequencies, case.partitions[1])
+    distance, noise = sample_schedule(case, build, request.iterations, request.seed)
     return [f"{distance:.4f}{sign}", f"{noise:.4f}"], distance > 3 * noise + 1e-12
 
 
@@ -109,6 +103,21 @@ BATCHES = 40
 """Batches of the noise estimate."""
 
 
+def sample_schedule(
+    case: Case, build: Callable[[Model, Rng], Schedule], iterations: int, seed: int
+) -> tuple[float, float]:
+    """Sample a chain of the schedule that is built, all that is unknown resampled: total variation between its
+    frequencies and the posterior, and what an exact chain would show by chance. `CHAINS` chains are sampled together if
+    they learn from each other; iterations count all of them."""
+    rng = Rng(seed)
+    schedule = build(case.model, rng)
+    if any(hasattr(sampler, "adapt_to") for sampler in schedule.samplers):
+        frequencies, noise = _adaptive_frequencies(case, build, iterations, seed)
+    else:
+        frequencies, noise = sampled_frequencies(case, schedule.samplers, rng, iterations, schedule.weights)
+    return transitions.total_variation(frequencies, case.partitions[1]), noise
+
+
 def sampled_frequencies(
     case: Case,
     samplers: list[Sampler],
@@ -131,29 +140,23 @@ def sampled_frequencies(
     return counted
 
 
-def adaptive_frequencies(
-    case: Case,
-    build: Callable[[Model, Rng], tuple[list[Sampler], Sampler]],
-    iterations: int,
-    discard: int,
-    seed: int = 0,
-    weights: Sequence[float] | None = None,
+def _adaptive_frequencies(
+    case: Case, build: Callable[[Model, Rng], Schedule], iterations: int, seed: int
 ) -> tuple[NDArray[np.float64], float]:
     """Run `CHAINS` chains of adaptive samplers, which share their history, and count the states of all, as
-    `sampled_frequencies` does. `build` makes the samplers of one chain, in the order in which they step, and the Gibbs
-    scan that warms it up: `discard` scans, which do not count. Iterations count all chains together."""
+    `sampled_frequencies` does. `BURN_IN` Gibbs scans, which do not count, warm each up."""
     chains = []
     for number in range(CHAINS):
         model, rng = case.build(), Rng(seed, number)
         _set_to_mode(case, model, rng)
-        samplers, scan = build(model, rng)
-        warmup = (scan, discard)
-        chains.append(Chain(model, rng, samplers, weights, thin=iterations + discard, partitions=1, warmup=warmup))
+        schedule, scan = build(model, rng), build_sampler(gibbs_update(model.conjugate), model, rng)
+        kept: dict[str, Any] = {"thin": iterations + BURN_IN, "partitions": 1, "warmup": (scan, BURN_IN)}
+        chains.append(Chain(model, rng, schedule.samplers, schedule.weights, **kept))
     adaptive = next(sampler.adaptive for sampler in chains[0].samplers if hasattr(sampler, "adaptive"))
     history = adaptive.new_history(CHAINS)
     for number, chain in enumerate(chains):
         chain.adapt_to(history, number)
-    advance_together(chains, discard)
+    advance_together(chains, BURN_IN)
     return _frequencies(case, chains, iterations // CHAINS)
 
 
@@ -206,11 +209,6 @@ class Kernel:
     mutants: tuple[int, int] = (0, 0)
     """Mutants that leave balance, and all of them: each term of the log ratio left out, and of opposite sign. None
     if the ratio is not the sum of named terms."""
-
-    @property
-    def is_connected(self) -> bool:
-        """Whether every state is reached from every other."""
-        return bool(self.matrices) and all(transitions.is_irreducible(P) for P in self.matrices)
 
 
 def kernel_of(case: Case, sampler: Component, options_given: Container[str] = ()) -> Kernel:
@@ -314,12 +312,10 @@ def iteration_matrix(case: Case, schedule: Schedule, rng: Rng) -> tuple[NDArray[
     each enumerated. None, and why, if a sampler learns from other chains, keeps a state of its own, draws from a
     continuum, or has too many execution paths."""
     n = len(schedule.weights or ())
-    matrix_by_step: dict[int, NDArray[np.float64]] = {}
 
+    @cache
     def matrix(sampler: Sampler) -> NDArray[np.float64]:
-        if id(sampler) not in matrix_by_step:
-            matrix_by_step[id(sampler)] = transitions.transition_matrix(case.model, rng, sampler, case.states)
-        return matrix_by_step[id(sampler)]
+        return transitions.transition_matrix(case.model, rng, sampler, case.states)
 
     names = set(case.model.hyperparameters)
     # but those that change a hyper-parameter
@@ -339,22 +335,3 @@ def iteration_matrix(case: Case, schedule: Schedule, rng: Rng) -> tuple[NDArray[
     except paths.TooManyPaths:
         return None, "too many paths"
     return reduce(np.matmul, cycle), ""
-
-
-def sample_schedule(
-    case: Case, build: Callable[[Model, Rng], Schedule], iterations: int, seed: int
-) -> tuple[float, float]:
-    """Sample a chain of the schedule that is built, all that is unknown resampled: total variation between its
-    frequencies and the posterior, and what an exact chain would show by chance."""
-    rng = Rng(seed)
-    schedule = build(case.model, rng)
-    if any(hasattr(sampler, "adapt_to") for sampler in schedule.samplers):
-        gibbs, weights = gibbs_update(conjugate=True), schedule.weights
-
-        def samplers(model: Model, rng: Rng) -> tuple[list[Sampler], Sampler]:
-            return build(model, rng).samplers, build_sampler(gibbs, model, rng)
-
-        frequencies, noise = adaptive_frequencies(case, samplers, iterations, BURN_IN, seed=seed, weights=weights)
-    else:
-        frequencies, noise = sampled_frequencies(case, schedule.samplers, rng, iterations, weights=schedule.weights)
-    return transitions.total_variation(frequencies, case.partitions[1]), noise

@@ -7,6 +7,7 @@ code with the samplers.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -72,9 +73,7 @@ class Posterior:
 
 def cases() -> list[Posterior]:
     """All cases, by id."""
-    makers = _bernoulli_cases, _emm_cases, _irm_cases, _gaussian_cases, _lines_cases, _mixed_cases, _hdp_cases
-    all_cases = [case for make in (*makers, _cases_under_priors, _cases_of_forms) for case in make()]
-    return sorted(all_cases, key=lambda case: case.id)
+    return sorted([*_chosen_cases(), *_cases_of_bases()], key=lambda case: case.id)
 
 
 def nest(x: ArrayLike) -> Any:
@@ -104,70 +103,58 @@ def _mixture(
     return Posterior(id, model, {"N": N, **data}, hyper, states, make(*x, **hyper))
 
 
-def _bernoulli_cases() -> Iterator[Posterior]:
-    settings = [
-        ("bernoulli-n4", 4, 2, {"concentration": 1.0, "beta1": 1.0, "beta0": 1.0, "prior": "crp"}),
-        ("bernoulli-n6", 6, 4, {"concentration": 1.7, "beta1": 0.4, "beta0": 0.7, "prior": "crp"}),
-        ("bernoulli-n6-uniform", 6, 4, {"concentration": 1.0, "beta1": 1.0, "beta0": 1.0, "prior": "uniform"}),
-        ("bernoulli-n6-gamma", 6, 4, {"concentration": (2.0, 1.5), "beta1": 0.4, "beta0": 0.7, "prior": "crp"}),
-        ("bernoulli-n8", 8, 5, {"concentration": 0.5, "beta1": 0.5, "beta0": 0.5, "prior": "crp"}),
-        ("bernoulli-n9", 9, 6, {"concentration": 1.0, "beta1": 0.3, "beta0": 0.3, "prior": "crp"}),
-        ("bernoulli-n10", 10, 3, {"concentration": 1.0, "beta1": 1.0, "beta0": 1.0, "prior": "crp"}),
-    ]
-    for id, N, D, hyper in settings:
+def _chosen_cases() -> Iterator[Posterior]:
+    """Models on data of their own, each with hyper-parameters that are chosen for it."""
+    x: NDArray[Any]
+    changed: dict[str, Any]
+    for id, N, D, concentration, beta1, beta0, prior in (
+        ("bernoulli-n4", 4, 2, 1.0, 1.0, 1.0, "crp"),
+        ("bernoulli-n6", 6, 4, 1.7, 0.4, 0.7, "crp"),
+        ("bernoulli-n6-uniform", 6, 4, 1.0, 1.0, 1.0, "uniform"),
+        ("bernoulli-n6-gamma", 6, 4, (2.0, 1.5), 0.4, 0.7, "crp"),
+        ("bernoulli-n8", 8, 5, 0.5, 0.5, 0.5, "crp"),
+        ("bernoulli-n9", 9, 6, 1.0, 0.3, 0.3, "crp"),
+        ("bernoulli-n10", 10, 3, 1.0, 1.0, 1.0, "crp"),
+    ):
         x = np.random.default_rng(N + D).integers(2, size=(N, D)).astype(np.uint8)
+        hyper: dict[str, Any] = {"concentration": concentration, "beta1": beta1, "beta0": beta0, "prior": prior}
         yield _mixture(id, "bernoulli", N, {"x": nest(x)}, exact.bernoulli_log_weight, hyper, x)
-
-
-def _emm_cases() -> Iterator[Posterior]:
-    for label_prior in ("labelled", "partition", "as_printed"):
-        for N, kmax in ((5, 6), (7, 4)):
-            tokens = np.random.default_rng(N).integers(3, size=N).astype(np.int32)
-            hyper: dict[str, Any] = {"alpha": 0.3, "mu": 1.0, "sigma": 0.8, "label_prior": label_prior}
-            weight = exact.emm_log_weight(tokens, 3, **hyper)
-            data = {"N": N, "tokens": nest(tokens), "n_tokens": 3}
-            name = label_prior.replace("_", "-")
-            states = partial(exact.emm_states, N, kmax)
-            yield Posterior(f"emm-n{N}-{name}", "emm", data, {**hyper, "kmax": kmax}, states, weight)
-
-
-def _irm_cases() -> Iterator[Posterior]:
-    settings = [
-        ("irm-n4", 4, {"concentration": 1.0, "beta1": 1.0, "beta0": 1.0, "prior": "crp"}),
-        ("irm-n6", 6, {"concentration": 1.4, "beta1": 0.6, "beta0": 1.7, "prior": "crp"}),
-        ("irm-n6-gamma", 6, {"concentration": (1.5, 1.0), "beta1": 1.0, "beta0": 1.0, "prior": "crp"}),
-        ("irm-n8", 8, {"concentration": 1.0, "beta1": 1.0, "beta0": 1.0, "prior": "crp"}),
-        ("irm-n8-uniform", 8, {"concentration": 1.0, "beta1": 1.0, "beta0": 1.0, "prior": "uniform"}),
-    ]
-    for id, N, hyper in settings:
+    for label_prior, (N, kmax) in product(("labelled", "partition", "as_printed"), ((5, 6), (7, 4))):
+        tokens = np.random.default_rng(N).integers(3, size=N).astype(np.int32)
+        hyper = {"alpha": 0.3, "mu": 1.0, "sigma": 0.8, "label_prior": label_prior}
+        weight, states = exact.emm_log_weight(tokens, 3, **hyper), partial(exact.emm_states, N, kmax)
+        data = {"N": N, "tokens": nest(tokens), "n_tokens": 3}
+        id = f"emm-n{N}-{label_prior.replace('_', '-')}"
+        yield Posterior(id, "emm", data, {**hyper, "kmax": kmax}, states, weight)
+    for id, N, concentration, beta1, beta0, prior in (
+        ("irm-n4", 4, 1.0, 1.0, 1.0, "crp"),
+        ("irm-n6", 6, 1.4, 0.6, 1.7, "crp"),
+        ("irm-n6-gamma", 6, (1.5, 1.0), 1.0, 1.0, "crp"),
+        ("irm-n8", 8, 1.0, 1.0, 1.0, "crp"),
+        ("irm-n8-uniform", 8, 1.0, 1.0, 1.0, "uniform"),
+    ):
         upper = np.triu(np.random.default_rng(N).random((N, N)) < 0.5, 1)
         A = (upper | upper.T).astype(np.uint8)
+        hyper = {"concentration": concentration, "beta1": beta1, "beta0": beta0, "prior": prior}
         yield _mixture(id, "irm", N, {"adjacency": nest(A)}, exact.irm_log_weight, hyper, A)
-
-
-def _gaussian_cases() -> Iterator[Posterior]:
     fixed: dict[str, Any] = {"concentration": 1.0, "prior": "crp", "m0": 0.0, "kappa0": 0.3, "a0": 1.5, "b0": 0.7}
-    settings: list[tuple[str, int, int, dict[str, Any]]] = [
-        ("gaussian-diag-n6", 6, 2, {"covariance": "diag"}),
-        ("gaussian-iso-n6", 6, 2, {"covariance": "iso"}),
-        ("gaussian-full-n6", 6, 2, {"covariance": "full"}),
-        ("gaussian-diag-n6-1d", 6, 1, {"covariance": "diag"}),
-        ("gaussian-full-n7-3d", 7, 3, {"covariance": "full"}),
-        ("gaussian-diag-n8", 8, 2, {"covariance": "diag"}),
-        ("gaussian-diag-n6-gamma", 6, 2, {"covariance": "diag", "concentration": (2.0, 2.0)}),
-        ("gaussian-diag-n6-uniform", 6, 2, {"covariance": "diag", "prior": "uniform"}),
-        ("gaussian-diag-n5-b0", 5, 1, {"covariance": "diag", "b0": (0.5, 0.5)}),
-        ("gaussian-iso-n5-kappa0", 5, 2, {"covariance": "iso", "kappa0": (0.5, 0.5)}),
-    ]
-    for id, N, D, changed in settings:
+    for id, N, D, covariance, changed in (
+        ("gaussian-diag-n6", 6, 2, "diag", {}),
+        ("gaussian-iso-n6", 6, 2, "iso", {}),
+        ("gaussian-full-n6", 6, 2, "full", {}),
+        ("gaussian-diag-n6-1d", 6, 1, "diag", {}),
+        ("gaussian-full-n7-3d", 7, 3, "full", {}),
+        ("gaussian-diag-n8", 8, 2, "diag", {}),
+        ("gaussian-diag-n6-gamma", 6, 2, "diag", {"concentration": (2.0, 2.0)}),
+        ("gaussian-diag-n6-uniform", 6, 2, "diag", {"prior": "uniform"}),
+        ("gaussian-diag-n5-b0", 5, 1, "diag", {"b0": (0.5, 0.5)}),
+        ("gaussian-iso-n5-kappa0", 5, 2, "iso", {"kappa0": (0.5, 0.5)}),
+    ):
         rng = np.random.default_rng(10 * N + D)
         x = np.round(rng.normal(size=(N, D)) + 2.5 * (np.arange(N) % 2)[:, None], 3)
-        hyper = {**fixed, **changed}
+        hyper = {**fixed, "covariance": covariance, **changed}
         yield _mixture(id, "gaussian", N, {"x": nest(x)}, continuous.gaussian_log_weight, hyper, x)
-
-
-def _lines_cases() -> Iterator[Posterior]:
-    fixed: dict[str, Any] = {"concentration": 1.2, "sigma0": 3.0, "sigma1": 0.7, "a0": 1.5, "prior": "crp"}
+    fixed = {"concentration": 1.2, "sigma0": 3.0, "sigma1": 0.7, "a0": 1.5, "prior": "crp"}
     for id, N, changed in (
         ("lines-n6", 6, {"noise": "known"}),
         ("lines-n6-nig", 6, {"noise": "nig"}),
@@ -179,11 +166,8 @@ def _lines_cases() -> Iterator[Posterior]:
         y = np.where(side, 1.5 * abscissa + 1, -abscissa) + rng.normal(0, 0.7, N)
         x = np.round(np.column_stack([abscissa, y]), 3)
         yield _mixture(id, "lines", N, {"x": nest(x)}, continuous.lines_log_weight, {**fixed, **changed}, x)
-
-
-def _mixed_cases() -> Iterator[Posterior]:
     types, levels = ("real", "binary", "categorical", "count"), (0, 2, 3, 0)
-    options = {"beta1": 0.4, "beta0": 0.6, "alpha": 0.7, "shape": 1.3, "rate": 0.4, "m0": 0.0, "kappa0": 0.3}
+    fixed = {"beta1": 0.4, "beta0": 0.6, "alpha": 0.7, "shape": 1.3, "rate": 0.4, "m0": 0.0, "kappa0": 0.3}
     for id, N, missing in (("mixed-n6", 6, 0.0), ("mixed-n6-missing", 6, 0.3), ("mixed-n7-missing", 7, 0.2)):
         rng = np.random.default_rng(N + int(10 * missing))
         half = np.arange(N) % 2
@@ -191,12 +175,9 @@ def _mixed_cases() -> Iterator[Posterior]:
         codes, counts = (rng.integers(2, size=N) + half) % 3, rng.poisson(1.0 + 3.0 * half)
         x = np.column_stack([real, bits, codes, counts]).astype(float)
         x[rng.random(x.shape) < missing] = np.nan
-        hyper: dict[str, Any] = {"concentration": 0.8, **options, "a0": 1.5, "b0": 0.5, "prior": "crp"}
+        hyper = {"concentration": 0.8, **fixed, "a0": 1.5, "b0": 0.5, "prior": "crp"}
         data = {"x": nest(x), "types": list(types), "levels": list(levels)}
         yield _mixture(id, "mixed", N, data, continuous.mixed_log_weight, hyper, x, types, levels)
-
-
-def _hdp_cases() -> Iterator[Posterior]:
     for id, lengths, gamma, alpha0 in (
         ("hdp-n5", (3, 2), 1.0, 1.0),
         ("hdp-n6", (2, 2, 2), 1.5, 0.7),
@@ -206,7 +187,7 @@ def _hdp_cases() -> Iterator[Posterior]:
         N, V = sum(lengths), 3
         docs = np.repeat(np.arange(len(lengths)), lengths)
         words = np.random.default_rng(N).integers(V, size=N)
-        hyper: dict[str, Any] = {"gamma": gamma, "alpha0": alpha0, "eta": 0.5}
+        hyper = {"gamma": gamma, "alpha0": alpha0, "eta": 0.5}
         data = {"documents": nest(docs), "words": nest(words), "vocabulary": V}
         yield _mixture(id, "hdp", N, data, exact.hdp_log_weight, hyper, docs, words, V)
 
@@ -278,15 +259,11 @@ def _bases(missing: bool = False) -> dict[str, _Base]:
     }
 
 
-def _cases_under_priors() -> Iterator[Posterior]:
-    for name, base in _bases().items():
-        for prior, changed in PRIORS.items():
-            yield base.case(f"{name}-n5-{prior}", **changed)
-
-
-def _cases_of_forms() -> Iterator[Posterior]:
-    """Missing cells, powers of the likelihood, resolutions of real columns, scales that are integrated out."""
+def _cases_of_bases() -> Iterator[Posterior]:
+    """All priors; missing cells, powers of the likelihood, resolutions of real columns, scales integrated out."""
     whole, holes = _bases(), _bases(missing=True)
+    for name, prior in product(whole, PRIORS):
+        yield whole[name].case(f"{name}-n5-{prior}", **PRIORS[prior])
     for name, base in holes.items():
         for prior in ("crp", "crp-gamma", "mfm", "uniform"):
             yield base.case(f"{name}-n5-missing-{prior}", **PRIORS[prior])

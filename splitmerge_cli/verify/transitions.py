@@ -26,7 +26,7 @@ from splitmerge_cli.core.sampler import Sampler
 from splitmerge_cli.runs.initial import build_sampler
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.reconfiguration import Reconfiguration
-from splitmerge_cli.verify.enumerate import State, state_of
+from splitmerge_cli.verify.enumerate import State, normalise, state_of
 from splitmerge_cli.verify.paths import TooManyPaths, execution_paths
 
 Labels = NDArray[np.int32]
@@ -51,23 +51,6 @@ class Move:
     def plate(self, name: str) -> Labels:
         """The labels of one plate."""
         return next(labels for plate_name, labels in self.plates if plate_name == name)
-
-
-def gibbs_states(model: Model, chains: int, scans: Sequence[int], seed: int = 0) -> list[list[Labels]]:
-    """Return the states that Gibbs chains from random starts reach after numbers of scans, by chain."""
-    found = []
-    for chain in range(chains):
-        rng = Rng(seed, chain)
-        gibbs = Gibbs(model, rng)
-        model.set_labels(np.random.default_rng([seed, chain]).integers(5, size=model.N).astype(np.int32))
-        states = []
-        for scan in range(max(scans) + 1):
-            if scan:
-                gibbs.step()
-            if scan in scans:
-                states.append(model.labels)
-        found.append(states)
-    return found
 
 
 def reconfigurations(
@@ -126,7 +109,14 @@ def find_example(model: Model, sampler: Component, seed: int = 0) -> tuple[Move,
     """A move that shows all plates, and the move that undoes it: among the moves from the states of three Gibbs chains
     after `SCANS[1]` scans (z_a is the chain's own after `SCANS[0]`, z_b another's) the one of highest acceptance ratio
     for which `has_all_plates` holds and whose reverse was found; a RuntimeError where there is none."""
-    states = gibbs_states(model, 3, SCANS, seed)
+    states: list[list[Labels]] = [[], [], []]
+    for chain, of_chain in enumerate(states):
+        gibbs = Gibbs(model, Rng(seed, chain))
+        model.set_labels(np.random.default_rng([seed, chain]).integers(5, size=model.N).astype(np.int32))
+        for scan in range(1, SCANS[1] + 1):
+            gibbs.step()
+            if scan in SCANS:
+                of_chain.append(model.labels)
     found: list[tuple[Move, Labels, Labels]] = []
     for own_start, other in product(range(3), repeat=2):
         if own_start != other:
@@ -147,8 +137,7 @@ def option_probabilities(model: Model, options: Sequence[ArrayLike]) -> NDArray[
     for labels in options:
         model.set_labels(np.asarray(labels, np.int32))
         log_q.append(model.log_joint())
-    weights = np.exp(np.array(log_q) - max(log_q))
-    return np.asarray(weights / weights.sum(), np.float64)
+    return normalise(log_q)
 
 
 def proposal_probability(
@@ -176,9 +165,7 @@ class Ends:
         """Number the end of each path that `execution_paths` found, shape (paths,); -1: in none of the states."""
         rows = np.column_stack([paths["labels"], paths["K"]])
         if paths["parameters"] is not None:
-            return np.array(
-                [self._number(row, p) for row, p in zip(rows, paths["parameters"], strict=True)], dtype=np.int64
-            )
+            return np.array([self._number(*end) for end in zip(rows, paths["parameters"], strict=True)], dtype=np.int64)
         # a row as one number
         base = int(rows.max()) + 1
         codes = rows @ base ** np.arange(rows.shape[1], dtype=np.int64)

@@ -263,7 +263,7 @@ def test_tables_3_and_4_have_all_samplers_and_starts(networks, fixed_costs):
 def test_table3_judges_published_networks_by_their_numbers(networks, monkeypatch):
     # as if the generated network were the published one
     monkeypatch.setattr(arm_runs, "level_of", lambda run: "nips scale=0.8")
-    monkeypatch.setattr(arm_tables, "is_stand_in", lambda runs: False)
+    monkeypatch.setattr(arm_runs, "is_stand_in", lambda runs: False)
     own = [r for r in networks if r.config["data"]["seed"] == 1 and r.config["sampler"]["name"] in arm_tables.TABLE3]
     table = arm_tables.Table(own, arm_tables.TABLE3, (1.0, 0.5))
     verdicts = table.judge(claims.published_claims("arm-table3"), arm_tables.FULL3)

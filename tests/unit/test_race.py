@@ -88,6 +88,12 @@ def test_who_is_first_and_by_how_much() -> None:
     assert str(found).startswith("fast is first: slow takes ")
 
 
+def test_samplers_of_equal_times_stay_in_their_order() -> None:
+    same = dict.fromkeys("caebdf", np.array([2.0, 3.0]))
+    result = race.result_of(same, same)
+    assert result is not None and "".join([result.first, *(one.sampler for one in result.others)]) == "caebdf"
+
+
 def test_what_is_not_decided_says_how_many_trials_would_do() -> None:
     rng = np.random.default_rng(4)
     times = {"a": np.exp(rng.normal(0.0, 1.0, 10)), "b": np.exp(rng.normal(0.3, 1.0, 10))}

@@ -30,7 +30,11 @@ from splitmerge_cli.runs.store.read import Run
 
 def times(race: Race) -> Figure:
     """Draw the traces of all chains, and how many have reached the target, a column for each start."""
-    colours = _colours(race.samplers)
+    # a colour for each sampler, none twice
+    colours: dict[str, str] = {}
+    for sampler in race.samplers:
+        free = (colour for colour in (style.colour_of(sampler), *style.CYCLE) if colour not in colours.values())
+        colours[sampler] = next(free, "#444444")
     starts = race.starts
     figure, axes = plt.subplots(2, len(starts), figsize=(style.FULL, 4.2), sharex=True, sharey="row", squeeze=False)
     least = min(float(track.seconds[track.seconds > 0][0]) for track in race.tracks if (track.seconds > 0).any())
@@ -69,15 +73,6 @@ def times(race: Race) -> Figure:
     figure.legend(handles, labels, loc="outside upper left", ncols=min(6, len(labels)))
     style.footnote(figure, "Dashed: log joint density of the target. Lower values of the log joint are cut off.")
     return figure
-
-
-def _colours(samplers: list[str]) -> dict[str, str]:
-    """A colour for each, none twice."""
-    colour_by_name: dict[str, str] = {}
-    for sampler in samplers:
-        free = (colour for colour in (style.colour_of(sampler), *style.CYCLE) if colour not in colour_by_name.values())
-        colour_by_name[sampler] = next(free, "#444444")
-    return colour_by_name
 
 
 LIMIT = (0, (4, 3))
@@ -232,50 +227,35 @@ POINT = 0.1
 """About one point in data units, at the scale of these drawings (a letter is 0.14 in)."""
 
 
-@dataclass(frozen=True)
-class Placed:
-    """A drawn state: its centre and width in data units."""
-
-    x: float
-    width: float
-
-
-def _box(ax: Axes, corner: tuple[float, float], size: tuple[float, float], rounding: float, **look: Any) -> None:
-    """A box of this width and height with round corners."""
-    ax.add_patch(FancyBboxPatch(corner, *size, boxstyle=f"round,pad=0,rounding_size={rounding}", **look))
-
-
 def letter(ax: Axes, x: float, y: float, token: str, side: float = SIDE, size: float = 7.5) -> None:
     """One token, centred at (x, y), in letters of so many points."""
-    look = {"facecolor": LETTERS[token], "edgecolor": "none", "zorder": 3}
-    _box(ax, (x - side / 2, y - side / 2), (side, side), 0.18 * side, **look)
+    round_ = f"round,pad=0,rounding_size={0.18 * side}"
+    look: dict[str, Any] = {"facecolor": LETTERS[token], "edgecolor": "none", "zorder": 3, "boxstyle": round_}
+    ax.add_patch(FancyBboxPatch((x - side / 2, y - side / 2), side, side, **look))
     ax.text(x, y, token, color="white", ha="center", va="center_baseline", fontsize=size, fontweight="bold", zorder=4)
 
 
-def state(ax: Axes, x: float, y: float, clusters: Sequence[str], name: str = "") -> Placed:
-    """A clustering as a row of boxes around (x, y), its name above."""
+def state(ax: Axes, x: float, y: float, clusters: Sequence[str], name: str = "") -> tuple[float, float]:
+    """A clustering as a row of boxes around (x, y), its name above; where it begins and ends."""
     widths = [len(tokens) * SIDE + (len(tokens) - 1) * GAP + 2 * PAD for tokens in clusters]
     width = sum(widths) + SPACE * (len(clusters) - 1)
     height = SIDE + 2 * PAD
     left_edge = x - width / 2
+    look: dict[str, Any] = {"facecolor": "#f4f4f2", "edgecolor": "#9a9a94", "linewidth": 0.8, "zorder": 2}
+    look["boxstyle"] = "round,pad=0,rounding_size=0.3"
     for tokens, w in zip(clusters, widths, strict=True):
-        look = {"facecolor": "#f4f4f2", "edgecolor": "#9a9a94", "linewidth": 0.8, "zorder": 2}
-        _box(ax, (left_edge, y - height / 2), (w, height), 0.3, **look)
+        ax.add_patch(FancyBboxPatch((left_edge, y - height / 2), w, height, **look))
         for k, token in enumerate(tokens):
             letter(ax, left_edge + PAD + SIDE / 2 + k * (SIDE + GAP), y, token)
         left_edge += w + SPACE
     ax.text(x, y + height / 2 + 0.35, name, ha="center", va="bottom", fontsize=8.5, color="#222222", fontstyle="italic")
-    return Placed(x, width)
+    return x - width / 2, x + width / 2
 
 
-def arrow(
-    ax: Axes,
-    start: tuple[float, float],
-    end: tuple[float, float],
-    probability: float,
-    colour: str,
-    preferred: bool = True,
-) -> None:
+Point = tuple[float, float]
+
+
+def arrow(ax: Axes, start: Point, end: Point, probability: float, colour: str, preferred: bool = True) -> None:
     """An arrow as wide as its probability (but never too thin to be seen); dashed if it is not the preferred move."""
     width = max(THINNEST, WIDEST * probability)
     # the head covers the end of the line, which would show at its point
@@ -298,16 +278,10 @@ def label(ax: Axes, x: float, y: float, move: str, probability: float, colour: s
 
 def probability_text(p: float) -> str:
     """A probability in three significant digits; powers of ten where it is tiny."""
-    if p == 0:
-        return "0"
-    if p >= 1e-3:
-        return f"{p:.3f}" if p < 0.9995 or p == 1 else f"1 − {_power(1 - p)}"
-    return _power(p)
-
-
-def _power(p: float) -> str:
-    mantissa, exponent = f"{p:.1e}".split("e")
-    return f"{mantissa} × 10{style.superscript(int(exponent))}"
+    if p in (0, 1) or 1e-3 <= p < 0.9995:
+        return f"{p:.3f}" if p else "0"
+    mantissa, exponent = f"{p if p < 0.5 else 1 - p:.1e}".split("e")
+    return f"{'' if p < 0.5 else '1 − '}{mantissa} × 10{style.superscript(int(exponent))}"
 
 
 Numbers = NDArray[np.float64]

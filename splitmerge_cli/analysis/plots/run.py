@@ -8,7 +8,6 @@ from typing import Any
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from scipy.cluster import hierarchy
 
@@ -86,13 +85,8 @@ def dendrogram(run: Run) -> Figure:
     return figure
 
 
-def has_curve(run: Run) -> bool:
-    """Whether the power of a finished run was taken from a calibration curve."""
-    return run.is_done and "model.power" in (run.summary.get("chosen") or {})
-
-
 def calibration(run: Run) -> Figure:
-    """Draw fit over number of clusters, a point for each power."""
+    """Draw fit over number of clusters, a point for each power, where the power was taken from such a curve."""
     chosen = run.summary["chosen"]
     curve = pd.DataFrame(chosen["model.power"])
     figure, ax = plt.subplots(figsize=(FULL * 0.6, 3.0), layout="constrained")
@@ -123,22 +117,6 @@ def fractions(chain: pd.DataFrame, most_rows: int) -> pd.DataFrame:
     return frame
 
 
-def stack_fractions(ax: Axes, numbers: pd.DataFrame, colour: str, edge: float = 0.0) -> None:
-    """Draw `fractions` as stacked areas; `edge` is the width of a line at each."""
-    iteration = numbers["iteration"].to_numpy()
-    below = np.zeros(len(iteration))
-    for k, name in enumerate(name for name in numbers if name.startswith("largest_")):
-        top = numbers[name].to_numpy()
-        ax.fill_between(iteration, below, top, color=colour, alpha=0.62 - 0.11 * k, linewidth=0)
-        if edge:
-            ax.plot(iteration, top, color=colour, linewidth=edge)
-        below = top
-    ax.set_ylim(0, 1)
-    if len(iteration) > 1:
-        ax.set_xlim(iteration[0], iteration[-1])
-    ax.grid(False)
-
-
 PICTURES = {
     "n_clusters": Picture(
         "How many clusters are there?",
@@ -159,7 +137,7 @@ PICTURES = {
     "calibration": Picture(
         "Where does the fit level off?",
         "line of held-out log density over the number of clusters, a point for each power of the likelihood",
-        has_curve,
+        lambda run: run.is_done and "model.power" in (run.summary.get("chosen") or {}),
         calibration,
         in_column=True,
         section="number",

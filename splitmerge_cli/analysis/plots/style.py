@@ -194,9 +194,9 @@ def use_style(display: bool = False) -> Iterator[None]:
             yield
 
 
-def sampler_handles(samplers: Sequence[str], dashed: bool = True) -> list[Line2D]:
-    """Legend entries of samplers; not `dashed`: without their dashes, where dashes are another thing."""
-    return [entry(label=title_of(x), linewidth=1.8, **look_of(x, dashed)) for x in samplers]
+def sampler_handles(samplers: Sequence[str]) -> list[Line2D]:
+    """Legend entries of samplers."""
+    return [entry(label=title_of(x), linewidth=1.8, **look_of(x)) for x in samplers]
 
 
 def entry(**look: Any) -> Line2D:
@@ -275,19 +275,17 @@ def narrow(figure: Figure) -> None:
     for each in list(figure.legends):
         handles = each.legend_handles
         each.remove()
-        figure.legend(
-            handles=handles, loc="outside upper left", ncols=min(4, len(handles)), handlelength=2.0, fontsize=7
-        )
+        size: dict[str, Any] = {"ncols": min(4, len(handles)), "handlelength": 2.0, "fontsize": 7}
+        figure.legend(handles=handles, loc="outside upper left", **size)
 
 
-def save(figure: Figure, stem: Path, dpi: float | None = None) -> list[Path]:
-    """Write ``STEM.png``, with so many dots per inch (None: as the style has it), and ``STEM.pdf``, and close the
-    figure; equal figures give equal bytes."""
+def save(figure: Figure, stem: Path) -> list[Path]:
+    """Write ``STEM.png`` and ``STEM.pdf``, and close the figure; equal figures give equal bytes."""
     stem.parent.mkdir(parents=True, exist_ok=True)
     paths = [stem.with_name(f"{stem.name}.png"), stem.with_name(f"{stem.name}.pdf")]
     for path, metadata in zip(paths, [{"Software": None}, {"CreationDate": None}], strict=True):
         with files.replace_file(path) as part:
-            figure.savefig(part, format=path.suffix[1:], metadata=metadata, dpi=dpi)
+            figure.savefig(part, format=path.suffix[1:], metadata=metadata)
     plt.close(figure)
     return paths
 

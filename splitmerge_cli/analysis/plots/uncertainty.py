@@ -2,6 +2,8 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from functools import partial
+from itertools import product
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -169,7 +171,17 @@ def name_parts(labels: ArrayLike, numbers: NDArray[np.int64], words: Mapping[int
 
 def n_clusters(run: Run) -> Figure:
     """Draw the posterior of the number of clusters, as a result's first line counts them: for all chains, for each."""
-    series, clusters = _reported_counts(run), plural_of(grouping.nouns(run.summary)[1])
+    clusters = plural_of(grouping.nouns(run.summary)[1])
+    # of each chain's second half, without outliers where the interval leaves them out; one series where clusters are
+    # joined
+    if run.summary.get(schema.OUTLIERS_APART):
+        joined = answers.joined_partitions(run)
+        by_chain = answers.second_half_partitions(run.path, run.summary["N"], run.summary["iterations"])
+        counted = by_chain.values() if joined is None else [joined]
+        sizes_of = partial(grouping.row_sizes, run.summary)
+        series = [np.array([point_estimate.count_larger(row, sizes_of(row)) for row in rows]) for rows in counted]
+    else:
+        series = list(second_half(run.trace(["chain", "iteration", "n_clusters"]))["n_clusters"].astype(np.int64))
     values = np.arange(min(map(np.min, series)), max(map(np.max, series)) + 1)
     figure, ax = plt.subplots(figsize=(HALF, 2.7))
     share = np.array([[(chain == k).mean() for k in values] for chain in series])
@@ -188,18 +200,6 @@ def n_clusters(run: Run) -> Figure:
     return figure
 
 
-def _reported_counts(run: Run) -> list[NDArray[np.int64]]:
-    """The numbers of clusters of each chain's second half, without outliers where the interval leaves them out; one
-    series where clusters are joined."""
-    if not run.summary.get(schema.OUTLIERS_APART):
-        return list(second_half(run.trace(["chain", "iteration", "n_clusters"]))["n_clusters"].astype(np.int64))
-    joined = answers.joined_partitions(run)
-    by_chain = answers.second_half_partitions(run.path, run.summary["N"], run.summary["iterations"])
-    series = list(by_chain.values()) if joined is None else [joined]
-    each = [[point_estimate.count_larger(row, grouping.row_sizes(run.summary, row)) for row in rows] for rows in series]
-    return [np.array(counts, dtype=np.int64) for counts in each]
-
-
 def _blocks(
     ax: Axes,
     sampled: NDArray[np.int32],
@@ -212,14 +212,11 @@ def _blocks(
     ax.set_xticks([])
     _name_blocks(ax.yaxis, edges[1:], name_parts(labels, numbers, words), 2 * NARROWEST * len(labels))
     _outline(ax, edges[1:])
-    wide = np.flatnonzero(np.diff(edges) >= len(labels) / MOST_NUMBERS)
-    for a in wide:
-        for b in wide:
-            if means[a, b] < LEAST_NUMBER:
-                continue
-            middle = (edges[b] + edges[b + 1]) / 2, (edges[a] + edges[a + 1]) / 2
-            colour = "white" if means[a, b] > 0.55 else "#222222"
-            ax.text(*middle, f"{means[a, b]:.2f}", ha="center", va="center", fontsize=6.5, color=colour)
+    wide, middles = np.flatnonzero(np.diff(edges) >= len(labels) / MOST_NUMBERS), (edges[:-1] + edges[1:]) / 2
+    for a, b in product(wide, wide):
+        if (mean := means[a, b]) >= LEAST_NUMBER:
+            colour = "white" if mean > 0.55 else "#222222"
+            ax.text(middles[b], middles[a], f"{mean:.2f}", ha="center", va="center", fontsize=6.5, color=colour)
     return drawn
 
 

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator
 from numpy.typing import NDArray
@@ -14,6 +13,7 @@ from splitmerge_cli.analysis.plots.races import option, pick
 from splitmerge_cli.analysis.plots.run import fractions
 from splitmerge_cli.analysis.plots.style import FULL, colour_of, entry, footnote, legend, title_of
 from splitmerge_cli.diagnostics import intervals, restarts
+from splitmerge_cli.papers.arm.runs import value_of
 from splitmerge_cli.papers.arm.tables import Entry
 from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
@@ -84,11 +84,10 @@ def table2(runs: Sequence[Run]) -> Drawing:
     numbers, claims = times(runs), published_claims("arm-table2")
     undefined = numbers["undefined_indicator"].sum() / numbers["series_indicator"].sum()
     notes = (
-        f"Over {numbers['set'].nunique()} data sets, of the mean over "
-        f"{numbers['chains'].iloc[0]} chains of {runs[0].config['iterations']:,} iterations. "
-        "Indicators: the largest time over 105 pairs of items, three items of every planted component. A series "
-        f"that never changes has no time and is left out: {numbers['undefined_trace'].sum():.0f} of the largest block, "
-        f"{undefined:.0%} of the indicators."
+        f"Over {numbers['set'].nunique()} data sets, of the mean over {numbers['chains'].iloc[0]} chains of "
+        f"{runs[0].config['iterations']:,} iterations. Indicators: the largest time over 105 pairs of items, three "
+        "items of every planted component. A series that never changes has no time and is left out: "
+        f"{numbers['undefined_trace'].sum():.0f} of the largest block, {undefined:.0%} of the indicators."
     )
     return Drawing(picture_table2(numbers), numbers, judge(numbers, runs, claims), notes)
 
@@ -104,7 +103,13 @@ def judge(numbers: pd.DataFrame, runs: Sequence[Run], claims: Sequence[Claim]) -
             factor = scale if claim.metric == "normalised_iterations" else 1.0
             verdicts.append(by_factor(claim, factor * samples, note=note))
         elif claim.metric == "rhat_near_1":
-            verdicts.append(_judge_rhats(claim, runs, note))
+            # of the log joint between the chains of a data set, second half: near 1 on most data sets
+            rhats = []
+            for run in pick(runs, sampler=claim.sampler):
+                draws = restarts.late([run.trace(["chain", "iteration", "log_joint"])])
+                rhats.append(restarts.between_restarts(np.swapaxes(draws, 0, 1)).classic[0])
+            rule = f"R-hat between chains is at most {NEAR:g} (largest: {np.nanmax(rhats):.3g}){note}; so"
+            verdicts.append(by_majority(claim, rhats, np.array(rhats) <= NEAR, rule))
         elif claim.metric.startswith("lower_spread"):
             verdicts.append(_judge_spreads(claim, numbers, note))
         else:
@@ -132,7 +137,10 @@ def picture_table2(numbers: pd.DataFrame) -> Figure:
             height = y + 0.8 + 1.1 * row
             ax.text(0.14, height, title_of(sampler), va="center", fontsize=7.2)
             for metric, place in places.items():
-                _entry(ax, place, height, _cell(numbers, claims, example, sampler, metric))
+                cell = _cell(numbers, claims, example, sampler, metric)
+                weight = "bold" if cell.best else "normal"
+                ax.text(place - 0.008, height, cell.ours, ha="right", va="center", fontsize=7.2, fontweight=weight)
+                ax.text(place + 0.008, height, cell.paper, ha="left", va="center", fontsize=6.6, color="#777777")
     footnote(figure, "Mean ± standard deviation over data sets; bold: least of three; grey: the paper.")
     return figure
 
@@ -140,7 +148,7 @@ def picture_table2(numbers: pd.DataFrame) -> Figure:
 def _cell(numbers: pd.DataFrame, claims: Sequence[Claim], example: str, sampler: str, metric: str) -> Entry:
     digits = 0 if metric == "normalised_iterations" else 1
     means = {s: rows_of(numbers, example, s)[metric].mean() for s in SAMPLERS}
-    claim = next((c for c in claims if (c.data, c.sampler, c.metric) == (example, sampler, metric)), None)
+    claim = value_of(claims, example, sampler, metric)
     ours = _number(*restarts.mean_and_spread(rows_of(numbers, example, sampler)[metric]), digits)
     paper = ""
     if claim is not None:
@@ -155,29 +163,12 @@ def _number(mean: float, spread: float, digits: int) -> str:
     return f"{mean:,.{digits}f}" + (f" ± {spread:,.{digits}f}" if np.isfinite(spread) and spread > 0 else "")
 
 
-def _entry(ax: Axes, x: float, y: float, entry: Entry) -> None:
-    weight = "bold" if entry.best else "normal"
-    ax.text(x - 0.008, y, entry.ours, ha="right", va="center", fontsize=7.2, fontweight=weight)
-    ax.text(x + 0.008, y, entry.paper, ha="left", va="center", fontsize=6.6, color="#777777")
-
-
 def _note(runs: Sequence[Run]) -> str:
     """A remark on runs that are fewer or shorter than the paper's; empty if they are not."""
     length, sets = runs[0].config["iterations"], len({run.config["data"]["seed"] for run in runs})
     if length >= ITERATIONS and sets >= SETS:
         return ""
     return f"; {length:,} of the paper's {ITERATIONS:,} iterations, {sets} of its {SETS} data sets"
-
-
-def _judge_rhats(claim: Claim, runs: Sequence[Run], note: str) -> Verdict:
-    """R-hat of the log joint between the chains of a data set, second half: near 1 on most data sets."""
-    rhats = []
-    for run in pick(runs, sampler=claim.sampler):
-        draws = restarts.late([run.trace(["chain", "iteration", "log_joint"])])
-        rhats.append(restarts.between_restarts(np.swapaxes(draws, 0, 1)).classic[0])
-    samples = np.array(rhats)
-    rule = f"R-hat between chains is at most {NEAR:g} (largest: {np.nanmax(samples):.3g}){note}; so"
-    return by_majority(claim, samples, samples <= NEAR, rule)
 
 
 NEAR = 1.1
@@ -199,19 +190,6 @@ def _judge_spreads(claim: Claim, numbers: pd.DataFrame, note: str) -> Verdict:
     return judge_interval(claim, estimated, 0.0, np.inf, reason, "positive")
 
 
-def _lower(claim: Claim, numbers: pd.DataFrame, note: str) -> Verdict:
-    """Whether a time is lower in most data sets; the metric names the time and the other sampler."""
-    series, other = claim.metric.removeprefix("lower_").split("_time_than_")
-    samples = log_ratios(numbers, f"autocorrelation_time_{series}", claim.sampler, other)
-    ratio, low, high = np.exp(intervals.mean_interval(samples))
-    costly = np.exp(samples.mean() + log_ratios(numbers, "normalised_iterations", claim.sampler, other).mean())
-    rule = (
-        f"{title_of(claim.sampler)} has the lower time; {title_of(other)} / {title_of(claim.sampler)} = {ratio:.2f} "
-        f"[{low:.2f}, {high:.2f}] in iterations, {costly:.2f} in Gibbs sweeps (geometric means){note}; so"
-    )
-    return by_majority(claim, samples, samples, rule, above=0.0)
-
-
 # Figure 6b
 
 
@@ -222,8 +200,20 @@ def fig6b(runs: Sequence[Run]) -> Drawing:
     """Autocorrelation times of SM and Gibbs against ARM's."""
     numbers = times(runs)
     notes = f"Times are means over {numbers['chains'].iloc[0]} chains of a data set."
-    claims = published_claims("arm-fig6b")
-    return Drawing(picture_fig6b(numbers), numbers, [_lower(claim, numbers, _note(runs)) for claim in claims], notes)
+    verdicts = []
+    for claim in published_claims("arm-fig6b"):
+        # the metric names the time and the other sampler
+        series, other = claim.metric.removeprefix("lower_").split("_time_than_")
+        samples = log_ratios(numbers, f"autocorrelation_time_{series}", claim.sampler, other)
+        ratio, low, high = np.exp(intervals.mean_interval(samples))
+        costly = np.exp(samples.mean() + log_ratios(numbers, "normalised_iterations", claim.sampler, other).mean())
+        sampler, rival = title_of(claim.sampler), title_of(other)
+        rule = (
+            f"{sampler} has the lower time; {rival} / {sampler} = {ratio:.2f} [{low:.2f}, {high:.2f}] in iterations, "
+            f"{costly:.2f} in Gibbs sweeps (geometric means){_note(runs)}; so"
+        )
+        verdicts.append(by_majority(claim, samples, samples, rule, above=0.0))
+    return Drawing(picture_fig6b(numbers), numbers, verdicts, notes)
 
 
 def picture_fig6b(numbers: pd.DataFrame) -> Figure:
@@ -265,16 +255,6 @@ def picture_fig6b(numbers: pd.DataFrame) -> Figure:
 # Figure 4
 
 
-def _jaggedness(run: Run) -> float:
-    """Mean absolute step of the fractions in the one, two, ... five largest blocks, over all chains."""
-    steps = []
-    for _, chain in run.trace(["chain", "iteration", "largest"]).groupby("chain", sort=True):
-        kept = chain[chain["iteration"] > run.config["warmup"]]
-        stacked = np.cumsum(np.stack(kept["largest"].tolist()), axis=1)
-        steps.append(np.abs(np.diff(stacked, axis=0)).mean())
-    return float(np.mean(steps))
-
-
 def fig4(runs: Sequence[Run]) -> Drawing:
     """Fractions of the items in the largest blocks, one chain of each sampler on one data set of Example 1."""
     frames = []
@@ -289,7 +269,16 @@ def fig4(runs: Sequence[Run]) -> Drawing:
     )
     claims = {c.metric: c for c in published_claims("arm-fig4")}
     by_set = sorted(pick(runs), key=lambda run: int(run.config["data"]["seed"]))
-    steps = {s: np.array([_jaggedness(run) for run in by_set if option(run, "sampler") == s]) for s in SAMPLERS}
+    # mean absolute step of the fractions in the one, two, ... five largest blocks, over all chains of a data set
+    jagged: dict[str, list[float]] = {s: [] for s in SAMPLERS}
+    for run in by_set:
+        each = []
+        for _, chain in run.trace(["chain", "iteration", "largest"]).groupby("chain", sort=True):
+            kept = chain[chain["iteration"] > run.config["warmup"]]
+            stacked = np.cumsum(np.stack(kept["largest"].tolist()), axis=1)
+            each.append(np.abs(np.diff(stacked, axis=0)).mean())
+        jagged[option(run, "sampler")].append(float(np.mean(each)))
+    steps = {s: np.array(values) for s, values in jagged.items()}
     verdicts = []
     for metric, sampler, other in [("more_jagged_than_sm", "arm", "sm"), ("more_jagged_than_gibbs", "sm", "gibbs")]:
         samples = np.log(steps[sampler]) - np.log(steps[other])

@@ -6,7 +6,7 @@ unique, both from the compiled walk, and Figure 3, how often each partition of t
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -19,18 +19,7 @@ from matplotlib.patheffects import withStroke
 from matplotlib.typing import FillStyleType
 from numpy.typing import NDArray
 
-from splitmerge_cli.analysis.plots import races
-from splitmerge_cli.analysis.plots.style import (
-    FULL,
-    REFERENCE,
-    entry,
-    footnote,
-    legend,
-    look_of,
-    mark,
-    mark_alone,
-    title_of,
-)
+from splitmerge_cli.analysis.plots import races, style
 from splitmerge_cli.config import Component, DataSource, component
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.papers.claims import published_claims
@@ -111,7 +100,7 @@ def fig1(table: pd.DataFrame) -> Drawing:
     order = sorted(range(places), key=lambda slot: (slot % 2, slot))
     first = {label: order[k] for k, (label, _) in enumerate(sizes)}
     rank = {label: k for k, (label, _) in enumerate(sizes)}
-    figure, axes = plt.subplots(2, 5, figsize=(FULL, 3.35))
+    figure, axes = plt.subplots(2, 5, figsize=(style.FULL, 3.35))
     for row, (way, plates) in zip(axes, ways.items(), strict=True):
         shown = [name for name in PLATES if name != "refinement"]
         placed = dict(zip(shown, follow([plates[name] for name in shown], first, places), strict=True))
@@ -128,22 +117,27 @@ def fig1(table: pd.DataFrame) -> Drawing:
         # the way back numbers the same partition in another way
         places_of_items = [placed["singles"][label] for label in end.tolist()]
         first = dict(zip(ways["back"]["state"].tolist(), places_of_items, strict=True))
-    footnote(
+    style.footnote(
         figure,
         "Colours, fillings: the cluster in (A); letters: blocks of c, small from another cluster; rings: i and j.",
     )
     ratio = float(table.loc[table["way"] == "forth", "log_ratio"].iloc[0])
-    K = [len(set(ways[way]["state"].tolist())) for way in ways]
+    before, after = (len(set(ways[way]["state"].tolist())) for way in ways)
+    reached = transitions.is_same_partition(ways["back"]["singles"], start)
+    claims = {c.metric: c for c in published_claims("arm-fig1")}
+    counted = f"the move that is drawn: {before} clusters before, {after} after; log ratio {ratio:+.2f}"
+    undone = "the compiled sampler, from the final state with the same i, j, za, zb, made the move back"
+    verdicts = [
+        holds(claims["number_of_blocks_stays"], after - before, after == before, counted),
+        holds(claims["reverse_move_exists"], float(reached), reached, undone),
+    ]
     notes = (
-        f"Zachary's karate club, infinite relational model; a state of three Gibbs chains, whose history holds zᵃ and "
-        "zᵇ. Blocks: those of the coarsest common refinement c within the clusters of i and j; in the middle: "
-        "taken out. (D) every block is placed as a whole, "
-        "(E) then single items move into the clusters of i and j, or out. "
-        f"Log acceptance ratio forth {ratio:+.2f}, back {-ratio:+.2f}. Clusters: {K[0]} before, {K[1]} after.".replace(
-            "-", "−"
-        )
+        "Zachary's karate club, infinite relational model; a state of three Gibbs chains, whose history holds zᵃ and "
+        "zᵇ. Blocks: those of the coarsest common refinement c within the clusters of i and j; in the middle: taken "
+        "out. (D) every block is placed as a whole, (E) then single items move into the clusters of i and j, or out. "
+        f"Log acceptance ratio forth {ratio:+.2f}, back {-ratio:+.2f}. Clusters: {before} before, {after} after."
     )
-    return Drawing(figure, table, _fig1_verdicts(ways, ratio), notes)
+    return Drawing(figure, table, verdicts, notes.replace("-", "−"))
 
 
 def _plate(
@@ -195,22 +189,6 @@ def _plate(
                 ax.text(at_x, at_y, f"${name}$", fontsize=8, ha="center", va="center", zorder=6, path_effects=halo)
 
 
-def _fig1_verdicts(ways: dict[str, dict[str, Labels]], ratio: float) -> list[Verdict]:
-    claims = {c.metric: c for c in published_claims("arm-fig1")}
-    before, after = (len(set(ways["forth"][plate].tolist())) for plate in ("state", "singles"))
-    reached = _partition(ways["back"]["singles"]) == _partition(ways["forth"]["state"])
-    counted = f"the move that is drawn: {before} clusters before, {after} after; log ratio {ratio:+.2f}"
-    back = "the compiled sampler, from the final state with the same i, j, za, zb, made the move back"
-    return [
-        holds(claims["number_of_blocks_stays"], after - before, after == before, counted),
-        holds(claims["reverse_move_exists"], float(reached), reached, back),
-    ]
-
-
-def _partition(labels: Labels) -> frozenset[frozenset[int]]:
-    return frozenset(frozenset(np.flatnonzero(labels == k).tolist()) for k in np.unique(labels))
-
-
 # Figure 2
 
 GREY = "#8a8a84"
@@ -219,29 +197,33 @@ GREY = "#8a8a84"
 def fig2(table: pd.DataFrame) -> Drawing:
     """Two paths to one partition, and the rule that removes one."""
     p = {key: rows.sort_values("step") for key, rows in table.groupby(["panel", "path"])}
-    figure, axes = plt.subplots(1, 2, figsize=(FULL, 2.3))
+    figure, axes = plt.subplots(1, 2, figsize=(style.FULL, 2.3))
     _draw_paths(axes[0], p["a", "upper"], p["a", "lower"], ("1", "2", "3"), allowed=True)
     _draw_paths(axes[1], p["b", "upper"], p["b", "lower"], ("i", "j", "h", "k"), allowed=False)
     axes[0].set_title("(a) Gibbs updates of 2 and 3: two paths", fontsize=8.5)
     axes[1].set_title("(b) a split of i and j: the rule forbids one", fontsize=8.5)
-    both = _product(p["a", "upper"]) + _product(p["a", "lower"])
-    compiled = float(p["b", "compiled"]["probability"].iloc[0])
+    upper, lower, path, other, compiled = (
+        float(p[key]["probability"].prod()) for key in [*product("ab", ("upper", "lower")), ("b", "compiled")]
+    )
+    claims = {c.metric: c for c in published_claims("arm-fig2")}
+    by_way = f"{upper:.4f} by way of {{1}} {{2}} {{3}}, {lower:.4f} directly: together {upper + lower:.4f}"
+    proposed = (
+        f"the compiled walk proposes the end with {compiled:.6f}: the upper path ({path:.6f}); the lower would add "
+        f"{other:.6f}"
+    )
+    verdicts = [
+        exactly(claims["two_paths"], (upper > 0) + (lower > 0)),
+        holds(claims["product_is_not_the_transition"], upper + lower, lower > 0, by_way),
+        holds(claims["rule_removes_a_path"], compiled, abs(compiled - path) < 1e-9, proposed),
+    ]
     notes = (
         "Exact probabilities, infinite relational model. (a) Network 1-2, 1-3: the transition has probability "
-        f"{_product(p['a', 'upper']):.4f} + {_product(p['a', 'lower']):.4f} = {both:.4f}. (b) Network of Figure 3, "
+        f"{upper:.4f} + {lower:.4f} = {upper + lower:.4f}. (b) Network of Figure 3, "
         "i, j, h, k = 1, 2, 3, 4: h is inside (in the cluster of i), k outside. Below, h has come into the block of k, "
         "whose last own item k is: it stays (eq. 17). Without the rule the grey step would have the probability in "
         f"brackets. The compiled walk proposes the end with {compiled:.4f}, the product of the upper path."
     )
-    return Drawing(figure, table, _fig2_verdicts(p), notes)
-
-
-def _product(path: pd.DataFrame) -> float:
-    return float(path["probability"].prod())
-
-
-def _labels(text: str) -> Labels:
-    return np.array(text.split(), dtype=np.int64)
+    return Drawing(figure, table, verdicts, notes)
 
 
 def _draw_paths(ax: Axes, upper: pd.DataFrame, lower: pd.DataFrame, names: Sequence[str], allowed: bool) -> None:
@@ -249,26 +231,23 @@ def _draw_paths(ax: Axes, upper: pd.DataFrame, lower: pd.DataFrame, names: Seque
     ax.set(xlim=(-1, 25), ylim=(0.6, 14.6), aspect="equal")
     ax.axis("off")
     left, middle, right, centre, high, low = 3.3, 12.0, 20.7, 7.6, 12.0, 3.2
-    _state(ax, left, centre, _labels(upper["start"].iloc[0]), names)
-    _state(ax, right, centre, _labels(upper["end"].iloc[-1]), names)
+    _state(ax, left, centre, upper["start"].iloc[0], names)
+    _state(ax, right, centre, upper["end"].iloc[-1], names)
     for path, y, may in [(upper, high, True), (lower, low, allowed)]:
         first, second = path.to_dict("records")
-        _state(ax, middle, y, _labels(first["end"]), names)
+        _state(ax, middle, y, first["end"], names)
         above = y > centre
+        edge = centre + (2.1 if above else -2.1)
         moved = [names[step["item"] - 1] for step in (first, second)]
-        forth = f"{moved[0]}: {races.probability_text(first['probability'])}"
-        _arrow(ax, (left + 1.2, centre + (2.1 if above else -2.1)), (middle - 3.5, y), forth, races.SPLIT, above)
-        text = f"{moved[1]}: {races.probability_text(second['probability'])}"
-        colour = races.MERGE if may else GREY
-        end = (right - 1.2, centre + (2.1 if above else -2.1))
-        _arrow(
-            ax, (middle + 3.5, y), end, text if may else f"{moved[1]}: 0 ({text.split(': ')[1]})", colour, above, may
-        )
+        p_first, p_second = (races.probability_text(step["probability"]) for step in (first, second))
+        _arrow(ax, (left + 1.2, edge), (middle - 3.5, y), f"{moved[0]}: {p_first}", races.SPLIT, above)
+        text, colour = f"{moved[1]}: {p_second if may else f'0 ({p_second})'}", races.MERGE if may else GREY
+        _arrow(ax, (middle + 3.5, y), (right - 1.2, edge), text, colour, above, may)
 
 
-def _state(ax: Axes, x: float, y: float, labels: Labels, names: Sequence[str]) -> None:
+def _state(ax: Axes, x: float, y: float, labels: str, names: Sequence[str]) -> None:
     """Blocks of a state, two in a row."""
-    blocks = ["".join(names[n] for n in np.flatnonzero(labels == k).tolist()) for k in dict.fromkeys(labels.tolist())]
+    blocks = _blocks(labels.split(), names)
     rows = [blocks[k : k + 2] for k in range(0, len(blocks), 2)] if len(blocks) > 2 else [blocks]
     for r, row in enumerate(rows):
         races.state(ax, x, y + (0.98 if len(rows) > 1 else 0) - 1.96 * r, row)
@@ -283,8 +262,8 @@ def _arrow(
     above: bool,
     allowed: bool = True,
 ) -> None:
-    style = {"arrowstyle": "-|>", "color": colour, "linewidth": 1.5, "shrinkA": 0, "shrinkB": 0}
-    ax.annotate("", end, start, arrowprops=style | ({} if allowed else {"linestyle": (0, (2.5, 2))}))
+    line = {"arrowstyle": "-|>", "color": colour, "linewidth": 1.5, "shrinkA": 0, "shrinkB": 0}
+    ax.annotate("", end, start, arrowprops=line | ({} if allowed else {"linestyle": (0, (2.5, 2))}))
     x, y = (start[0] + end[0]) / 2, (start[1] + end[1]) / 2
     side = -1 if x < 12 else 1
     look: dict[str, Any] = {"ha": "right" if side < 0 else "left", "va": "bottom" if above else "top", "color": colour}
@@ -294,41 +273,20 @@ def _arrow(
         ax.plot(x, y, "x", color=races.SPLIT, markersize=9, markeredgewidth=2, zorder=5)
 
 
-def _fig2_verdicts(p: dict[tuple[str, str], pd.DataFrame]) -> list[Verdict]:
-    claims = {c.metric: c for c in published_claims("arm-fig2")}
-    upper, lower = _product(p["a", "upper"]), _product(p["a", "lower"])
-    path, other = _product(p["b", "upper"]), _product(p["b", "lower"])
-    compiled = float(p["b", "compiled"]["probability"].iloc[0])
-    ways = f"{upper:.4f} by way of {{1}} {{2}} {{3}}, {lower:.4f} directly: together {upper + lower:.4f}"
-    proposed = (
-        f"the compiled walk proposes the end with {compiled:.6f}: the upper path ({path:.6f}); the lower would add "
-        f"{other:.6f}"
-    )
-    return [
-        exactly(claims["two_paths"], (upper > 0) + (lower > 0)),
-        holds(claims["product_is_not_the_transition"], upper + lower, lower > 0, ways),
-        holds(claims["rule_removes_a_path"], compiled, abs(compiled - path) < 1e-9, proposed),
-    ]
-
-
 def plates(data: DataSource, model: Component, samplers: Sequence[Component], seed: int) -> pd.DataFrame:
     """Figure 1: a move, and the move that undoes it, by the data, model, sampler and seed of the experiment.
 
     Columns way (forth, back), plate, item, label (-1: not placed; in the refinement the block of c, -1 outside), i, j,
     log_ratio.
     """
-    dataset = data.function(**data.options)
-    forth, back = transitions.find_example(build_model(model, dataset), samplers[0], seed)
-    return pd.concat([_rows("forth", forth), _rows("back", back)], ignore_index=True)
-
-
-def _rows(way: str, move: transitions.Move) -> pd.DataFrame:
-    i, j = move.pair
-    frames = [
-        pd.DataFrame({"way": way, "plate": name, "item": np.arange(len(labels)), "label": labels})
-        for name, labels in move.plates
-    ]
-    return pd.concat(frames).assign(i=i, j=j, log_ratio=move.log_ratio)
+    built = build_model(model, data.function(**data.options))
+    frames = []
+    for way, move in zip(("forth", "back"), transitions.find_example(built, samplers[0], seed), strict=True):
+        (i, j), ratio = move.pair, move.log_ratio
+        for name, labels in move.plates:
+            cells = {"way": way, "plate": name, "item": np.arange(len(labels)), "label": labels}
+            frames.append(pd.DataFrame({**cells, "i": i, "j": j, "log_ratio": ratio}))
+    return pd.concat(frames, ignore_index=True)
 
 
 THREE: tuple[State, tuple[int, ...]] = (((0, 0, 1), 2), (0, 1, 1))
@@ -428,12 +386,12 @@ def frequencies(runs: Sequence[Run], states: Sequence[tuple[int, ...]]) -> Frequ
 
 
 METHODS = {
-    "gibbs": ("gibbs", ""),
-    "sm": ("sm", ""),
-    "arm": ("arm", "ARM"),
-    "population": ("arm", "ARM, population"),
+    "gibbs": {"sampler": "gibbs"},
+    "sm": {"sampler": "sm"},
+    "arm": {"sampler": "arm", "sampler__adaptation": "paper"},
+    "population": {"sampler": "arm", "sampler__adaptation": "population"},
 }
-"""Compared samplers: sampler, and its name where it is not the sampler's."""
+"""Compared samplers, and the options of their runs."""
 
 
 def fig3(runs: Sequence[Run]) -> Drawing:
@@ -445,8 +403,9 @@ def fig3(runs: Sequence[Run]) -> Drawing:
     exact = normalise([weight(state) for state in states])
     order = np.argsort(-exact, kind="stable")
     names = [state[0] for state in states]
-    frequency_by_method = {m: frequencies(_of_method(runs, m), names) for m in METHODS if _of_method(runs, m)}
-    blocks = ["|".join(_blocks(states[k][0])) for k in order]
+    runs_by_method = {m: races.pick(runs, **options) for m, options in METHODS.items()}
+    frequency_by_method = {m: frequencies(chosen, names) for m, chosen in runs_by_method.items() if chosen}
+    blocks = ["|".join(_blocks(names[k], "1234")) for k in order]
     first = next(iter(frequency_by_method.values()))
     distances = "; ".join(
         f"{_name(m)} {transitions.total_variation(f.mean, exact):.4f} (noise {f.noise:.4f})"
@@ -471,41 +430,34 @@ def picture_fig3(numbers: pd.DataFrame) -> Figure:
     """Bars of the exact probabilities with a mark for each sampler, and below the differences."""
     series = dict(list(numbers.groupby("series", sort=False)))
     exact = series.pop("exact")["probability"].to_numpy()
-    population = {"color": "#E69F00"} | mark("v")
-    looks = {_name(m): look_of(METHODS[m][0]) | (population if m == "population" else {}) for m in METHODS}
-    figure, (above, below) = plt.subplots(2, 1, figsize=(FULL, 4.4), sharex=True, height_ratios=[1, 1.5])
+    population = {"color": "#E69F00"} | style.mark("v")
+    looks = {_name(m): style.look_of(of["sampler"]) for m, of in METHODS.items()}
+    looks[_name("population")] |= population
+    figure, (above, below) = plt.subplots(2, 1, figsize=(style.FULL, 4.4), sharex=True, height_ratios=[1, 1.5])
     places = np.arange(len(exact))
     above.bar(places, exact, width=0.86, color="#dddddd", zorder=1)
-    below.axhline(0, color=REFERENCE, linewidth=0.7)
+    below.axhline(0, color=style.REFERENCE, linewidth=0.7)
     below.vlines(places[1:] - 0.5, 0, 1, color="#e6e6e6", linewidth=0.6, transform=below.get_xaxis_transform())
     shift = np.linspace(-0.3, 0.3, len(series))
     for x, (name, rows) in zip(shift, series.items(), strict=True):
-        look, frequency = mark_alone(looks[name]), rows["probability"].to_numpy()
+        look, frequency = style.mark_alone(looks[name]), rows["probability"].to_numpy()
         above.plot(places + x, frequency, **look)
         below.errorbar(places + x, frequency - exact, 2 * rows["error"].to_numpy(), elinewidth=0.9, **look)
     below.set_xticks(places, numbers["partition"][: len(places)], rotation=45, ha="right", fontsize=6.5)
     above.set(ylabel="probability", xlim=(-0.6, len(places) - 0.4))
     below.set_ylabel("frequency − exact,\n± two standard errors")
-    handles = [entry(label=name, **mark_alone(looks[name])) for name in series]
-    legend(figure, [Patch(color="#dddddd", label="exact probability"), *handles])
+    handles = [style.entry(label=name, **style.mark_alone(looks[name])) for name in series]
+    style.legend(figure, [Patch(color="#dddddd", label="exact probability"), *handles])
     return figure
 
 
-def _of_method(runs: Sequence[Run], method: str) -> list[Run]:
-    sampler = METHODS[method][0]
-    here = races.pick(runs, sampler=sampler)
-    if sampler != "arm":
-        return here
-    return races.pick(here, sampler__adaptation="population" if method == "population" else "paper")
-
-
 def _name(method: str) -> str:
-    return METHODS[method][1] or title_of(method)
+    return "ARM, population" if method == "population" else style.title_of(method)
 
 
-def _blocks(labels: Sequence[int]) -> list[str]:
-    """The blocks of a partition, items numbered from 1."""
-    return ["".join(str(i + 1) for i, k in enumerate(labels) if k == block) for block in range(max(labels) + 1)]
+def _blocks(labels: Sequence[object], names: Sequence[str]) -> list[str]:
+    """The names of the items in each block of a partition, blocks in the order of their first items."""
+    return ["".join(n for n, k in zip(names, labels, strict=True) if k == block) for block in dict.fromkeys(labels)]
 
 
 def _fig3_verdicts(frequency_by_method: dict[str, Frequencies], exact: NDArray[np.float64]) -> list[Verdict]:
@@ -515,7 +467,7 @@ def _fig3_verdicts(frequency_by_method: dict[str, Frequencies], exact: NDArray[n
             verdicts.append(exactly(claim, len(exact)))
             continue
         for method, frequency in frequency_by_method.items():
-            if METHODS[method][0] != claim.sampler:
+            if METHODS[method]["sampler"] != claim.sampler:
                 continue
             words = "adaptation: population" if method == "population" else ""
             away = transitions.total_variation(frequency.mean, exact)

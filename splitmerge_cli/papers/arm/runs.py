@@ -4,25 +4,19 @@ whole networks, and Figure 6a, R-hat against the number of chains."""
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FixedLocator
 from numpy.typing import NDArray
 
 from splitmerge_cli.analysis.plots.races import option, pick, thinned_rows
 from splitmerge_cli.analysis.plots.style import FULL, REFERENCE, chain_look, colour_of, footnote, look_of, title_of
-from splitmerge_cli.diagnostics.intervals import (
-    excess_interval,
-    geometric_interval,
-    leave_one_out,
-    mean_interval,
-    median_interval,
-)
+from splitmerge_cli.diagnostics import intervals
 from splitmerge_cli.diagnostics.restarts import between_restarts, late, mean_and_spread, standardised_iterations
 from splitmerge_cli.papers import verdicts as vd
 from splitmerge_cli.papers.claims import Claim, published_claims
@@ -66,6 +60,11 @@ def level_title(level: str) -> str:
 def levels(runs: Iterable[Run]) -> list[str]:
     """The levels of runs, as `sort_levels` orders them."""
     return sort_levels(map(level_of, runs))
+
+
+def reading_of(start: str) -> str:
+    """The reading of claims under which chains begin at a start."""
+    return f"start: {STARTS[start]}"
 
 
 def sort_levels(names: Iterable[str]) -> list[str]:
@@ -175,14 +174,14 @@ def estimate_rhat(draws: NDArray[np.float64], shared: bool) -> vd.Estimate:
     """
     if shared:
         unit, n = "restarts", len(draws)
-        whole, without = leave_one_out(lambda kept: between_restarts(draws[kept]).mean, n)
+        whole, without = intervals.leave_one_out(lambda kept: between_restarts(draws[kept]).mean, n)
     else:
         x = between_restarts(draws).classic
         x = x[np.isfinite(x)]
         unit, n = "chain numbers", len(x)
-        whole, without = leave_one_out(lambda kept: mean_and_spread(x[kept])[0], n)
+        whole, without = intervals.leave_one_out(lambda kept: mean_and_spread(x[kept])[0], n)
     above = whole > 1 and (without > 1).all()
-    return vd.jackknife(whole, without, excess_interval if above else mean_interval, unit)
+    return vd.jackknife(whole, without, intervals.excess_interval if above else intervals.mean_interval, unit)
 
 
 def rhat_at(cell: Cell, arm: Cell, length: int, restarts: int | None = None) -> Rhat:
@@ -272,22 +271,18 @@ def fig5(runs: Sequence[Run]) -> Drawing:
     every: dict[tuple[str, str], list[Trace]] = {}
     for run in pick(runs):
         every.setdefault((network_of(run), option(run, "sampler")), []).append(trace_of(run))
-    traces = {key: restarts[0] for key, restarts in every.items()}
     frames = []
-    for network in networks:
-        for sampler in FIG5:
-            trace = traces[network, sampler]
-            kept = thinned_rows(len(trace.sweeps), 600)
-            names = [f"chain_{c}" for c in range(len(trace.log_joint))]
-            frame = pd.DataFrame(trace.log_joint[:, kept].T, columns=names)
-            frames.append(frame.assign(network=network, sampler=sampler, gibbs_sweeps=trace.sweeps[kept]))
+    for network, sampler in product(networks, FIG5):
+        trace = every[network, sampler][0]
+        kept = thinned_rows(len(trace.sweeps), 600)
+        frame = pd.DataFrame(trace.log_joint[:, kept].T).add_prefix("chain_")
+        frames.append(frame.assign(network=network, sampler=sampler, gibbs_sweeps=trace.sweeps[kept]))
     plotted = pd.concat(frames, ignore_index=True)
     warmup = runs[0].config["warmup"]
     notes = (
-        f"{describe_networks(runs)}, {runs[0].config['chains']} chains from {runs[0].config['K0']} random blocks. "
-        f"SM and ARM follow {warmup} Gibbs scans. Cost in Gibbs sweeps, by the time spent in them. "
-        "Log joints of the first tenth of the time may lie below the axis. One restart is "
-        "shown."
+        f"{describe_networks(runs)}, {runs[0].config['chains']} chains from {runs[0].config['K0']} random blocks. SM "
+        f"and ARM follow {warmup} Gibbs scans. Cost in Gibbs sweeps, by the time spent in them. Log joints of the "
+        "first tenth of the time may lie below the axis. One restart is shown."
     )
     return Drawing(picture_fig5(plotted), plotted, name_networks(runs, _fig5_verdicts(every, runs)), notes)
 
@@ -360,7 +355,7 @@ def _times_slower(claim: Claim, sm: Sequence[Trace], arm: Sequence[Trace]) -> vd
         level = float(np.median(b.final))
         first, second = (np.minimum(t.reaches(level), t.sweeps[-1]) for t in (a, b))
         ratios.append(float(np.exp(np.log(second).mean() - np.log(first).mean())))
-    estimated = vd.estimate(ratios, geometric_interval, "restarts")
+    estimated = vd.estimate(ratios, intervals.geometric_interval, "restarts")
     return vd.by_edge(claim, estimated, "sweeps of SM over those of ARM to SM's final level")
 
 
@@ -384,20 +379,15 @@ def _less_effort(claim: Claim, sm: Sequence[Trace], arm: Sequence[Trace]) -> vd.
         second.append(b.reaches(level))
         saved.append(np.log(np.minimum(second[-1], b.sweeps[-1])) - np.log(np.minimum(first[-1], a.sweeps[-1])))
         restart.append(np.full(len(first[-1]), k))
-    ours, others = np.concatenate(first), np.concatenate(second)
+    each = [np.concatenate(times) for times in (first, second)]
+    ours, others = (int(np.isfinite(times).sum()) for times in each)
+    middles = [f"{middle:,.0f}" if np.isfinite(middle := np.median(times)) else "never" for times in each]
     rule = (
-        f"ARM is at SM's final level (reached by {np.isfinite(ours).sum()} chains of ARM and "
-        f"{np.isfinite(others).sum()} of SM) after fewer Gibbs sweeps: median {_sweeps(ours)} against "
-        f"{_sweeps(others)}; ours: log ratio of sweeps;"
+        f"ARM is at SM's final level (reached by {ours} chains of ARM and {others} of SM) after fewer Gibbs sweeps: "
+        f"median {' against '.join(middles)}; ours: log ratio of sweeps;"
     )
-    units = np.concatenate(restart)
     gain = np.concatenate(saved)
-    return vd.by_majority(claim, gain, gain, rule, unit="restarts", units=units, above=0.0)
-
-
-def _sweeps(values: NDArray[np.float64]) -> str:
-    middle = float(np.median(values))
-    return f"{middle:,.0f}" if np.isfinite(middle) else "never"
+    return vd.by_majority(claim, gain, gain, rule, unit="restarts", units=np.concatenate(restart), above=0.0)
 
 
 def _judge_convergence(claim: Claim, traces: Sequence[Trace], runs: Sequence[Run]) -> vd.Verdict:
@@ -417,7 +407,7 @@ def _judge_convergence(claim: Claim, traces: Sequence[Trace], runs: Sequence[Run
     if run.config["iterations"] > MANY:
         short = ("", "")
     unit, units = ("chains", None) if claim.sampler in INDEPENDENT else ("restarts", restart)
-    return vd.by_majority(claim, after, agrees, rule, "", short, median_interval, unit, units)
+    return vd.by_majority(claim, after, agrees, rule, "", short, intervals.median_interval, unit, units)
 
 
 # Figure 6a: the number of chains
@@ -427,42 +417,58 @@ def fig6a(runs: Sequence[Run]) -> Drawing:
     """R-hat of ARM against the number of chains, and R-hat of SM."""
     cells = Cells(runs)
     each: dict[tuple[str, int], NDArray[np.float64]] = {}
-    plotted, verdicts = [], []
+    rows: list[tuple[Any, ...]] = []
+    verdicts = []
     claims = {c.data.partition(" ")[0]: c for c in published_claims("arm-fig6a")}
     for level in levels(runs):
-        numbers = sorted(
-            S for network, start, sampler, S in cells.cells if (network, start, sampler) == (level, "random", "arm")
-        )
-        values = {}
-        for S in numbers:
-            cell = cells.find(level, "random", "arm", S)
-            assert cell is not None
-            values[S] = rhat_at(cell, cell, cell.length)
-            plotted.append(_point(level, "arm", S, values[S].values))
-        sm, arm = cells.find(level, "random", "sm"), cells.find(level, "random", "arm")
-        if sm and arm:
-            of_sm = rhat_at(sm, cells.find(level, "random", "arm", sm.chains) or arm, arm.length)
-            plotted.append(_point(level, "sm", sm.chains, of_sm.values))
+        of_arm = [cell for key, cell in sorted(cells.cells.items()) if key[:3] == (level, "random", "arm")]
+        values = {cell.chains: rhat_at(cell, cell, cell.length) for cell in of_arm}
+        rows += [(level, "arm", S, rhat.mean, rhat.spread) for S, rhat in values.items()]
+        if of_arm and (sm := cells.find(level, "random", "sm")):
+            of_sm = rhat_at(sm, cells.find(level, "random", "arm", sm.chains) or of_arm[0], of_arm[0].length)
+            rows.append((level, "sm", sm.chains, of_sm.mean, of_sm.spread))
         each |= {(level, S): rhat.values for S, rhat in values.items()}
         verdicts.append(_improves(claims[level.partition(" ")[0]], values))
-    table = pd.DataFrame(plotted)
-    verdicts.append(_few_chains(claims["networks"], table, unit_of(runs)))
+    table = pd.DataFrame(rows, columns=["level", "sampler", "chains", "rhat", "spread"])
+    # R-hat of ARM with the fewest chains compared with SM: "sometimes" cannot be distinguished from chance
+    gaps = {}
+    for level, here in table.groupby("level", sort=False):
+        arm, sms = (here[here["sampler"] == s].sort_values("chains")["rhat"] for s in ("arm", "sm"))
+        if len(arm) and len(sms):
+            gaps[level] = float(np.log(arm.iloc[0] / sms.iloc[0]))
+    above = sum(gap > 0 for gap in gaps.values())
+    reason = (
+        f"log R-hat of ARM with the fewest chains minus that of SM is above 0 on {above} of {len(gaps)} networks; the "
+        "paper says sometimes, and four restarts on four networks do not tell it from chance"
+    )
+    few, samples = claims["networks"], list(gaps.values())
+    verdicts.append(vd.untestable(few, samples, reason, unit=unit_of(runs), units=list(gaps)))
     length = max(cell.length for key, cell in cells.cells.items() if key[2] == "arm")
     notes = (
-        f"{describe_networks(runs)}, from 20 random blocks. R-hat between restarts after {length:,} iterations, "
-        "second half; the line: means. Dashed: SM at "
-        "the same cost."
+        f"{describe_networks(runs)}, from 20 random blocks. R-hat between restarts after {length:,} iterations, second "
+        "half; the line: means. Dashed: SM at the same cost."
     )
     return Drawing(picture_fig6a(table, each), table, name_networks(runs, verdicts), notes)
 
 
 def picture_fig6a(numbers: pd.DataFrame, each: Mapping[tuple[str, int], NDArray[np.float64]] | None = None) -> Figure:
     """A panel for each network; `each`: R-hat of every chain, by network and number of chains."""
-    shown = list(dict.fromkeys(numbers["level"]))
+    shown, colour = list(dict.fromkeys(numbers["level"])), colour_of("arm")
     figure, axes = plt.subplots(1, len(shown), figsize=(FULL, 2.6), squeeze=False, sharey=True)
     for ax, level in zip(axes[0], shown, strict=True):
         here = numbers[numbers["level"] == level]
-        _draw_numbers(ax, here[here["sampler"] == "arm"], level, each or {})
+        chains, mean, spread = (here.loc[here["sampler"] == "arm", name] for name in ("chains", "rhat", "spread"))
+        for S in chains:
+            dots = (each or {}).get((level, S), np.empty(0))
+            ax.plot(np.full(len(dots), S), dots, ".", color=colour, alpha=0.35, markersize=4)
+        ax.plot(chains, mean, **look_of("arm"))
+        ax.vlines(chains, np.fmax(mean - spread, 0.99), mean + spread, color=colour, linewidth=1.1)
+        ax.set(xscale="log", yscale="log", xlabel="chains S")
+        ax.set_xticks(chains, [str(S) for S in chains])
+        ax.xaxis.set_minor_locator(plt.NullLocator())
+        ax.yaxis.set_major_locator(FixedLocator(TICKS))
+        ax.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
+        ax.yaxis.set_minor_locator(plt.NullLocator())
         for mean in here.loc[here["sampler"] == "sm", "rhat"]:
             ax.axhline(mean, color=colour_of("sm"), linewidth=1.2, linestyle=(0, (4, 2)))
         ax.set_title(level_title(level))
@@ -470,67 +476,27 @@ def picture_fig6a(numbers: pd.DataFrame, each: Mapping[tuple[str, int], NDArray[
     if high > WIDE * low:
         axes[0][0].yaxis.set_major_locator(FixedLocator([tick for tick in TICKS if tick != 1.3]))
     axes[0][0].set_ylabel("R-hat of the log joint")
-    _name_lines(axes[0], numbers)
+    if set(numbers["sampler"]) == {"arm", "sm"}:
+        # names at the lines, in the panel where they are furthest apart
+        first = numbers.groupby(["level", "sampler"], sort=False)["rhat"].first().unstack()
+        apart = int(np.log(first["arm"] / first["sm"]).abs().fillna(0).to_numpy().argmax())
+        axes[0][0].margins(y=0.12)
+        ax, level = axes[0][apart], first.index[apart]
+        style: dict[str, Any] = {"textcoords": "offset points", "va": "bottom", "fontsize": 7.5}
+        chains = numbers.loc[(numbers["level"] == level) & (numbers["sampler"] == "arm"), "chains"]
+        ends = [("arm", chains.min(), (0, 5), "left"), ("sm", chains.max(), (0, 2), "right")]
+        for sampler, place, offset, ha in ends:
+            at = place, first.loc[level, sampler]
+            ax.annotate(title_of(sampler), at, offset, ha=ha, color=colour_of(sampler), **style)
     if numbers.loc[numbers["sampler"] == "arm", "spread"].notna().any():
         points = "; small points: each" if each else ""
         footnote(figure, f"Bars: standard deviation over the chains of a restart{points}.")
     return figure
 
 
-def _few_chains(claim: Claim, table: pd.DataFrame, unit: str) -> vd.Verdict:
-    """R-hat of ARM with the fewest chains compared with SM: "sometimes" cannot be distinguished from chance."""
-    gaps = {}
-    for level, here in table.groupby("level", sort=False):
-        arm, sm = (here[here["sampler"] == s].sort_values("chains")["rhat"] for s in ("arm", "sm"))
-        if len(arm) and len(sm):
-            gaps[level] = float(np.log(arm.iloc[0] / sm.iloc[0]))
-    share = f"{sum(gap > 0 for gap in gaps.values())} of {len(gaps)} networks"
-    reason = (
-        f"log R-hat of ARM with the fewest chains minus that of SM is above 0 on {share}; the paper says sometimes, "
-        "and four restarts on four networks do not tell it from chance"
-    )
-    return vd.untestable(claim, list(gaps.values()), reason, unit=unit, units=list(gaps))
-
-
-def _name_lines(axes: Sequence[Axes], table: pd.DataFrame) -> None:
-    """Names at the lines, in the panel where they are furthest apart."""
-    if set(table["sampler"]) != {"arm", "sm"}:
-        return
-    first = table.groupby(["level", "sampler"], sort=False)["rhat"].first().unstack()
-    gap = np.log(first["arm"] / first["sm"]).abs().fillna(0).to_numpy()
-    axes[0].margins(y=0.12)
-    ax, level = axes[int(gap.argmax())], first.index[int(gap.argmax())]
-    style: dict[str, Any] = {"textcoords": "offset points", "va": "bottom", "fontsize": 7.5}
-    numbers = table.loc[(table["level"] == level) & (table["sampler"] == "arm"), "chains"]
-    arm, sm = first.loc[level, "arm"], first.loc[level, "sm"]
-    ax.annotate(title_of("arm"), (numbers.min(), arm), (0, 5), ha="left", color=colour_of("arm"), **style)
-    ax.annotate(title_of("sm"), (numbers.max(), sm), (0, 2), ha="right", color=colour_of("sm"), **style)
-
-
-def _point(level: str, sampler: str, S: int, values: NDArray[np.float64]) -> dict[str, Any]:
-    mean, spread = mean_and_spread(values)
-    return {"level": level, "sampler": sampler, "chains": S, "rhat": mean, "spread": spread}
-
-
 TICKS = (1, 1.3, 2, 3, 5, 10, 20, 50, 100)
 WIDE = 20
 """Largest R-hat relative to the smallest from which on the tick at 1.3 would touch the one at 1."""
-
-
-def _draw_numbers(ax: Axes, arm: pd.DataFrame, level: str, each: Mapping[tuple[str, int], NDArray[np.float64]]) -> None:
-    numbers, mean, spread = (arm[name].to_numpy() for name in ("chains", "rhat", "spread"))
-    colour = colour_of("arm")
-    for S in numbers:
-        values = each.get((level, S), np.empty(0))
-        ax.plot(np.full(len(values), S), values, ".", color=colour, alpha=0.35, markersize=4)
-    ax.plot(numbers, mean, **look_of("arm"))
-    ax.vlines(numbers, np.fmax(mean - spread, 0.99), mean + spread, color=colour, linewidth=1.1)
-    ax.set(xscale="log", yscale="log", xlabel="chains S")
-    ax.set_xticks(numbers, [str(S) for S in numbers])
-    ax.xaxis.set_minor_locator(plt.NullLocator())
-    ax.yaxis.set_major_locator(FixedLocator(TICKS))
-    ax.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    ax.yaxis.set_minor_locator(plt.NullLocator())
 
 
 def _improves(claim: Claim, values: dict[int, Rhat]) -> vd.Verdict:
@@ -548,5 +514,5 @@ def _improves(claim: Claim, values: dict[int, Rhat]) -> vd.Verdict:
 
     rhats = ", ".join(f"{S}: {rhat.mean:.2f}" for S, rhat in values.items())
     reason = f"ours: fall of log R-hat when S doubles, interval over {restarts} restarts; R-hat by S: {rhats}"
-    estimated = vd.jackknife(*leave_one_out(fall, restarts), mean_interval, "restarts")
+    estimated = vd.jackknife(*intervals.leave_one_out(fall, restarts), intervals.mean_interval, "restarts")
     return vd.judge_interval(claim, estimated, 0.0, np.inf, reason, "positive")

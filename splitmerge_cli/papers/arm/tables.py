@@ -17,23 +17,7 @@ from splitmerge_cli.analysis.plots.style import FULL, colour_of, footnote, title
 from splitmerge_cli.diagnostics.intervals import geometric_interval, leave_one_out, mean_interval
 from splitmerge_cli.diagnostics.restarts import between_restarts, mean_and_spread
 from splitmerge_cli.papers import verdicts as vd
-from splitmerge_cli.papers.arm.runs import (
-    LENGTH,
-    STARTS,
-    Cells,
-    Rhat,
-    describe_networks,
-    describe_restarts,
-    is_stand_in,
-    level_title,
-    levels,
-    name_networks,
-    rhat_at,
-    sort_levels,
-    starts,
-    unit_of,
-    value_of,
-)
+from splitmerge_cli.papers.arm import runs as base
 from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing
 from splitmerge_cli.runs.store.read import Run
@@ -97,7 +81,7 @@ def draw_table(ax: Axes, blocks: Sequence[Block], heads: Sequence[tuple[str, str
         y += LINK
         for level, entries in block.rows.items():
             # the notes say what is generated; the words would run into the numbers
-            name = level_title(level).replace("(generated, ", "").replace(")", "")
+            name = base.level_title(level).replace("(generated, ", "").replace(")", "")
             ax.text(0.01, y + 0.5, name, va="center", fontsize=7)
             for place, entry in zip(places, entries, strict=True):
                 weight = "bold" if entry.best else "normal"
@@ -115,17 +99,17 @@ class Table:
     """R-hats of all samplers at the cost of ARM, by level, start, sampler and length."""
 
     def __init__(self, runs: Sequence[Run], samplers: Sequence[str], fractions: Sequence[float]) -> None:
-        self.runs, self.cells = runs, Cells(runs)
-        self.levels, self.starts, self.samplers = levels(runs), starts(runs), samplers
+        self.runs, self.cells = runs, base.Cells(runs)
+        self.levels, self.starts, self.samplers = base.levels(runs), base.starts(runs), samplers
         longest = max(cell.length for cell in self.cells.cells.values() if cell.sampler == "arm")
         self.lengths = [round(fraction * longest) for fraction in fractions]
         """Iterations of ARM at which R-hat is taken, the longest first; some starts may end before."""
-        self.rhats: dict[tuple[str, str, str, int], Rhat] = {}
+        self.rhats: dict[tuple[str, str, str, int], base.Rhat] = {}
         for level, start, sampler in product(self.levels, self.starts, samplers):
             arm, cell = self.cells.find(level, start, "arm"), self.cells.find(level, start, sampler)
             for length in self.lengths:
                 if arm and cell and length <= arm.length:
-                    self.rhats[level, start, sampler, length] = rhat_at(cell, arm, length, RESTARTS)
+                    self.rhats[level, start, sampler, length] = base.rhat_at(cell, arm, length, RESTARTS)
 
     def gains(self, start: str, sampler: str, over: str, length: int) -> dict[str, float]:
         """Return the mean over chains of log(R-hat of `over`) minus log(R-hat of `sampler`), by level."""
@@ -163,7 +147,7 @@ class Table:
         """Verdicts on the published numbers, for every start."""
         verdicts = []
         for claim in claims:
-            if not claim.metric.startswith("rhat_T") or is_stand_in(self.runs):
+            if not claim.metric.startswith("rhat_T") or base.is_stand_in(self.runs):
                 continue
             wanted = int(claim.metric.removeprefix("rhat_T"))
             length = round(max(self.lengths) * wanted / full)
@@ -171,7 +155,7 @@ class Table:
                 rhat = self.rhats.get((claim.data, start, claim.sampler, length))
                 if rhat is None:
                     continue
-                words = f"start: {STARTS[start]}"
+                words = base.reading_of(start)
                 if length < wanted:
                     reason = f"{length:,} of the paper's {wanted:,} iterations"
                     verdicts.append(replace(vd.no_run(claim, reason, "mixing", words), ours=rhat.mean))
@@ -182,19 +166,20 @@ class Table:
 
     def compare(self, claim: Claim, sampler: str, over: str) -> list[vd.Verdict]:
         """Verdicts on "`sampler` mixes better than `over`", by start."""
-        verdicts, unit = [], unit_of(self.runs)
+        verdicts, unit = [], base.unit_of(self.runs)
         for start in self.starts:
             for length in self.lengths:
                 gains = self.gains(start, sampler, over, length)
                 if not gains:
                     continue
                 samples, networks = np.array(list(gains.values())), [level.partition(" ")[0] for level in gains]
-                listed = ", ".join(f"{level_title(level)} {gain:+.2f}" for level, gain in gains.items())
+                listed = ", ".join(f"{base.level_title(level)} {gain:+.2f}" for level, gain in gains.items())
                 what = f"log R-hat of {title_of(over)} minus that of {title_of(sampler)} above 0"
                 rule = f"T = {length:,}: {what} ({listed})"
-                words = f"start: {STARTS[start]}" + ", half the length" * (length < max(self.lengths))
-                judged = vd.by_majority(claim, samples, samples, rule, words, unit=unit, units=networks, above=0.0)
-                verdicts.append(judged)
+                words = base.reading_of(start) + ", half the length" * (length < max(self.lengths))
+                verdicts.append(
+                    vd.by_majority(claim, samples, samples, rule, words, unit=unit, units=networks, above=0.0)
+                )
         return verdicts
 
     def compare_over_restarts(self, claim: Claim, over: str) -> list[vd.Verdict]:
@@ -222,7 +207,7 @@ class Table:
 
             reason = f"log R-hat of {title_of(over)} minus that of ARM, mean over {len(told)} networks"
             estimated = vd.jackknife(*leave_one_out(gain, restarts), mean_interval, "restarts")
-            verdicts.append(vd.by_edge(claim, estimated, reason, f"start: {STARTS[start]}"))
+            verdicts.append(vd.by_edge(claim, estimated, reason, base.reading_of(start)))
         return verdicts
 
     @property
@@ -231,16 +216,16 @@ class Table:
         any_short = any(rhat.short for rhat in self.rhats.values())
         short = " *: the chain ended before the budget did." if any_short else ""
         return (
-            f"{describe_networks(self.runs)}. Gelman-Rubin R-hat of the log joint of every chain number s between "
-            f"restarts, second half: mean ± standard deviation over s; {describe_restarts(self.runs)}. Every sampler "
-            "is cut where it has cost as many Gibbs sweeps as T iterations of ARM. Bold: at most 1.2. Grey: the "
-            f"paper, which names no start.{short}"
+            f"{base.describe_networks(self.runs)}. Gelman-Rubin R-hat of the log joint of every chain number s between "
+            f"restarts, second half: mean ± standard deviation over s; {base.describe_restarts(self.runs)}. Every "
+            "sampler is cut where it has cost as many Gibbs sweeps as T iterations of ARM. Bold: at most 1.2. Grey: "
+            f"the paper, which names no start.{short}"
         )
 
 
 TABLE3 = ("gibbs", "sm", "arm")
 TABLE4 = ("gibbs", "sm", "bsm", "sarm", "arm")
-FULL3 = 2 * LENGTH
+FULL3 = 2 * base.LENGTH
 CHANGE = 0.1
 """A change of log R-hat up to this is no large effect."""
 
@@ -252,37 +237,28 @@ def table3(runs: Sequence[Run]) -> Drawing:
     words = {c.metric: c for c in claims if c.data == "networks"}
     verdicts += table.compare(words["lower_than_sm"], "arm", "sm")
     verdicts += table.compare(words["lower_than_gibbs"], "sm", "gibbs")
-    verdicts += _doubling(table, words["doubling_changes_little"])
+    # whether twice the iterations change R-hat of SM and ARM
+    long, short = table.lengths
+    rule = f"log R-hat of SM or ARM after {short:,} and after {long:,} iterations differ by at most {CHANGE:g}"
+    for start in table.starts:
+        pairs = [
+            (level, table.rhats[level, start, sampler, short].mean / table.rhats[level, start, sampler, long].mean)
+            for level, sampler in product(table.levels, ("sm", "arm"))
+            if (level, start, sampler, long) in table.rhats
+        ]
+        changes = [(level.partition(" ")[0], float(np.log(ratio))) for level, ratio in pairs]
+        if told := [change for change in changes if np.isfinite(change[1])]:
+            networks, samples = zip(*told, strict=True)
+            claim, agrees, unit = words["doubling_changes_little"], np.abs(samples) <= CHANGE, base.unit_of(runs)
+            reading = base.reading_of(start)
+            verdicts.append(vd.by_majority(claim, samples, agrees, rule, reading, unit=unit, units=networks))
     numbers = table.frame()
-    return Drawing(picture_table3(numbers), numbers, name_networks(runs, verdicts), table.footnote_text)
+    return Drawing(picture_table3(numbers), numbers, base.name_networks(runs, verdicts), table.footnote_text)
 
 
 def picture_table3(numbers: pd.DataFrame) -> Figure:
     """The table, with the paper's values in grey."""
     return _draw_rhats(numbers, TABLE3, published_claims("arm-table3"), FULL3)
-
-
-def _doubling(table: Table, claim: Claim) -> list[vd.Verdict]:
-    """Whether twice the iterations change R-hat of SM and ARM."""
-    verdicts, unit = [], unit_of(table.runs)
-    long, short = table.lengths
-    for start in table.starts:
-        changes = {
-            (level, sampler): float(
-                np.log(table.rhats[level, start, sampler, short].mean / table.rhats[level, start, sampler, long].mean)
-            )
-            for level in table.levels
-            for sampler in ("sm", "arm")
-            if (level, start, sampler, long) in table.rhats
-        }
-        changes = {where: change for where, change in changes.items() if np.isfinite(change)}
-        if not changes:
-            continue
-        samples, networks = np.array(list(changes.values())), [level.partition(" ")[0] for level, _ in changes]
-        rule = f"log R-hat of SM or ARM after {short:,} and after {long:,} iterations differ by at most {CHANGE:g}"
-        words, agrees = f"start: {STARTS[start]}", np.abs(samples) <= CHANGE
-        verdicts.append(vd.by_majority(claim, samples, agrees, rule, words, unit=unit, units=networks))
-    return verdicts
 
 
 def _draw_rhats(numbers: pd.DataFrame, samplers: Sequence[str], claims: Sequence[Claim], full: int) -> Figure:
@@ -291,16 +267,12 @@ def _draw_rhats(numbers: pd.DataFrame, samplers: Sequence[str], claims: Sequence
     Starts that have fewer lengths than the first stand below it, side by side.
     """
     lengths = numbers.groupby("start", sort=False)["arm_iterations"].agg(lambda x: tuple(sorted(set(x), reverse=True)))
-    first = [start for start in STARTS if start in lengths and lengths[start] == lengths[lengths.index[0]]]
-    others = [start for start in STARTS if start in lengths and start not in first]
-    parts = [
-        (
-            [Block(f"start: {STARTS[start]}", _rhat_rows(numbers, [start], samplers, claims, full)) for start in first],
-            [(f"T = {length:,}", sampler) for length in lengths[first[0]] for sampler in samplers],
-        )
-    ]
+    first = [start for start in base.STARTS if start in lengths and lengths[start] == lengths[lengths.index[0]]]
+    others = [start for start in base.STARTS if start in lengths and start not in first]
+    blocks = [Block(base.reading_of(start), _rhat_rows(numbers, [start], samplers, claims, full)) for start in first]
+    parts = [(blocks, [(f"T = {length:,}", sampler) for length in lengths[first[0]] for sampler in samplers])]
     if others:
-        heads = [(f"T = {lengths[start][0]:,}, start: {STARTS[start]}", s) for start in others for s in samplers]
+        heads = [(f"T = {lengths[start][0]:,}, {base.reading_of(start)}", s) for start in others for s in samplers]
         parts.append(([Block("other starts", _rhat_rows(numbers, others, samplers, claims, full))], heads))
     heights = [height(blocks) for blocks, _ in parts]
     figure, axes = plt.subplots(
@@ -326,9 +298,9 @@ def _rhat_rows(
         for length, sampler in product(sorted(set(here), reverse=True), samplers):
             r = rows.get((level, start, sampler, length))
             ours = "–" if r is None else plus_minus(r.rhat, r.spread) + "*" * r.short
-            claim = value_of(claims, level, sampler, f"rhat_T{round(full * length / longest)}")
+            claim = base.value_of(claims, level, sampler, f"rhat_T{round(full * length / longest)}")
             # the paper's numbers stand at the start that its claims are judged under
-            counts = with_paper and claim is not None and claim.reading == f"start: {STARTS[start]}"
+            counts = with_paper and claim is not None and claim.reading == base.reading_of(start)
             row.append(Entry(ours, format_published(claim) if counts else "", r is not None and r.rhat <= vd.MIXED))
     return entries
 
@@ -336,41 +308,40 @@ def _rhat_rows(
 def table4(runs: Sequence[Run]) -> Drawing:
     """R-hat of all variants."""
     table, claims = Table(runs, TABLE4, (1.0,)), published_claims("arm-table4")
-    verdicts = table.judge(claims, LENGTH)
+    verdicts = table.judge(claims, base.LENGTH)
     for claim in claims:
         if claim.data == "networks":
             verdicts += table.compare_over_restarts(claim, claim.metric.removeprefix("at_most_"))
     numbers = table.frame()
-    return Drawing(picture_table4(numbers), numbers, name_networks(runs, verdicts), table.footnote_text)
+    return Drawing(picture_table4(numbers), numbers, base.name_networks(runs, verdicts), table.footnote_text)
 
 
 def picture_table4(numbers: pd.DataFrame) -> Figure:
     """The table, with the paper's values in grey."""
-    return _draw_rhats(numbers, TABLE4, published_claims("arm-table4"), LENGTH)
+    return _draw_rhats(numbers, TABLE4, published_claims("arm-table4"), base.LENGTH)
 
 
 TABLE5 = ("sm", "bsm", "sarm", "arm")
-PAIRS = {"arm": ("above_sarm", "sarm"), "sarm": ("above_bsm", "bsm"), "bsm": ("above_sm", "sm")}
-"""Claim of the paper on each sampler, and the sampler that it is compared with."""
 
 
 def table5(runs: Sequence[Run]) -> Drawing:
     """Acceptance of all variants, and its ratio of ARM to sARM."""
-    cells, claims = Cells(runs), published_claims("arm-table5")
+    cells, claims = base.Cells(runs), published_claims("arm-table5")
     rates = {
         (cell.level, cell.start, cell.sampler): 100 * cell.acceptance()
         for cell in cells.cells.values()
         if cell.sampler in TABLE5
     }
     notes = (
-        f"{describe_networks(runs)}. Accepted of all proposals of a split or merge: mean ± standard deviation over "
-        f"restarts ({describe_restarts(runs)}). Grey: the paper. Right: acceptance of ARM over that of sARM, with 95 % "
-        "intervals by leaving out one restart of both at a time; hollow: the paper. The paper's numbers stand in the "
-        "rows of the start under which the claim is judged: one block for SM, 20 random blocks for the others."
+        f"{base.describe_networks(runs)}. Accepted of all proposals of a split or merge: mean ± standard deviation "
+        f"over restarts ({base.describe_restarts(runs)}). Grey: the paper. Right: acceptance of ARM over that of sARM, "
+        "with 95 % intervals by leaving out one restart of both at a time; hollow: the paper. The paper's numbers "
+        "stand in the rows of the start under which the claim is judged: one block for SM, 20 random blocks for the "
+        "others."
     )
     rows = [(*key, k, rate) for key, each in rates.items() for k, rate in enumerate(each)]
     numbers = pd.DataFrame(rows, columns=[*KEY, "restart", "acceptance_percent"])
-    verdicts = name_networks(runs, _table5_verdicts(runs, rates, claims))
+    verdicts = base.name_networks(runs, _table5_verdicts(runs, rates, claims))
     return Drawing(picture_table5(numbers), numbers, verdicts, notes)
 
 
@@ -378,13 +349,13 @@ def picture_table5(numbers: pd.DataFrame) -> Figure:
     """The table, and at its right the ratios of ARM to sARM."""
     claims = published_claims("arm-table5")
     rates = {key: rows.to_numpy() for key, rows in numbers.groupby(KEY, sort=False)["acceptance_percent"]}
-    kept_starts = [start for start in STARTS if (numbers["start"] == start).any()]
+    kept_starts = [start for start in base.STARTS if (numbers["start"] == start).any()]
     blocks = []
     for start in kept_starts:
         rows: dict[str, list[Entry]] = {}
-        reading = f"start: {STARTS[start]}"
-        for level in sort_levels(numbers["level"]):
-            printed = [value_of(claims, level, sampler, "acceptance_percent") for sampler in TABLE5]
+        reading = base.reading_of(start)
+        for level in base.sort_levels(numbers["level"]):
+            printed = [base.value_of(claims, level, sampler, "acceptance_percent") for sampler in TABLE5]
             here = [rates.get((level, start, sampler), np.array([np.nan])) for sampler in TABLE5]
             most = max((x.mean() for x in here if np.isfinite(x).all()), default=np.nan)
             texts = [format_published(claim) if claim and claim.reading == reading else "" for claim in printed]
@@ -396,17 +367,34 @@ def picture_table5(numbers: pd.DataFrame) -> Figure:
     figure = plt.figure(figsize=(FULL, ROW * height(blocks) + 0.7))
     left, right = figure.subplots(1, 2, width_ratios=[5.2, 2.0])
     draw_table(left, blocks, [("acceptance × 100", sampler) for sampler in TABLE5], label=0.17)
-    _draw_ratios(right, blocks, rates, claims, kept_starts)
-    footnote(
-        figure,
-        "Mean ± standard deviation over restarts; grey, hollow: the paper. Right: 95 % intervals.",
-    )
+    # acceptance of ARM over sARM, next to the rows of the table
+    y = 1.6
+    for block, start in zip(blocks, kept_starts, strict=True):
+        y += LINK
+        for level in block.rows:
+            if (level, start, "arm") in rates and (level, start, "sarm") in rates:
+                ratio, low, high = estimate_ratio(rates[level, start, "arm"], rates[level, start, "sarm"]).interval
+                right.plot([low, high], [y + 0.5] * 2, color=colour_of("arm"), linewidth=1.3)
+                right.plot(ratio, y + 0.5, "o", color=colour_of("arm"), markersize=3.5)
+            paper = [base.value_of(claims, level, sampler, "acceptance_percent") for sampler in ("arm", "sarm")]
+            if paper[0] and paper[1] and start == kept_starts[0]:
+                right.plot(paper[0].value / paper[1].value, y + 0.5, "D", color="#777777", markerfacecolor="white")
+            y += 1
+    right.axvline(1, color="#999999", linewidth=0.8, zorder=0)
+    right.set(ylim=(height(blocks), 0), xscale="log", xlabel="ARM / sARM")
+    right.set_yticks([])
+    right.spines["left"].set_visible(False)
+    right.grid(True, axis="x")
+    low, high = right.get_xlim()
+    right.set_xlim(min(low, 0.5), max(high, 2.0))
+    right.set_xticks([tick for tick in (0.2, 0.5, 1, 2, 5, 10, 20) if min(low, 0.5) <= tick <= max(high, 2.0)])
+    right.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
+    right.xaxis.set_minor_locator(plt.NullLocator())
+    footnote(figure, "Mean ± standard deviation over restarts; grey, hollow: the paper. Right: 95 % intervals.")
     return figure
 
 
 KEY = ["level", "start", "sampler"]
-
-
 Rates = dict[tuple[str, str, str], Any]
 """Acceptance in percent of every restart, by level, start and sampler."""
 
@@ -418,67 +406,42 @@ def estimate_ratio(above: Any, below: Any) -> vd.Estimate:
     return vd.jackknife(whole, without, geometric_interval, "restarts")
 
 
-def _draw_ratios(
-    ax: Axes, blocks: Sequence[Block], rates: Rates, claims: Sequence[Claim], kept_starts: Sequence[str]
-) -> None:
-    """Acceptance of ARM over sARM, next to the rows of the table."""
-    y = 1.6
-    for block, start in zip(blocks, kept_starts, strict=True):
-        y += LINK
-        for level in block.rows:
-            if (level, start, "arm") in rates and (level, start, "sarm") in rates:
-                ratio, low, high = estimate_ratio(rates[level, start, "arm"], rates[level, start, "sarm"]).interval
-                ax.plot([low, high], [y + 0.5] * 2, color=colour_of("arm"), linewidth=1.3)
-                ax.plot(ratio, y + 0.5, "o", color=colour_of("arm"), markersize=3.5)
-            paper = [value_of(claims, level, sampler, "acceptance_percent") for sampler in ("arm", "sarm")]
-            if paper[0] and paper[1] and start == kept_starts[0]:
-                ax.plot(paper[0].value / paper[1].value, y + 0.5, "D", color="#777777", markerfacecolor="white")
-            y += 1
-    ax.axvline(1, color="#999999", linewidth=0.8, zorder=0)
-    ax.set(ylim=(height(blocks), 0), xscale="log", xlabel="ARM / sARM")
-    ax.set_yticks([])
-    ax.spines["left"].set_visible(False)
-    ax.grid(True, axis="x")
-    low, high = ax.get_xlim()
-    ax.set_xlim(min(low, 0.5), max(high, 2.0))
-    ax.set_xticks([tick for tick in (0.2, 0.5, 1, 2, 5, 10, 20) if min(low, 0.5) <= tick <= max(high, 2.0)])
-    ax.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
-    ax.xaxis.set_minor_locator(plt.NullLocator())
-
-
 def _table5_verdicts(runs: Sequence[Run], rates: Rates, claims: Sequence[Claim]) -> list[vd.Verdict]:
-    cells, verdicts = Cells(runs), []
-    names = {level.partition(" ")[0]: level for level in levels(runs)}
-    for claim in claims:
+    cells, verdicts = base.Cells(runs), []
+    names = {level.partition(" ")[0]: level for level in base.levels(runs)}
+    for claim, start in product(claims, base.starts(runs)):
+        words = base.reading_of(start)
         if claim.metric == "below_half_percent":
-            verdicts += _judge_largest(claim, rates, starts(runs))
+            # the largest rate of a sampler over the networks
+            here = {key[0]: rate for key, rate in rates.items() if key[1:] == (start, claim.sampler)}
+            if here:
+                level = max(here, key=lambda name: float(np.mean(here[name])))
+                note = f"; largest of {len(here)} networks: {base.level_title(level)}"
+                verdicts.append(vd.by_bound(claim, here[level], words, note, unit="restarts"))
             continue
         # a generated network stands for the claim on its own, where that is in words
-        level = claim.data if not is_stand_in(runs) else names.get(claim.data.partition(" ")[0], "")
-        for start in starts(runs):
-            rates_of_claim = rates.get((level, start, claim.sampler))
-            cell = cells.find(level, start, claim.sampler)
-            if rates_of_claim is None or cell is None:
-                continue
-            words = f"start: {STARTS[start]}"
-            if claim.metric.startswith("times_"):
-                against = rates.get((level, start, claim.metric.removeprefix("times_")))
-                if against is not None:
-                    verdicts.append(_judge_times(claim, rates_of_claim, against, words))
-                continue
-            if claim.metric == "acceptance_percent":
-                if not is_stand_in(runs):
-                    note = "" if cell.length >= LENGTH else f"; {cell.length:,} of the paper's {LENGTH:,} iterations"
-                    verdicts.append(vd.by_factor(claim, rates_of_claim, words, note, unit="restarts"))
-                continue
-            other = PAIRS[claim.sampler][1]
-            against = rates.get((level, start, other))
-            if against is not None:
-                n = min(len(rates_of_claim), len(against))
-                ratio, low, high = estimate_ratio(rates_of_claim, against).interval
-                what = f"{title_of(claim.sampler)} - {title_of(other)}, in percent; "
-                what += f"ratio {ratio:.2f} [{low:.2f}, {high:.2f}]"
-                verdicts.append(vd.by_sign(claim, {what: rates_of_claim[:n] - against[:n]}, words, unit="restarts"))
+        level = claim.data if not base.is_stand_in(runs) else names.get(claim.data.partition(" ")[0], "")
+        shares, cell = rates.get((level, start, claim.sampler)), cells.find(level, start, claim.sampler)
+        if shares is None or cell is None:
+            continue
+        if claim.metric == "acceptance_percent":
+            if not base.is_stand_in(runs):
+                is_short, made = cell.length < base.LENGTH, f"{cell.length:,} of the paper's {base.LENGTH:,}"
+                note = f"; {made} iterations" if is_short else ""
+                verdicts.append(vd.by_factor(claim, shares, words, note, unit="restarts"))
+            continue
+        # times_sarm, above_sarm
+        other = claim.metric.partition("_")[2]
+        against = rates.get((level, start, other))
+        if against is None:
+            continue
+        if claim.metric.startswith("times_"):
+            verdicts.append(_judge_times(claim, shares, against, words))
+            continue
+        n = min(len(shares), len(against))
+        ratio, low, high = estimate_ratio(shares, against).interval
+        what = f"{title_of(claim.sampler)} - {title_of(other)}, in percent; ratio {ratio:.2f} [{low:.2f}, {high:.2f}]"
+        verdicts.append(vd.by_sign(claim, {what: shares[:n] - against[:n]}, words, unit="restarts"))
     return verdicts
 
 
@@ -494,18 +457,5 @@ def _judge_times(claim: Claim, shares: Any, against: Any, reading: str) -> vd.Ve
         least, most = claim.value / claim.tolerance, claim.value * claim.tolerance
         bounds = f"within a factor {claim.tolerance:g} of {claim.value:g}"
     ratio = estimate_ratio(shares, against)
-    return vd.judge_interval(
-        claim, ratio, least, most, f"ratio of the shares accepted; rule: {bounds}", claim.rule, reading
-    )
-
-
-def _judge_largest(claim: Claim, rates: Rates, kept_starts: Sequence[str]) -> list[vd.Verdict]:
-    """The largest rate of a sampler over the networks, by start: at most the claim's tolerance."""
-    verdicts = []
-    for start in kept_starts:
-        here = {level: x for (level, begun, sampler), x in rates.items() if (begun, sampler) == (start, claim.sampler)}
-        if here:
-            level = max(here, key=lambda name: float(np.mean(here[name])))
-            note = f"; largest of {len(here)} networks: {level_title(level)}"
-            verdicts.append(vd.by_bound(claim, here[level], f"start: {STARTS[start]}", note, unit="restarts"))
-    return verdicts
+    reason = f"ratio of the shares accepted; rule: {bounds}"
+    return vd.judge_interval(claim, ratio, least, most, reason, claim.rule, reading)

@@ -2,7 +2,7 @@
 how cost grows with the data; and how far every sampler is from the posterior of small data, which is enumerated."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import Any
 
@@ -45,8 +45,7 @@ def schedule_of(config: Mapping[str, Any]) -> str:
 
 def schedule_title(schedule: str) -> str:
     """The name of a schedule in pictures."""
-    words = (style.title_of(word) for word in schedule.split())
-    return " ".join(words)
+    return " ".join(map(style.title_of, schedule.split()))
 
 
 def table(runs: Sequence[Run]) -> pd.DataFrame:
@@ -57,14 +56,8 @@ def table(runs: Sequence[Run]) -> pd.DataFrame:
     chains of the race that agree with the best), and a second: ess_n_clusters, ess_log_joint, ess_partition, accepted.
     """
     key = tuple(str(run.path) for run in runs)
-    if key not in _last:
-        _last.clear()
-        _last[key] = _table(runs)
-    return _last[key].copy()
-
-
-def _table(runs: Sequence[Run]) -> pd.DataFrame:
-    """See `table`."""
+    if key in _last:
+        return _last[key].copy()
     groups: dict[str, list[Run]] = {}
     for run in runs:
         groups.setdefault(json.dumps([run.config[key] for key in ("data", "model", "N")]), []).append(run)
@@ -81,19 +74,16 @@ def _table(runs: Sequence[Run]) -> pd.DataFrame:
         frame.insert(6, "agree", race.target.chains / len(race.tracks))
         parts.append(frame)
     whole = pd.concat(parts, ignore_index=True)
-    options = {number: of_set[0].config["data"] for number, of_set in enumerate(groups.values())}
-    named = dict(_name_sets(whole, options))
-    whole.insert(2, "data", [named[number] for number in whole.pop("set")])
-    return whole
-
-
-def _name_sets(whole: pd.DataFrame, options: Mapping[int, Mapping[str, Any]]) -> Iterator[tuple[int, str]]:
-    """For each data set the options that differ among the data sets of its model."""
-    for _, of_model in whole.groupby("model"):
-        sets = [int(number) for number in of_model["set"].unique()]
+    # each data set has the options that differ among the data sets of its model
+    options = [of_set[0].config["data"] for of_set in groups.values()]
+    name_of_set: dict[int, str] = {}
+    for _, sets in whole.groupby("model")["set"].unique().items():
         keys = [key for key in options[sets[0]] if len({json.dumps(options[one].get(key)) for one in sets}) > 1]
-        for one in sets:
-            yield one, " ".join(f"{key}={options[one][key]}" for key in keys if key != "N")
+        name_of_set |= {one: " ".join(f"{key}={options[one][key]}" for key in keys if key != "N") for one in sets}
+    whole.insert(2, "data", whole.pop("set").map(name_of_set))
+    _last.clear()
+    _last[key] = whole
+    return whole.copy()
 
 
 def losses(chains: pd.DataFrame) -> pd.DataFrame:
@@ -263,7 +253,20 @@ def picture_auto(numbers: pd.DataFrame, order: Sequence[str] = ()) -> Figure:
         1, len(columns), figsize=(style.FULL, 0.16 * len(order) + 1.0), sharey=True, sharex=True, squeeze=False
     )
     for ax, model in zip(axes[0], columns, strict=True):
-        _losses(ax, numbers[numbers["model"] == model], order)
+        # median and worst of each schedule
+        for row in numbers[numbers["model"] == model].itertuples(index=False):
+            y, colour = order.index(row.schedule), style.REFERENCE if row.schedule == AUTO else FIXED
+            ax.plot([row.median, row.worst], [y, y], color=colour, linewidth=0.8)
+            ax.plot(row.median, y, "o", color=colour, markersize=3)
+            ax.plot(row.worst, y, "|", color=colour, markersize=5)
+        ax.set(xscale="log")
+        ax.set_xlabel("times the best", fontsize=7)
+        low, high = ax.get_xlim()
+        # within one power of ten there may be no tick
+        ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 20 * low else (1.0,)))
+        ax.xaxis.set_major_formatter("{x:,g}")
+        ax.xaxis.set_minor_locator(NullLocator())
+        ax.grid(axis="y", linewidth=0.3)
         ax.set_title(MODELS[model], fontsize=7.5)
     axes[0, 0].set_yticks(range(len(order)), [schedule_title(name) for name in order], fontsize=6.5)
     axes[0, 0].set_ylim(len(order) - 0.4, -0.6)
@@ -275,23 +278,6 @@ def picture_auto(numbers: pd.DataFrame, order: Sequence[str] = ()) -> Figure:
         figure, [style.entry(linestyle="", label="Time to the target, as a multiple of the best in hindsight:"), *marks]
     )
     return figure
-
-
-def _losses(ax: Axes, numbers: pd.DataFrame, order: Sequence[str]) -> None:
-    """Median and worst of each schedule, in the rows of their order."""
-    for row in numbers.itertuples(index=False):
-        y, colour = order.index(row.schedule), style.REFERENCE if row.schedule == AUTO else FIXED
-        ax.plot([row.median, row.worst], [y, y], color=colour, linewidth=0.8)
-        ax.plot(row.median, y, "o", color=colour, markersize=3)
-        ax.plot(row.worst, y, "|", color=colour, markersize=5)
-    ax.set_xscale("log")
-    ax.set_xlabel("times the best", fontsize=7)
-    low, high = ax.get_xlim()
-    # within one power of ten there may be no tick
-    ax.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high < 20 * low else (1.0,)))
-    ax.xaxis.set_major_formatter("{x:,g}")
-    ax.xaxis.set_minor_locator(NullLocator())
-    ax.grid(axis="y", linewidth=0.3)
 
 
 AXES = {"items": "items N", "dimensions": "dimensions D", "clusters": "clusters K"}
@@ -390,31 +376,24 @@ MARKS: dict[tuple[str, str], dict[str, Any]] = {
     ("exact", "defect"): {"label": "exact, alone", "color": "#0072b2", "marker": "o"},
     ("exact", "gibbs_defect"): {"label": "exact, with a Gibbs scan", "color": "#0072b2", "marker": "o", "hollow": True},
     ("as_printed", "defect"): {"label": "as printed, alone", "color": "#d55e00", "marker": "D"},
-    ("as_printed", "gibbs_defect"): {
-        "label": "as printed, with a Gibbs scan",
-        "color": "#d55e00",
-        "marker": "D",
-        "hollow": True,
-    },
+}
+MARKS["as_printed", "gibbs_defect"] = MARKS["as_printed", "defect"] | {
+    "label": "as printed, with a Gibbs scan",
+    "hollow": True,
 }
 """Marks by mode and column, from above to below in a row."""
 
 
 def compute(iterations: int | None) -> pd.DataFrame:
-    """Return the table of all samplers, with chains as long as the configuration's; see `deviations`."""
-    return deviations(ALL, iterations or 0)
-
-
-def deviations(samplers: Sequence[str], iterations: int) -> pd.DataFrame:
-    """Compare samplers with the enumerated posteriors of all small cases, exact and as printed, and by chains of so
-    many iterations.
+    """Compare all samplers with the enumerated posteriors of all small cases, exact and as printed, and by chains as
+    long as the configuration's.
 
     A row for each form of a sampler on each case: sampler, model, case, form, mode; defect and gibbs_defect (max abs(pi
     P - pi), alone and with a Gibbs scan), tv and gibbs_tv (total variation of the stationary distribution), sampled_tv
     and noise (of a chain, and what an exact sampler shows by chance), verdict. NaN where a choice cannot be listed, or
     the kernel alone does not reach every state.
     """
-    asked = {"sampler": ",".join(samplers), "mode": "both", "iterations": str(iterations)}
+    asked = {"sampler": ",".join(ALL), "mode": "both", "iterations": str(iterations or 0)}
     table = pd.DataFrame(records(asked))
     for name in NUMBERS:
         # marks behind a number say how it was sampled

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
-from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import NDArray
 
@@ -69,15 +68,10 @@ def style_of(method: str) -> dict[str, Any]:
     return look | {"linestyle": DASHES.get(method, "-")}
 
 
-def methods_of(runs: Iterable[Run]) -> list[str]:
-    """The samplers and forms of runs, in the order of `METHODS`."""
-    present = {method_of(run) for run in runs}
+def in_order(methods: Iterable[str]) -> list[str]:
+    """Different samplers and forms, in the order of `METHODS`."""
+    present = set(methods)
     return [method for method in METHODS if method in present]
-
-
-def handles(methods: Iterable[str]) -> list[Line2D]:
-    """Legend entries."""
-    return [entry(label=METHODS[m], linewidth=1.8, **style_of(m)) for m in methods]
 
 
 @dataclass(frozen=True)
@@ -197,7 +191,6 @@ LEVEL = (
 BEST = "Best: the log likelihood of the state of highest log joint that any sampler found on that data set."
 PRINTED = ("rgsm", "sdds", "sums")
 """Lines of the paper's figures, LSHSM in the form that counts."""
-MACHINE = "seconds of a machine and a program of 2018; the ratio is what can be compared"
 
 
 def fig1(runs: Sequence[Run]) -> drawing.Drawing:
@@ -215,9 +208,15 @@ def _synthetic(name: str, runs: Sequence[Run], axis: str) -> drawing.Drawing:
     on = [data for data in SETS.values() if any(data_of(run) == data for run in runs)]
     numbers = pd.concat([lines(climbs, data, start, axis) for start in STARTS for data in on], ignore_index=True)
     sizes = {data: next(run.config["N"] for run in runs if data_of(run) == data) for data in on}
-    sets = len({run.config["seed"] for run in runs})
-    counted = f"{sets} data sets of each size, a chain on each."
-    notes = f"{counted} Moves alone, no Gibbs scans. {BEST} {LEVEL} {_describe_forms(runs)}"
+    sets, present = len({run.config["seed"] for run in runs}), set(map(method_of, runs))
+    coins = "Coins: pair and coins, no sums. " * ("paired" in present)
+    printed = "As printed: equations 3 to 6, biased. " * ("as_printed" in present)
+    notes = (
+        f"{sets} data sets of each size, a chain on each. Moves alone, no Gibbs scans. {BEST} {LEVEL} LSHSM, one by "
+        "one: the pair by hashing, the other items by sequential allocation, as in SAMS (whose pair is uniform). "
+        "Algorithm 1: splits by coins, exact sums in place of equations 3 to 6. "
+        f"{coins}{printed}Coin splits never leave one cluster; from there the forms of coins are left out but one."
+    )
     return drawing.Drawing(_draw_synthetic(numbers, sizes), numbers, _verdicts(name, climbs, axis), notes)
 
 
@@ -244,9 +243,8 @@ picture_fig1 = picture_fig2 = _draw_synthetic
 
 def _legend(figure: Figure, numbers: pd.DataFrame) -> None:
     """The samplers and what a mark on the axis is, in two rows."""
-    mark = entry(linestyle="", label="on the axis: median to the level")
-    present = set(numbers["method"])
-    key = [*handles([method for method in METHODS if method in present]), mark]
+    key = [entry(label=METHODS[m], linewidth=1.8, **style_of(m)) for m in in_order(numbers["method"])]
+    key.append(entry(linestyle="", label="on the axis: median to the level"))
     half = -(-len(key) // 2)
     legend(figure, key[:half], key[half:])
 
@@ -314,20 +312,6 @@ def _thousands(y: float, _: int) -> str:
     return text.replace("-", "−")
 
 
-def _describe_forms(runs: Sequence[Run]) -> str:
-    """Describe the forms of LSHSM in a footnote."""
-    text = (
-        "LSHSM, one by one: the pair by hashing, the other items by sequential allocation, as in SAMS (whose pair is "
-        "uniform). Algorithm 1: splits by coins, exact sums in place of equations 3 to 6."
-    )
-    present = methods_of(runs)
-    if "paired" in present:
-        text += " Coins: pair and coins, no sums."
-    if "as_printed" in present:
-        text += " As printed: equations 3 to 6, biased."
-    return text + " Coin splits never leave one cluster; from there the forms of coins are left out but one."
-
-
 def _readings(claim: claims.Claim, climbs: Climbs) -> Iterator[tuple[str, str, str]]:
     """Starts from which there are chains, forms of LSHSM that a claim is about, and both in words."""
     about_lshsm = "lshsm" in (claim.sampler, claim.metric.removeprefix("leads_"))
@@ -392,12 +376,15 @@ def fig3(runs: Sequence[Run]) -> drawing.Drawing:
     times = [f"{seconds:g} s of sampling {STARTS[start]}" for start, seconds in budgets.items()]
     if len(set(budgets.values())) == 1:
         times = [f"{next(iter(budgets.values())):g} s of sampling"]
+    about = "kdd_like: generated in the manner of KDDCUP04Bio, 74 columns."
+    if any(is_stand_in(run) for run in runs):
+        about += " In place of ohsumed23, which is absent, another such set."
+    elif any(data_of(run) == "PubMed" for run in runs):
+        about += " ohsumed23: abstracts of MEDLINE, in PubMed's words (incomplete, out of date)."
     notes = (
-        f"{each if seeds > 1 else 'One chain of each'}, {' and '.join(times)}; moves alone, no Gibbs scans. "
-        f"{_describe_data(runs)} "
-        f"{BEST} {LEVEL} "
-        "LSHSM, one by one: the pair by hashing, the other items by sequential allocation, as in SAMS. Algorithm 1: "
-        "splits by coins, exact sums; it never leaves one cluster, and is shown from singletons."
+        f"{each if seeds > 1 else 'One chain of each'}, {' and '.join(times)}; moves alone, no Gibbs scans. {about} "
+        f"{BEST} {LEVEL} LSHSM, one by one: the pair by hashing, the other items by sequential allocation, as in SAMS. "
+        "Algorithm 1: splits by coins, exact sums; it never leaves one cluster, and is shown from singletons."
     )
     return drawing.Drawing(picture_fig3(numbers, standing), numbers, _fig3_verdicts(climbs, runs), notes)
 
@@ -417,7 +404,10 @@ def _fig3_verdicts(climbs: Climbs, runs: Sequence[Run]) -> list[Verdict]:
                 method = form or claim.sampler
                 times = climbs.hitting_times(claim.data, start, method, "seconds")
                 reached = climbs.reached_text(claim.data, start, method)
-                reason = f"{MACHINE}; other data; {METHODS[method]} reached the level: {reached}"
+                reason = (
+                    "seconds of a machine and a program of 2018; the ratio is what can be compared; other data; "
+                    f"{METHODS[method]} reached the level: {reached}"
+                )
                 verdict = untestable(claim, times, reason, reading)
             else:
                 # what stands in is judged as Figure 2 is, though the claim itself has no rule
@@ -477,13 +467,3 @@ def _standing(runs: Sequence[Run], data: str) -> str:
     run = next(r for r in runs if data_of(r) == data)
     name = "generated" if is_stand_in(run) else {"KDDCUP04Bio": "kdd_like", "PubMed": "ohsumed23"}[data]
     return f"{name} (N = {run.summary['N']:,}) for {data}"
-
-
-def _describe_data(runs: Sequence[Run]) -> str:
-    """Describe the data that stand in for the paper's."""
-    text = "kdd_like: generated in the manner of KDDCUP04Bio, 74 columns."
-    if any(is_stand_in(run) for run in runs):
-        return text + " In place of ohsumed23, which is absent, another such set."
-    if any(data_of(run) == "PubMed" for run in runs):
-        return text + " ohsumed23: abstracts of MEDLINE, in PubMed's words (incomplete, out of date)."
-    return text

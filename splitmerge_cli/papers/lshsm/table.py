@@ -3,7 +3,8 @@ cache served (section 4.3.1), and time to the best log joint against N, D and th
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from itertools import product
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -16,22 +17,9 @@ from sklearn.metrics import normalized_mutual_info_score
 from splitmerge_cli.analysis.plots.races import option
 from splitmerge_cli.analysis.plots.style import FULL, REFERENCE, entry, footnote, hollow, legend, mark_alone, powers
 from splitmerge_cli.diagnostics.intervals import mean_interval
-from splitmerge_cli.papers.claims import Claim, published_claims
+from splitmerge_cli.papers.claims import published_claims
 from splitmerge_cli.papers.drawing import Drawing
-from splitmerge_cli.papers.lshsm.runs import (
-    FORMS,
-    METHODS,
-    STARTS,
-    TOLERANCE,
-    Climbs,
-    Lead,
-    data_of,
-    is_stand_in,
-    judge_ratio,
-    method_of,
-    methods_of,
-    style_of,
-)
+from splitmerge_cli.papers.lshsm import runs as base
 from splitmerge_cli.papers.verdicts import Verdict, by_distance, by_sign, no_run, untestable
 from splitmerge_cli.runs.initial import dataset_of
 from splitmerge_cli.runs.store.read import Run
@@ -43,6 +31,8 @@ SETTINGS = {
     ("full_scan", "one_cluster"): "a full Gibbs scan after each move, from one cluster",
 }
 """Schedule and start of each block in the table."""
+KEY = ["schedule", "start", "method", "data"]
+"""Columns that tell the cells of the table."""
 COLUMNS = {
     "S1": 0.35,
     "S2": 0.455,
@@ -78,14 +68,14 @@ def scores(runs: Sequence[Run]) -> pd.DataFrame:
         if truth is None:
             continue
         name, best = option(run, "data"), run.summary["highest_log_joint"]
-        own = data_of(run) if name in ("s1", "s2", "s3") else str(name)
+        own = base.data_of(run) if name in ("s1", "s2", "s3") else str(name)
         stored = run.diagnostics().set_index(["quantity", "chain"])["value"]
         rows.append(
             {
                 "schedule": option(run, "schedule"),
                 "start": run.config["init"],
-                "method": method_of(run),
-                "data": "ohsumed23" if is_stand_in(run) else own,
+                "method": base.method_of(run),
+                "data": "ohsumed23" if base.is_stand_in(run) else own,
                 "seed": int(run.config["seed"]),
                 "nmi": geometric_nmi(truth, best["labels"]),
                 "accuracy": float(stored["accuracy/best", 0]),
@@ -95,29 +85,23 @@ def scores(runs: Sequence[Run]) -> pd.DataFrame:
     return pd.DataFrame(rows)
 
 
-class _Row(NamedTuple):
-    schedule: str
-    start: str
-    method: str
-
-
 def table1(runs: Sequence[Run]) -> Drawing:
     """NMI and accuracy of all samplers, forms, starts and schedules."""
     table = scores(runs)
     seeds = table["seed"].nunique()
-    stood_in = any(is_stand_in(run) for run in runs)
+    last = "ohsumed23: 23 categories of MEDLINE abstracts."
+    if any(base.is_stand_in(run) for run in runs):
+        last = "in place of ohsumed23, which is absent, another such set."
     notes = (
         f"S1 to S3: {seeds} data sets, a chain on each; the others one chain. NMI by the geometric mean of the "
-        "entropies, accuracy by the best one-to-one match "
-        "of clusters. –: no labels in public (KDDCUP04Bio: of the paper's 2,000 "
-        "clusters; PubMed: none at all). kdd_like is generated in the manner of KDDCUP04Bio; "
-        + (
-            "in place of ohsumed23, which is absent, another such set."
-            if stood_in
-            else "ohsumed23: 23 categories of MEDLINE abstracts."
-        )
+        "entropies, accuracy by the best one-to-one match of clusters. –: no labels in public (KDDCUP04Bio: of the "
+        f"paper's 2,000 clusters; PubMed: none at all). kdd_like is generated in the manner of KDDCUP04Bio; {last}"
     )
-    numbers = _long(table)
+    # means and intervals over data sets
+    rows = []
+    for key, here in table.groupby(KEY, sort=False):
+        rows += [(*key, metric, *mean_interval(here[metric]), len(here)) for metric in (*METRICS, "clusters")]
+    numbers = pd.DataFrame(rows, columns=[*KEY, "score", "mean", "low", "high", "chains"])
     return Drawing(picture_table1(numbers), numbers, judge(table), notes)
 
 
@@ -126,23 +110,29 @@ def judge(table: pd.DataFrame) -> list[Verdict]:
     verdicts: list[Verdict] = []
     for claim in published_claims("lshsm-table1"):
         if claim.data in NO_LABELS:
-            verdicts.append(_without_labels(claim, table))
+            # no verdict; the reason has the score of the stand-in
+            instead = {"KDDCUP04Bio": "kdd_like", "PubMed": "ohsumed23"}[claim.data]
+            form = "paired_sequential" if claim.sampler == "lshsm" else claim.sampler
+            of_setting = {title: _rows_of(table, *where, form, instead) for where, title in SETTINGS.items()}
+            parts = [f"{x[claim.metric].mean():.3f} {title}" for title, x in of_setting.items() if len(x)]
+            reason = f"{NO_LABELS[claim.data]}; in its place {instead}: {'; '.join(parts) or 'no run'}"
+            verdicts.append(untestable(claim, [], reason))
             continue
         for (schedule, start), title in SETTINGS.items():
-            for form in FORMS if claim.sampler == "lshsm" else [claim.sampler]:
-                rows = _rows_of(table, _Row(schedule, start, form), claim.data)
-                reading = ", ".join([title, *([f"LSHSM: {FORMS[form]}"] if form in FORMS else [])])
+            for form in base.FORMS if claim.sampler == "lshsm" else [claim.sampler]:
+                rows = _rows_of(table, schedule, start, form, claim.data)
+                reading = ", ".join([title, *([f"LSHSM: {base.FORMS[form]}"] if form in base.FORMS else [])])
                 if claim.metric in METRICS:
                     verdicts += [by_distance(claim, rows[claim.metric], reading)] if len(rows) else []
                     continue
                 # the accuracy of one sampler against another's, paired by data set: more, or the same
                 other = claim.metric.rpartition("_")[2]
-                against = _rows_of(table, _Row(schedule, start, other), claim.data)
+                against = _rows_of(table, schedule, start, other, claim.data)
                 gain = (rows.set_index("seed")["accuracy"] - against.set_index("seed")["accuracy"]).dropna()
                 if not len(gain):
                     continue
                 if claim.metric.startswith("above"):
-                    what = f"accuracy of {METHODS[form]} - of {METHODS[other]}"
+                    what = f"accuracy of {base.METHODS[form]} - of {base.METHODS[other]}"
                     verdicts.append(by_sign(claim, {what: gain}, reading))
                 else:
                     verdicts.append(by_distance(claim, gain, reading))
@@ -151,22 +141,15 @@ def judge(table: pd.DataFrame) -> list[Verdict]:
 
 def picture_table1(numbers: pd.DataFrame) -> Figure:
     """The table, below what the paper printed."""
-    means = numbers.pivot_table(index=["schedule", "start", "method", "data"], columns="score", values="mean")
-    means = means.reset_index()
+    means = numbers.pivot_table(index=KEY, columns="score", values="mean").reset_index()
     # of a kept picture: which cells later runs have
     marked = numbers[numbers["mark"] == "†"] if "mark" in numbers else numbers[:0]
-    marks = set(marked[["schedule", "start", "method", "data", "score"]].itertuples(index=False, name=None))
-    rows: list[_Row | str] = []
+    marks = set(marked[[*KEY, "score"]].itertuples(index=False, name=None))
+    rows: list[tuple[str, ...] | str] = []
     for (schedule, start), title in SETTINGS.items():
         here = means[(means["schedule"] == schedule) & (means["start"] == start)]
-        rows += [title, *(_Row(schedule, start, m) for m in METHODS if (here["method"] == m).any())]
+        rows += [title, *((schedule, start, m) for m in base.in_order(here["method"]))]
     figure, ax = plt.subplots(figsize=(FULL, ROW * (len(rows) + 7) + 0.3))
-    _draw(ax, rows, means, marks)
-    footnote(figure, "NMI / accuracy of the state of highest log joint, means over data sets.")
-    return figure
-
-
-def _draw(ax: Axes, rows: Sequence[_Row | str], table: pd.DataFrame, marks: set[tuple[str, ...]]) -> None:
     ax.set(xlim=(0, 1), ylim=(len(rows) - 0.4, -6.4))
     ax.axis("off")
     claims = {(c.data, c.sampler, c.metric): c.value for c in published_claims("lshsm-table1")}
@@ -178,31 +161,33 @@ def _draw(ax: Axes, rows: Sequence[_Row | str], table: pd.DataFrame, marks: set[
         ax.plot([left, right], [-6.05, -6.05], color="#bbbbbb", linewidth=0.6, clip_on=False)
     ax.text(0, -4.6, "printed in the paper", ha="left", va="center", fontsize=7.2, fontweight="bold", color="#555555")
     for y, sampler in zip([-3.6, -2.6, -1.6], ["rgsm", "sdds", "lshsm"], strict=True):
-        ax.text(0.043, y, METHODS.get(sampler, "LSHSM"), ha="left", va="center", fontsize=7, color="#555555")
+        ax.text(0.043, y, base.METHODS.get(sampler, "LSHSM"), ha="left", va="center", fontsize=7, color="#555555")
         for data in ("S1", "S2", "S3", "KDDCUP04Bio", "PubMed"):
             nmi, accuracy = (claims[data, sampler, metric] for metric in METRICS)
-            text = _cell(nmi, accuracy)
-            ax.text(COLUMNS[data], y, text, ha="right", va="center", fontsize=7, color="#555555")
+            ax.text(COLUMNS[data], y, _cell(nmi, accuracy), ha="right", va="center", fontsize=7, color="#555555")
     for y, row in enumerate(rows):
         if isinstance(row, str):
             ax.plot([0, 1], [y - 0.5, y - 0.5], color="#cccccc", linewidth=0.6, clip_on=False)
             ax.text(0, y, row, ha="left", va="center", fontsize=7.2, fontweight="bold")
             continue
-        style = style_of(row.method)
+        method = row[-1]
+        style = base.style_of(method)
         ax.plot([0.0, 0.017, 0.034], [y] * 3, linewidth=1.4, solid_capstyle="butt", markevery=[1], **style)
-        ax.text(0.043, y, METHODS[row.method], ha="left", va="center", fontsize=7)
+        ax.text(0.043, y, base.METHODS[method], ha="left", va="center", fontsize=7)
         for data, place in COLUMNS.items():
-            here = _rows_of(table, row, data)
+            here = _rows_of(means, *row, data)
             text = "–" if data in NO_LABELS else ""
             if len(here) and not text:
                 nmi, accuracy = here[list(METRICS)].mean()
                 text = _cell(nmi, accuracy, ["†" * ((*row, data, score) in marks) for score in METRICS])
             ax.text(place, y, text, ha="right", va="center", fontsize=7)
+    footnote(figure, "NMI / accuracy of the state of highest log joint, means over data sets.")
+    return figure
 
 
-def _rows_of(table: pd.DataFrame, row: _Row, data: str) -> pd.DataFrame:
-    where = (table["schedule"] == row.schedule) & (table["start"] == row.start) & (table["method"] == row.method)
-    return table[where & (table["data"] == data)]
+def _rows_of(table: pd.DataFrame, *key: str) -> pd.DataFrame:
+    """The rows of one schedule, start, method and data set."""
+    return table[(table[KEY] == list(key)).all(axis=1)]
 
 
 def _cell(nmi: float, accuracy: float, marks: Sequence[str] = ("", "")) -> str:
@@ -210,31 +195,10 @@ def _cell(nmi: float, accuracy: float, marks: Sequence[str] = ("", "")) -> str:
     return f"{nmi:.2f}{marks[0]} / {accuracy:.2f}{marks[1]}"
 
 
-def _long(table: pd.DataFrame) -> pd.DataFrame:
-    """Means and intervals over data sets, in long form."""
-    rows = []
-    for key, here in table.groupby(["schedule", "start", "method", "data"], sort=False):
-        for metric in (*METRICS, "clusters"):
-            mean, low, high = mean_interval(here[metric])
-            where = dict(zip(("schedule", "start", "method", "data"), key, strict=True))
-            rows.append({**where, "score": metric, "mean": mean, "low": low, "high": high, "chains": len(here)})
-    return pd.DataFrame(rows)
-
-
-def _without_labels(claim: Any, table: pd.DataFrame) -> Verdict:
-    """No verdict; the reason has the score of the stand-in."""
-    instead = {"KDDCUP04Bio": "kdd_like", "PubMed": "ohsumed23"}[claim.data]
-    form = "paired_sequential" if claim.sampler == "lshsm" else claim.sampler
-    parts = []
-    for schedule, start in SETTINGS:
-        here = _rows_of(table, _Row(schedule, start, form), instead)
-        if len(here):
-            parts.append(f"{np.mean(here[claim.metric]):.3f} {SETTINGS[schedule, start]}")
-    return untestable(claim, [], f"{NO_LABELS[claim.data]}; in its place {instead}: {'; '.join(parts) or 'no run'}")
-
-
 LOOKS = {"random": {"color": "#117733", "marker": "o"}, "singletons": {"color": "#E69F00", "marker": "s"}}
 """Colours and marks of the start states."""
+BEGUN = {"random": "from random clusters", "singletons": "from singletons"}
+"""The start states in words."""
 TITLES = {"KDDCUP04Bio": "kdd_like for KDDCUP04Bio", "PubMed": "ohsumed23 for PubMed"}
 
 
@@ -248,8 +212,8 @@ def shares(runs: Sequence[Run]) -> pd.DataFrame:
         # of the only chain
         counts = {key: run.summary["cache"][key][0] for key in ("looked_up", "served", "pairs")}
         share = counts["served"] / counts["looked_up"] if counts["looked_up"] else np.nan
-        about = {"data": data_of(run), "N": size, "start": start, "K0": K0, "iterations": run.summary["iterations"][0]}
-        rows.append({**about, **counts, "share": share})
+        about = {"data": base.data_of(run), "N": size, "start": start, "K0": K0}
+        rows.append({**about, "iterations": run.summary["iterations"][0], **counts, "share": share})
     return pd.DataFrame(rows).sort_values(["data", "start", "K0", "N", "iterations"], ignore_index=True)
 
 
@@ -257,7 +221,7 @@ def cache(runs: Sequence[Run]) -> Drawing:
     """Draw the share of collision probabilities that the cache served, against iterations."""
     table = shares(runs)
     claims = {c.data: c for c in published_claims("lshsm-cache")}
-    generated = any(is_stand_in(run) for run in runs)
+    generated = any(base.is_stand_in(run) for run in runs)
     room = max(run.config["sampler"]["cache"] for run in runs)
     notes = (
         "Share of the 1 − (1 − p^K)^L of equations 3 and 5 that were looked up and found, from the first iteration on; "
@@ -277,9 +241,8 @@ def cache(runs: Sequence[Run]) -> Drawing:
                 if len(passed)
                 else f"is below the published share up to iteration {line['iterations'].iloc[-1]:,}"
             )
-            words = "from singletons" if start == "singletons" else "from random clusters"
             reason = f"the paper gives neither the start nor the length of the run, and the data are others; it {when} "
-            verdict = untestable(claim, [line["share"].iloc[-1]], reason, words, unit="chains")
+            verdict = untestable(claim, [line["share"].iloc[-1]], reason, BEGUN[start], unit="chains")
             verdicts.append(replace(verdict, on=f"N = {size:,}"))
     return Drawing(picture_cache(table, generated), table, verdicts, notes)
 
@@ -308,10 +271,7 @@ def picture_cache(numbers: pd.DataFrame, generated: bool = False) -> Figure:
         ax.xaxis.set_minor_locator(NullLocator())
         ax.margins(x=0.08)
     axes[0][0].set_ylabel("served from the cache")
-    key = [
-        entry(markersize=3.5, label=f"from {words}", **LOOKS[start])
-        for start, words in (("random", "random clusters"), ("singletons", "singletons"))
-    ]
+    key = [entry(markersize=3.5, label=words, **LOOKS[start]) for start, words in BEGUN.items()]
     printed = entry(color=REFERENCE, linewidth=0.9, linestyle=(0, (2, 2)), label="printed in the paper")
     legend(figure, [*key, printed])
     return figure
@@ -330,7 +290,7 @@ def cell_of(run: Run) -> Cell:
     return int(run.config["N"]), int(data["D"]), int(data["components"])
 
 
-def times(runs: Sequence[Run], climbs: Climbs) -> pd.DataFrame:
+def times(runs: Sequence[Run], climbs: base.Climbs) -> pd.DataFrame:
     """Seconds to the level of every chain.
 
     Columns start, N, D, components, method, seed, seconds (infinite: not within the budget; NaN: no sampler found a
@@ -340,46 +300,51 @@ def times(runs: Sequence[Run], climbs: Climbs) -> pd.DataFrame:
     budgets = {cell_of(run): float(run.config["budget"]) for run in runs}
     for (cell, start, method), chains in climbs.chains.items():
         for seed, climb in chains.items():
-            where = dict(zip(("N", "D", "components"), cell, strict=True))
             level = climbs.level(cell, start, seed)
             seconds = climb.reaches(level, "seconds") if level > climb.log_joint[0] else np.nan
-            rows.append(
-                {"start": start, **where, "method": method, "seed": seed, "seconds": seconds, "budget": budgets[cell]}
-            )
-    return pd.DataFrame(rows)
+            rows.append((start, *cell, method, seed, seconds, budgets[cell]))
+    return pd.DataFrame(rows, columns=["start", "N", "D", "components", "method", "seed", "seconds", "budget"])
 
 
 def speed(runs: Sequence[Run]) -> Drawing:
     """Time to the best log joint, sampler by sampler."""
-    climbs = Climbs(runs, by=cell_of)
+    climbs = base.Climbs(runs, by=cell_of)
     table = times(runs, climbs)
-    methods = methods_of(runs)
-    starts = [start for start in STARTS if (table["start"] == start).any()]
+    methods = base.in_order(table["method"])
+    starts = [start for start in base.STARTS if (table["start"] == start).any()]
     seeds = table.groupby(["N", "start", "D", "components", "method"])["seed"].nunique()
+    least, most = seeds.min(), seeds.max()
+    sets = f"{least} to {most} data sets" if least < most else f"{most} data sets" if most > 1 else "one data set"
     notes = (
-        f"Normal distributions that differ in mean and variance; {_count_text(seeds.min(), seeds.max())} each, "
-        "medians. Moves alone, no Gibbs scans; equal time for all samplers at one N (grey). Level: "
-        f"{1 - TOLERANCE:.0%} of the climb of the log joint to the best that any of them found, from either start. "
-        f"{_plainly(climbs, starts, methods)}"
+        f"Normal distributions that differ in mean and variance; {sets} each, medians. Moves alone, no Gibbs scans; "
+        f"equal time for all samplers at one N (grey). Level: {1 - base.TOLERANCE:.0%} of the climb of the log joint "
+        f"to the best that any of them found, from either start. {_plainly(climbs, starts, methods)}"
     )
     claims = {c.metric: c for c in published_claims("lshsm-speed")}
     verdicts = []
-    for other in ("sdds", "rgsm"):
-        for start in starts:
-            leads = [x for each in _leads(climbs, start, other).values() for x in each]
-            verdicts.append(judge_ratio(claims[f"times_faster_than_{other}"], leads, STARTS[start]))
-    for other in ("sdds", "sams"):
-        for start in starts:
-            verdicts.append(_growth(claims["gain_grows_with_N"], climbs, start, other))
+    for other, start in product(("sdds", "rgsm"), starts):
+        leads = [x for each in _leads(climbs, start, other).values() for x in each]
+        verdicts.append(base.judge_ratio(claims[f"times_faster_than_{other}"], leads, base.STARTS[start]))
+    for other, start in product(("sdds", "sams"), starts):
+        # whether the ratio of times is larger at the largest N than at the smallest, over all kinds of data
+        ratios: dict[Any, dict[int, float]] = {}
+        for (n, *kind), of_cell in _leads(climbs, start, other).items():
+            logs = np.log10([x.ratio for x in of_cell])
+            if np.isfinite(logs).any():
+                ratios.setdefault(tuple(kind), {})[n] = float(np.nanmean(logs))
+        gains = [by_size[max(by_size)] - by_size[min(by_size)] for by_size in ratios.values() if len(by_size) > 1]
+        what = f"log10 of time of {base.METHODS[other]} over LSHSM's, largest N minus smallest"
+        reading = f"against {base.METHODS[other]}, {base.STARTS[start]}"
+        growth, differences = claims["gain_grows_with_N"], {what: gains or [np.nan]}
+        verdicts.append(by_sign(growth, differences, reading, unit="kinds of data"))
     return Drawing(picture_speed(table), table, verdicts, notes)
 
 
 def picture_speed(numbers: pd.DataFrame) -> Figure:
     """A panel for each start; a row for each kind of data and size, a mark for each sampler."""
     cells = sorted(set(numbers[["components", "D", "N"]].itertuples(index=False, name=None)))
-    present = set(numbers["method"])
-    methods = [method for method in METHODS if method in present]
-    starts = [start for start in STARTS if (numbers["start"] == start).any()]
+    methods = base.in_order(numbers["method"])
+    starts = [start for start in base.STARTS if (numbers["start"] == start).any()]
     size = (FULL, 0.29 * len(cells) + 1.0)
     figure, axes = plt.subplots(1, len(starts), figsize=size, sharex=True, sharey=True, squeeze=False)
     by_cell = dict(list(numbers.groupby(["start", "components", "D", "N"])))
@@ -390,23 +355,15 @@ def picture_speed(numbers: pd.DataFrame) -> Figure:
             kinds = [cell[:2] for cell in cells[max(y - 1, 0) : y + 1]]
             if len(set(kinds)) > 1:
                 ax.axhline(y - 0.5, color="#999999", linewidth=0.7)
-        ax.set(xscale="log", xlabel="seconds to the level", title=f"start: {STARTS[start].removeprefix('from ')}")
+        ax.set(xscale="log", xlabel="seconds to the level", title=f"start: {base.STARTS[start].removeprefix('from ')}")
         ax.set_ylim(len(cells) - 0.5, -0.5)
         ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
         ax.grid(True, axis="x")
     axes[0][0].set_yticks(range(len(cells)), [f"{K} clusters, D = {D}, N = {N:,}" for K, D, N in cells])
-    never = entry(
-        color="#444444", marker="o", markerfacecolor="white", linestyle="", label="hollow: not within the time"
-    )
-    legend(figure, [*(entry(label=METHODS[method], **mark_alone(style_of(method))) for method in methods), never])
+    key = [entry(label=base.METHODS[method], **mark_alone(base.style_of(method))) for method in methods]
+    late: dict[str, Any] = {"color": "#444444", "marker": "o", "markerfacecolor": "white", "linestyle": ""}
+    legend(figure, [*key, entry(label="hollow: not within the time", **late)])
     return figure
-
-
-def _count_text(least: int, most: int) -> str:
-    """How many data sets, in words."""
-    if least < most:
-        return f"{least} to {most} data sets"
-    return f"{most} data sets" if most > 1 else "one data set"
 
 
 def _draw_times(ax: Axes, row: int, table: pd.DataFrame, methods: Sequence[str]) -> None:
@@ -421,18 +378,18 @@ def _draw_times(ax: Axes, row: int, table: pd.DataFrame, methods: Sequence[str])
     for place, method in enumerate(methods):
         seconds = float(table.loc[table["method"] == method, "seconds"].median())
         y = row + 0.23 * (place - (len(methods) - 1) / 2)
-        look = style_of(method)
+        look = base.style_of(method)
         ax.plot(min(seconds, budget), y, zorder=3, **(hollow(look) if np.isinf(seconds) else mark_alone(look)))
 
 
-def _leads(climbs: Climbs, start: str, other: str) -> dict[Cell, list[Lead]]:
+def _leads(climbs: base.Climbs, start: str, other: str) -> dict[Cell, list[base.Lead]]:
     """LSHSM against another sampler, by cell of the grid."""
     cells = sorted({on for on, s, _ in climbs.chains if s == start})
     leads_by_cell = {cell: climbs.leads(cell, start, OWN, other, "seconds") for cell in cells}
     return {cell: leads for cell, leads in leads_by_cell.items() if leads}
 
 
-def _plainly(climbs: Climbs, starts: Sequence[str], methods: Sequence[str]) -> str:
+def _plainly(climbs: base.Climbs, starts: Sequence[str], methods: Sequence[str]) -> str:
     """Where LSHSM reaches the level before the others, and where not."""
     parts = []
     for start in starts:
@@ -440,19 +397,6 @@ def _plainly(climbs: Climbs, starts: Sequence[str], methods: Sequence[str]) -> s
         for other in methods:
             told = [x for each in _leads(climbs, start, other).values() for x in each if not x.lower]
             if other != OWN and told:
-                shares.append(f"{METHODS[other]} on {sum(x.ahead for x in told)} of {len(told)}")
-        parts.append(f"{STARTS[start]} before {', '.join(shares)}")
+                shares.append(f"{base.METHODS[other]} on {sum(x.ahead for x in told)} of {len(told)}")
+        parts.append(f"{base.STARTS[start]} before {', '.join(shares)}")
     return f"LSHSM reaches the level first, of the data sets on which either does: {'; '.join(parts)}."
-
-
-def _growth(claim: Claim, climbs: Climbs, start: str, other: str) -> Verdict:
-    """Whether the ratio of times is larger at the largest N than at the smallest, over all kinds of data."""
-    ratios: dict[Any, dict[int, float]] = {}
-    for (n, *kind), leads in _leads(climbs, start, other).items():
-        logs = np.log10([x.ratio for x in leads])
-        if np.isfinite(logs).any():
-            ratios.setdefault(tuple(kind), {})[n] = float(np.nanmean(logs))
-    gains = [by_size[max(by_size)] - by_size[min(by_size)] for by_size in ratios.values() if len(by_size) > 1]
-    what = f"log10 of time of {METHODS[other]} over LSHSM's, largest N minus smallest"
-    reading = f"against {METHODS[other]}, {STARTS[start]}"
-    return by_sign(claim, {what: gains or [np.nan]}, reading, unit="kinds of data")

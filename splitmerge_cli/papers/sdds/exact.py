@@ -274,8 +274,7 @@ def fig1(table: pd.DataFrame) -> Drawing:
 
 def picture_fig1(numbers: pd.DataFrame) -> Figure:
     """Two rows of states: smart moves forth and back."""
-    titles = ["(a) smart split, undone by a smart merge", "(b) smart merge, undone by a smart split"]
-    return _draw_ways(_Proposals(numbers), "sdds-fig1", "smart", titles)
+    return _draw_ways(_Proposals(numbers), "sdds-fig1", "smart")
 
 
 def fig2(table: pd.DataFrame) -> Drawing:
@@ -291,18 +290,15 @@ def fig2(table: pd.DataFrame) -> Drawing:
         verdicts.append(vd.holds(claims[f"dumb_{inverse}_keeps_its_share"], dumb, more, reason, reading))
     forth, there, _ = WAYS[0]
     same = np.isclose(q.probability(f"smart_{INVERSE[forth]}", there, X), q.probability("dumb_merge", there, X))
-    return Drawing(
-        picture_fig2(table), table, verdicts, f"{NOTES_OF_PROPOSALS} {EQUAL}" if same else NOTES_OF_PROPOSALS
-    )
+    return Drawing(picture_fig2(table), table, verdicts, NOTES_OF_PROPOSALS + f" {EQUAL}" * bool(same))
 
 
 def picture_fig2(numbers: pd.DataFrame) -> Figure:
     """Two rows of states: a smart move forth, a dumb one back."""
-    titles = ["(a) smart split, undone by a dumb merge", "(b) smart merge, undone by a dumb split"]
-    return _draw_ways(_Proposals(numbers), "sdds-fig2", "dumb", titles)
+    return _draw_ways(_Proposals(numbers), "sdds-fig2", "dumb")
 
 
-def _draw_ways(q: _Proposals, figure_id: str, kind: str, titles: Sequence[str]) -> Figure:
+def _draw_ways(q: _Proposals, figure_id: str, kind: str) -> Figure:
     """Two rows: x, where a smart move takes it, and where a smart or dumb move goes from there."""
     # how the names of smart moves end under the reading that counts; kept numbers may be without it
     (reading,) = {claim.reading for claim in published_claims(figure_id)}
@@ -310,9 +306,10 @@ def _draw_ways(q: _Proposals, figure_id: str, kind: str, titles: Sequence[str]) 
     counted = counted if q.table["move"].str.endswith(EQUATION_3).any() else ""
     width, height, level = 51.5, 10.2, 4.7
     figure, axes = plt.subplots(2, 1, figsize=(style.FULL, style.FULL * 2 * height / width))
-    for ax, title, (forth, there, name) in zip(axes, titles, WAYS, strict=True):
+    for ax, letter, (forth, there, name) in zip(axes, "ab", WAYS, strict=True):
         ax.set(xlim=(0, width), ylim=(0, height), aspect="equal")
         ax.axis("off")
+        title = f"({letter}) {forth.replace('_', ' ')}, undone by a {kind} {INVERSE[forth]}"
         ax.text(0, height, title, fontsize=8.5, va="top", color="#222222")
         back = f"{kind}_{INVERSE[forth]}"
         smart_back = f"smart_{INVERSE[forth]}{counted}"
@@ -321,22 +318,19 @@ def _draw_ways(q: _Proposals, figure_id: str, kind: str, titles: Sequence[str]) 
         start = races.state(ax, 6.0, level, X, "x")
         middle = races.state(ax, 26.2, level, there, f"{name}′")
         end = races.state(ax, 45.4, level, rival, f"{name}″")
-        p_forth, p_back, p_rival = (
-            q.probability(forth + counted, X, there),
-            q.probability(way_back, there, X),
-            q.probability(way_back, there, rival),
-        )
-        left, right = start.x + start.width / 2 + 0.6, middle.x - middle.width / 2 - 0.6
+        p_forth = q.probability(forth + counted, X, there)
+        p_back, p_rival = (q.probability(way_back, there, target) for target in (X, rival))
+        colour, colour_back = (races.SPLIT if move.endswith("split") else races.MERGE for move in (forth, back))
+        left, right = start[1] + 0.6, middle[0] - 0.6
         centre = (left + right) / 2
-        label = races.label
-        races.arrow(ax, (left, level + 0.75), (right, level + 0.75), p_forth, _colour(forth))
-        label(ax, centre, level + 1.9, forth, p_forth, _colour(forth), above=True)
+        races.arrow(ax, (left, level + 0.75), (right, level + 0.75), p_forth, colour)
+        races.label(ax, centre, level + 1.9, forth, p_forth, colour, above=True)
         likely = kind == "dumb" or p_back >= p_rival
-        races.arrow(ax, (right, level - 0.95), (left, level - 0.95), p_back, _colour(back), likely)
-        label(ax, centre, level - 1.9, back, p_back, _colour(back), above=False)
-        left, right = middle.x + middle.width / 2 + 0.6, end.x - end.width / 2 - 0.6
-        races.arrow(ax, (left, level), (right, level), p_rival, _colour(back))
-        label(ax, (left + right) / 2, level - 1.25, back, p_rival, _colour(back), above=False)
+        races.arrow(ax, (right, level - 0.95), (left, level - 0.95), p_back, colour_back, likely)
+        races.label(ax, centre, level - 1.9, back, p_back, colour_back, above=False)
+        left, right = middle[1] + 0.6, end[0] - 0.6
+        races.arrow(ax, (left, level), (right, level), p_rival, colour_back)
+        races.label(ax, (left + right) / 2, level - 1.25, back, p_rival, colour_back, above=False)
         ratio = races.probability_text(p_back / p_forth)
         note = f"way back / way forth = {ratio}"
         if kind == "dumb":
@@ -344,10 +338,6 @@ def _draw_ways(q: _Proposals, figure_id: str, kind: str, titles: Sequence[str]) 
             note += f"   (with a smart {INVERSE[forth]}: {races.probability_text(smart / p_forth)})"
         ax.text(width, height, note, fontsize=7.5, ha="right", va="top", color="#444444", linespacing=1.25)
     return figure
-
-
-def _colour(move: str) -> str:
-    return races.SPLIT if move.endswith("split") else races.MERGE
 
 
 def _judge_smart(q: _Proposals, end: str, reading: str) -> list[vd.Verdict]:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.analysis.plots import style
 from splitmerge_cli.analysis.plots.races import data_sets, option, pick, series, thinned_rows, values
-from splitmerge_cli.analysis.plots.run import fractions, stack_fractions
+from splitmerge_cli.analysis.plots.run import fractions
 from splitmerge_cli.diagnostics.intervals import by_unit, share_interval
 from splitmerge_cli.papers.claims import Claim, published_claims
 from splitmerge_cli.papers.drawing import Drawing, draw_lines
@@ -65,7 +65,15 @@ def traces(runs: Sequence[Run]) -> Drawing:
         shown = here[0].trace(["chain", "iteration", "largest"])
         drawn = fractions(shown[shown["chain"] == shown["chain"].min()], most_rows=600)
         frames.append(drawn.assign(N=N, sampler=sampler, seed=option(here[0], "seed")))
-        components = _components(here)
+        # median number in the second half of each chain
+        counted: list[float] = []
+        for _, trace in (one for run in here for one in run.trace(["chain", "iteration", "largest"]).groupby("chain")):
+            half = trace[trace["iteration"] > trace["iteration"].max() / 2]
+            shares = np.stack(half["largest"].tolist())
+            # a sixth component would leave the five largest without it
+            rest = 1 - shares.sum(axis=1)
+            counted.append(float(np.median((shares >= COMPONENT).sum(axis=1) + (rest >= COMPONENT))))
+        components = np.array(counted)
         has_five = components == claim.value
         five[N, sampler] = f"five in {has_five.sum()} of {len(has_five)}"
         if sampler == claim.sampler:
@@ -88,7 +96,14 @@ def picture_traces(numbers: pd.DataFrame, five: Mapping[tuple[int, str], str] | 
     for row, N in zip(axes, sizes, strict=True):
         for ax, sampler in zip(row, samplers, strict=True):
             rows = numbers[(numbers["N"] == N) & (numbers["sampler"] == sampler)]
-            stack_fractions(ax, rows, style.colour_of(sampler), edge=0.7)
+            iteration, below = rows["iteration"].to_numpy(), np.zeros(len(rows))
+            for k, name in enumerate(name for name in rows if name.startswith("largest_")):
+                top, colour = rows[name].to_numpy(), style.colour_of(sampler)
+                ax.fill_between(iteration, below, top, color=colour, alpha=0.62 - 0.11 * k, linewidth=0)
+                ax.plot(iteration, top, color=colour, linewidth=0.7)
+                below = top
+            ax.set(ylim=(0, 1), xlim=(iteration[0], iteration[-1]))
+            ax.grid(False)
             ax.set_title(f"{style.title_of(sampler)}, N = {N:,}")
             ax.set_title((five or {}).get((N, sampler), ""), loc="right", fontsize=7, color="#555555")
         row[0].set_ylabel("cumulative fraction")
@@ -97,19 +112,6 @@ def picture_traces(numbers: pd.DataFrame, five: Mapping[tuple[int, str], str] | 
     for ax in axes.flat:
         ax.xaxis.set_major_locator(plt.MaxNLocator(4))
     return figure
-
-
-def _components(runs: Sequence[Run]) -> NDArray[np.float64]:
-    """Median number of components in the second half of each chain (five at most are looked at, and the rest)."""
-    components = []
-    for run in runs:
-        for _, trace in run.trace(["chain", "iteration", "largest"]).groupby("chain", sort=True):
-            half = trace[trace["iteration"] > trace["iteration"].max() / 2]
-            fractions = np.stack(half["largest"].tolist())
-            # a sixth component would leave the five largest without it
-            rest = 1 - fractions.sum(axis=1)
-            components.append(np.median((fractions >= COMPONENT).sum(axis=1) + (rest >= COMPONENT)))
-    return np.array(components)
 
 
 TRUE_K = 10
@@ -167,21 +169,6 @@ def _draw_paths(ax: Axes, numbers: pd.DataFrame) -> None:
     ax.set_xscale("log")
     ax.set_xlim(numbers["iteration"].min(), numbers["iteration"].max())
     ax.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x / 1000:g}k" if x >= 1000 else f"{x:g}"))
-
-
-def _judge_mean(claim: Claim, c: Mapping[str, Any]) -> list[Verdict]:
-    """Judge the posterior mean of K: under the ratios as printed, and of the model as defined without a largest K."""
-    sizes = c["N"], c["data"]["entities"], c["data"]["n_tokens"]
-    kmax, mu, sigma = (c["model"][key] for key in ("kmax", "mu", "sigma"))
-    limit = mean_K(*sizes, kmax, mu, sigma, "as_printed")
-    reason = f"a sum over all states in the limit of concentration 0, K at most {kmax}"
-    verdicts = [exactly(claim, limit, reason, TARGETS["as_printed"])]
-    for mu, words in LOCATIONS.items():
-        means = mean_K_by_cap(c["N"], mu)
-        table = ", ".join(f"{cap:,}: {mean:.1f}" for cap, mean in zip(CAPS, means, strict=True))
-        reason = f"location {mu:.3g}, concentration 0.001; E[K] by largest K: {table}; the last is the limit"
-        verdicts.append(exactly(claim, means[-1], reason, words))
-    return verdicts
 
 
 def _paths_legend(figure: Figure, samplers: Sequence[str], chains: pd.Series) -> None:
@@ -244,9 +231,8 @@ def _measure(
     for target, value in product(TARGETS, values(runs, key)):
         here = pick(runs, model__label_prior=target, **{key: value})
         c, model = here[0].config, here[0].config["model"]
-        (means[target, value],) = mean_K_by_cap(
-            c["N"], model["mu"], model["alpha"], [model["kmax"]], c["data"]["n_tokens"], target
-        )
+        given = c["N"], model["mu"], model["alpha"], [model["kmax"]], c["data"]["n_tokens"], target
+        (means[target, value],) = mean_K_by_cap(*given)
         for step, sampler in product(STEPS, samplers_of(here)):
             if chosen := pick(here, schedule=step, sampler=sampler):
                 paths[target, step, value, sampler] = _paths(chosen)
@@ -274,7 +260,19 @@ def fig3(runs: Sequence[Run]) -> Drawing:
         if claim.data != f"emm N={N}":
             continue
         if claim.metric == "exact_posterior_mean_K":
-            verdicts += _judge_mean(claim, pick(runs, N=N)[0].config)
+            # under the ratios as printed, and of the model as defined without a largest K
+            c = pick(runs, N=N)[0].config
+            kmax, mu, sigma = (c["model"][key] for key in ("kmax", "mu", "sigma"))
+            limit = mean_K(N, c["data"]["entities"], c["data"]["n_tokens"], kmax, mu, sigma, "as_printed")
+            reason = f"a sum over all states in the limit of concentration 0, K at most {kmax}"
+            verdicts.append(exactly(claim, limit, reason, TARGETS["as_printed"]))
+            for location, words in LOCATIONS.items():
+                by_cap = mean_K_by_cap(N, location)
+                table = ", ".join(f"{cap:,}: {mean:.1f}" for cap, mean in zip(CAPS, by_cap, strict=True))
+                about = (
+                    f"location {location:.3g}, concentration 0.001; E[K] by largest K: {table}; the last is the limit"
+                )
+                verdicts.append(exactly(claim, by_cap[-1], about, words))
             continue
         for step, reading in (("full_scan", TARGETS["as_printed"]), ("single_site", SINGLE_SITE)):
             if path := paths.get(("as_printed", step, N, claim.sampler)):
@@ -303,21 +301,19 @@ def fig4(runs: Sequence[Run]) -> Drawing:
     claims = published_claims("sdds-fig4")
     means, paths = _measure(runs, "K0")
     verdicts = []
+    keys = ["target", "schedule", "K0", "sampler"]
     frames = [
-        path.rows(
-            panel="running mean", target=target, schedule=step, K0=K0, sampler=sampler, exact_mean_K=means[target, K0]
-        )
-        for (target, step, K0, sampler), path in paths.items()
+        path.rows(panel="running mean", **dict(zip(keys, where, strict=True)), exact_mean_K=means[where[0], where[2]])
+        for where, path in paths.items()
     ]
     for K0, schedule, sampler in product(values(runs, "K0"), STEPS, samplers_of(runs)):
         here = pick(runs, K0=K0, model__label_prior="as_printed", schedule=schedule, sampler=sampler)
         path = paths["as_printed", schedule, K0, sampler]
         close = by_unit(np.abs(path.settled - TRUE_K) <= SETTLED, path.sets) > 0.5
         low, high = share_interval(int(close.sum()), len(close))
-        where = {"panel": "settled", "target": "as_printed", "schedule": schedule, "K0": K0, "sampler": sampler}
-        frames.append(
-            pd.DataFrame({**where, "share": [close.mean()], "low": low, "high": high, "data_sets": len(close)})
-        )
+        found = {"share": [close.mean()], "low": low, "high": high, "data_sets": len(close)}
+        of = dict(zip(keys, ("as_printed", schedule, K0, sampler), strict=True))
+        frames.append(pd.DataFrame({"panel": "settled", **of, **found}))
         for claim in claims:
             if (claim.data, claim.sampler) != (f"emm N=500 K0={K0}", sampler):
                 continue

@@ -108,20 +108,8 @@ def fig5(runs: Sequence[Run]) -> Drawing:
 def picture_fig5(numbers: pd.DataFrame) -> Figure:
     """Two panels of acceptance and two of times."""
     figure, axes = plt.subplots(2, 2, figsize=(style.FULL, 4.9))
-    _draw_acceptance(axes[0], numbers)
-    _draw_times(axes[1], numbers)
-    printed = style.entry(label="hollow: the paper", **style.hollow(RATIO, 1.5))
-    style.legend(figure, [*style.sampler_handles(list(SHOWN)), printed])
-    style.footnote(
-        figure,
-        "Ratios as printed; RGSM: full Gibbs scan, SS and SDDS: one site. Means (a, b), medians (c, d) over data sets, "
-        "95 % intervals.",
-    )
-    return figure
-
-
-def _draw_acceptance(axes: Sequence[Axes], numbers: pd.DataFrame) -> None:
-    for ax, kind in zip(axes, ["split", "merge"], strict=True):
+    sizes, (left, right) = sorted(numbers["N"].unique()), axes[1]
+    for ax, kind in zip(axes[0], ["split", "merge"], strict=True):
         of_panel = numbers[numbers["panel"] == f"{kind} acceptance"]
         for place, (sampler, shown) in enumerate(SHOWN.items()):
             move = shown[kind == "merge"]
@@ -139,34 +127,35 @@ def _draw_acceptance(axes: Sequence[Axes], numbers: pd.DataFrame) -> None:
         ax.set_yticks([0, 1e-4, 1e-3, 1e-2, 1e-1, 1], ["0", "0.01 %", "0.1 %", "1 %", "10 %", "100 %"])
         ax.yaxis.set_minor_locator(plt.NullLocator())
         ax.set_title(f"({'ab'[kind == 'merge']}) {kind}s accepted")
-        _size_axis(ax, sorted(numbers["N"].unique()))
-
-
-def _draw_times(axes: Sequence[Axes], numbers: pd.DataFrame) -> None:
-    sizes = sorted(numbers["N"].unique())
+        _size_axis(ax, sizes)
     times = numbers[numbers["panel"] == "ms per iteration"]
-    shown = {}
+    curves = {}
     for place, sampler in enumerate(SHOWN):
         counted = times["series"] == counted_reading("time_growth", sampler)
-        shown[sampler] = times[counted & (times["sampler"] == sampler)]
-        _curve(axes[0], shown[sampler], style.look_of(sampler), place)
+        curves[sampler] = times[counted & (times["sampler"] == sampler)]
+        _curve(left, curves[sampler], style.look_of(sampler), place)
     ratios = numbers[(numbers["panel"] == "time ratio") & (numbers["series"] == OWN_STEPS)].set_index("N")
     # editions 1 and 2 keep no ratios of single runs at the smaller sizes
-    medians = shown["rgsm"].set_index("N")[["centre"]] / shown["sdds"].set_index("N")[["centre"]]
-    _curve(axes[1], ratios.reindex(medians.index).combine_first(medians).reset_index(), RATIO)
-    axes[1].set_ylim(1, 100)
-    for ax, title in zip(axes, ["(c) milliseconds per iteration", "(d) time of RGSM / time of SDDS"], strict=True):
+    medians = curves["rgsm"].set_index("N")[["centre"]] / curves["sdds"].set_index("N")[["centre"]]
+    _curve(right, ratios.reindex(medians.index).combine_first(medians).reset_index(), RATIO)
+    right.set_ylim(1, 100)
+    for ax, title in zip(axes[1], ["(c) milliseconds per iteration", "(d) time of RGSM / time of SDDS"], strict=True):
         ax.set_yscale("log")
         ax.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
         ax.yaxis.set_minor_formatter(NullFormatter())
         ax.set_title(title)
         _size_axis(ax, sizes)
-    axes[1].yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    right.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     about = {(c.sampler, c.metric): c.value for c in published_claims("sdds-fig5")}
-    for sampler, ax in [("rgsm", axes[0]), ("sdds", axes[0]), ("rgsm/sdds", axes[1])]:
+    for sampler, ax in [("rgsm", left), ("sdds", left), ("rgsm/sdds", right)]:
         metric = "time_ratio" if "/" in sampler else "time_per_iteration"
         look = RATIO if "/" in sampler else style.look_of(sampler)
         ax.plot(sizes[-1], about[sampler, metric], zorder=4, **style.hollow(look, 1.5))
+    printed = style.entry(label="hollow: the paper", **style.hollow(RATIO, 1.5))
+    style.legend(figure, [*style.sampler_handles(list(SHOWN)), printed])
+    steps = "Ratios as printed; RGSM: full Gibbs scan, SS and SDDS: one site."
+    style.footnote(figure, f"{steps} Means (a, b), medians (c, d) over data sets, 95 % intervals.")
+    return figure
 
 
 def _rows(
@@ -220,6 +209,13 @@ def _measure_times(runs: Sequence[Run], claims: Sequence[Claim]) -> tuple[list[d
     rows: list[dict[str, Any]] = []
     verdicts = []
     steps: dict[str, dict[str, list[NDArray[np.float64]]]] = {}
+
+    def compare(what: str, rgsm: Sequence[NDArray[np.float64]], sdds: Sequence[NDArray[np.float64]]) -> None:
+        ratios = {N: a / b for N, a, b in zip(sizes, rgsm, sdds, strict=True)}
+        rows.extend(_rows("time ratio", "rgsm/sdds", what, ratios, median_interval))
+        claim, largest = about["rgsm/sdds", "time_ratio"], ratios[sizes[-1]]
+        verdicts.append(vd.by_factor(claim, largest, what, summary=median_interval, units=sets))
+
     for what, (schedule, gibbs) in TIMED.items():
         here = pick(runs, schedule=schedule, model__label_prior="as_printed")
         times = {s: [_milliseconds(pick(here, N=N, sampler=s), gibbs) for N in sizes] for s in SHOWN}
@@ -234,20 +230,10 @@ def _measure_times(runs: Sequence[Run], claims: Sequence[Claim]) -> tuple[list[d
             if claim := about.get((sampler, "time_per_iteration")):
                 reason = "a machine and a program of 2015; the ratio is what can be compared"
                 verdicts.append(vd.untestable(claim, samples[-1], reason, what, median_interval, units=sets))
-        ratios = {N: a / b for N, a, b in zip(sizes, times["rgsm"], times["sdds"], strict=True)}
-        rows += _rows("time ratio", "rgsm/sdds", what, ratios, median_interval)
-        verdicts.append(
-            vd.by_factor(about["rgsm/sdds", "time_ratio"], ratios[sizes[-1]], what, summary=median_interval, units=sets)
-        )
+        compare(what, times["rgsm"], times["sdds"])
         near = times["ss"][-1] / times["sdds"][-1]
         verdicts.append(vd.by_factor(about["ss/sdds", "time_ratio"], near, what, summary=median_interval, units=sets))
-    scan, site = steps["move and full Gibbs scan"], steps["move and one Gibbs site"]
-    ratios = {N: a / b for N, a, b in zip(sizes, scan["rgsm"], site["sdds"], strict=True)}
-    rows += _rows("time ratio", "rgsm/sdds", OWN_STEPS, ratios, median_interval)
-    largest = ratios[sizes[-1]]
-    verdicts.append(
-        vd.by_factor(about["rgsm/sdds", "time_ratio"], largest, OWN_STEPS, summary=median_interval, units=sets)
-    )
+    compare(OWN_STEPS, steps["move and full Gibbs scan"]["rgsm"], steps["move and one Gibbs site"]["sdds"])
     return rows, verdicts
 
 
@@ -295,8 +281,7 @@ def fig6(runs: Sequence[Run]) -> Drawing:
         last = max(c.seconds[-1] for chains in climbs.values() for c in chains)
         grid = np.geomspace(first, last, 300)
         for sampler, chains in climbs.items():
-            rows = [np.searchsorted(c.seconds, grid, side="right") - 1 for c in chains]
-            heights = np.stack([c.log_lik[last] - top[c.data] for c, last in zip(chains, rows, strict=True)])
+            heights = np.stack([c.column_at(c.log_lik, "seconds", grid) - top[c.data] for c in chains])
             within = grid <= min(c.seconds[-1] for c in chains)
             ends = {"median": np.median(heights, axis=0), "low": heights.min(axis=0), "high": heights.max(axis=0)}
             line = pd.DataFrame({"N": N, "sampler": sampler, "seconds": grid, **ends})[within]
@@ -308,10 +293,8 @@ def fig6(runs: Sequence[Run]) -> Drawing:
         reached = f"reached: SDDS {_reach_count(climbs['sdds'], levels)}, RGSM {_reach_count(climbs['rgsm'], levels)}"
         slow, fast = (np.median([c.reaches(levels[c.data]) for c in climbs[s]]) for s in ("rgsm", "sdds"))
         ratio = f"median time of RGSM / SDDS: {slow / fast:.3g}; " if np.isfinite([slow, fast]).all() else ""
-        reason = f"seconds of another machine and program; {ratio}{reached}"
-        verdicts.append(
-            vd.untestable(claims[data, "lead_over_rgsm"], leads[N], reason, summary=median_interval, units=sets)
-        )
+        reason, claim = f"seconds of another machine and program; {ratio}{reached}", claims[data, "lead_over_rgsm"]
+        verdicts.append(vd.untestable(claim, leads[N], reason, summary=median_interval, units=sets))
         verdicts += _judge_moves(claims, data, {s: pick(runs, N=N, sampler=s) for s in ("rgsm", "sdds")})
         rule = f"SDDS reaches the level first ({reached})"
         first_there, ahead = claims[data, "arrives_before_rgsm"], leads[N] > 0
@@ -321,7 +304,10 @@ def fig6(runs: Sequence[Run]) -> Drawing:
     growth = claims["bernoulli", "lead_grows_with_N"]
     verdicts.append(vd.by_majority(growth, large - small, large > small, rule, summary=median_interval, units=sets))
     numbers = pd.concat(frames, ignore_index=True)
-    titles = {N: _milliseconds_text(*median_interval(lead)) for N, lead in leads.items()}
+    titles = {}
+    for N, each in leads.items():
+        lead, low, high = (f"{1000 * s:.2g}" if abs(s) < 0.1 else f"{1000 * s:,.0f}" for s in median_interval(each))
+        titles[N] = f"{lead} ms [{low}, {high}]".replace("-", "−")
     notes = (
         "The climb of the log joint is that from the start to the median of the second half of the data set's best "
         "chain. Lead: time to the level of RGSM minus that of SDDS, median over data sets and its 95 % interval (not "
@@ -361,10 +347,8 @@ def picture_fig6(numbers: pd.DataFrame, leads: Mapping[int, str] | None = None) 
         axes[0].set_ylabel("log likelihood\n− best chain's")
     mark = style.entry(linestyle="", label="on the axis: median time to the level")
     style.legend(figure, [*style.sampler_handles(samplers), mark])
-    style.footnote(
-        figure,
-        f"Lines and bands: median and range over data sets. Level: {1 - TOLERANCE:.0%} of the climb of the log joint.",
-    )
+    level = f"Level: {1 - TOLERANCE:.0%} of the climb of the log joint."
+    style.footnote(figure, f"Lines and bands: median and range over data sets. {level}")
     return figure
 
 
@@ -383,12 +367,6 @@ def _judge_moves(
     rule = "SDDS accepts a larger share of its smart splits than RGSM of its splits"
     verdicts.append(vd.by_majority(claims[data, "sdds_accepts_more"], gain, gain, rule, units=sets, above=0.0))
     return verdicts
-
-
-def _milliseconds_text(*seconds: float) -> str:
-    """A value and its interval, in milliseconds."""
-    lead, low, high = (f"{1000 * s:.2g}" if abs(s) < 0.1 else f"{1000 * s:,.0f}" for s in seconds)
-    return f"{lead} ms [{low}, {high}]".replace("-", "−")
 
 
 def _reach_count(chains: Sequence[Climb], levels: Mapping[int, float]) -> str:

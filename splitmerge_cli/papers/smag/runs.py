@@ -12,22 +12,12 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, PowerNorm
-from matplotlib.figure import Figure, SubFigure
+from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 from numpy.typing import NDArray
 
+from splitmerge_cli.analysis.plots import style
 from splitmerge_cli.analysis.plots.races import option, pick
-from splitmerge_cli.analysis.plots.style import (
-    FULL,
-    REFERENCE,
-    entry,
-    footnote,
-    legend,
-    log_ticks,
-    look_of,
-    mark,
-    mark_alone,
-)
 from splitmerge_cli.config import DataSource
 from splitmerge_cli.diagnostics.intervals import overlapping_interval
 from splitmerge_cli.kinds.documents import PERPLEXITY
@@ -67,7 +57,7 @@ def fig2(table: pd.DataFrame) -> drawing.Drawing:
         rows.pivot(index="row", columns="column", values="value")[list(dict.fromkeys(rows["column"]))]
         for rows in by_panel
     )
-    figure = plt.figure(figsize=(FULL, 3.1))
+    figure = plt.figure(figsize=(style.FULL, 3.1))
     left, right = figure.subfigures(1, 2, width_ratios=[1, 1.35], squeeze=False)[0]
     ax = left.subplots()
     image = shares_map(ax, topics.to_numpy(), [f"{t}" for t in topics.index], list(topics.columns))
@@ -96,15 +86,12 @@ def fig2(table: pd.DataFrame) -> drawing.Drawing:
     of_first = f"every word has probability {phi[0, 0]:.3g}"
     of_last = f"words of topics 1 to {len(phi)}: {', '.join(map(str, n_words))}"
     judged = {
-        "topics": (len(phi) == TRUE_K, float(len(phi)), f"{len(phi)} topics over {phi.shape[1]} words"),
-        "first_topic_uniform": (bool(np.ptp(phi[0]) < 1e-12), float(phi[0].max()), of_first),
-        "last_topic_one_word": (bool(n_words[-1] == 1), float(n_words[-1]), of_last),
-        "groups": (len(bags) == 4, float(len(bags)), f"{len(bags)} groups, {int(bags.to_numpy().sum()):,} words"),
+        "topics": (len(phi), len(phi) == TRUE_K, f"{len(phi)} topics over {phi.shape[1]} words"),
+        "first_topic_uniform": (float(phi[0].max()), bool(np.ptp(phi[0]) < 1e-12), of_first),
+        "last_topic_one_word": (float(n_words[-1]), bool(n_words[-1] == 1), of_last),
+        "groups": (len(bags), len(bags) == 4, f"{len(bags)} groups, {int(bags.to_numpy().sum()):,} words"),
     }
-    verdicts = []
-    for claim in claims.published_claims("smag-fig2"):
-        true, value, reason = judged[claim.metric]
-        verdicts.append(holds(claim, value, true, reason))
+    verdicts = [holds(claim, *judged[claim.metric]) for claim in claims.published_claims("smag-fig2")]
     return drawing.Drawing(figure, table, verdicts, notes)
 
 
@@ -130,11 +117,11 @@ METHODS = {
 FORMS = {"coin": "exact", "text": "as printed"}
 """Forms of split-merge under which claims are judged."""
 STYLES: dict[str, dict[str, Any]] = {
-    "gibbs": look_of("gibbs"),
-    "coin": look_of("smag", dashed=False),
-    "pair": {"color": "#5A3E99", "linestyle": (0, (5, 1.5)), **mark("^")},
-    "text": {"color": "#D55E00", "linestyle": (0, (4, 1, 1, 1)), **mark("s")},
-    "box": {"color": "#CC79A7", "linestyle": (0, (1.5, 1)), **mark("v")},
+    "gibbs": style.look_of("gibbs"),
+    "coin": style.look_of("smag", dashed=False),
+    "pair": {"color": "#5A3E99", "linestyle": (0, (5, 1.5)), **style.mark("^")},
+    "text": {"color": "#D55E00", "linestyle": (0, (4, 1, 1, 1)), **style.mark("s")},
+    "box": {"color": "#CC79A7", "linestyle": (0, (1.5, 1)), **style.mark("v")},
 }
 STARTS = {"one_cluster": "from one topic", "random": "from five random topics"}
 SETTINGS = {"groups4": "four groups", "docs200": "200 documents", "nearest": "40 documents (nearest)"}
@@ -160,8 +147,15 @@ def setting_of(run: Run) -> str:
     return "nearest" if isinstance(run.config["model"]["gamma"], (int, float)) else str(option(run, "data"))
 
 
-def describe_setting(run: Run) -> tuple[str, str]:
-    """Documents, and hyper-parameters, in words."""
+def settings_of(runs: Iterable[Run]) -> list[str]:
+    """The settings of runs, in the order of `SETTINGS`."""
+    present = set(map(setting_of, runs))
+    return [setting for setting in SETTINGS if setting in present]
+
+
+def describe_setting(runs: Iterable[Run], setting: str) -> tuple[str, str]:
+    """Documents, and hyper-parameters, of a setting in words."""
+    run = next(run for run in runs if setting_of(run) == setting)
     data, model = run.config["data"], run.config["model"]
     names = {"γ": model["gamma"], "α₀": model["alpha0"], "η": model["eta"]}
     kept = [f"{k} = {str(v).replace('gamma', 'Γ') if isinstance(v, str) else f'{v:g}'}" for k, v in names.items()]
@@ -240,7 +234,9 @@ class Curves:
         self._of: dict[tuple[Where, str], dict[int, Curve]] = {}
         for run in pick(runs):
             where = Where(run.config["perplexity"]["method"], start_of(run))
-            self._of.setdefault((where, method_of(run)), {})[run.config["seed"]] = _curve(run, where)
+            columns = {"iteration": "iteration", "seconds": "seconds", COLUMNS[where.evaluation]: "value"}
+            curve = Curve(run.table(PERPLEXITY, list(columns)).rename(columns=columns))
+            self._of.setdefault((where, method_of(run)), {})[run.config["seed"]] = curve
 
     @property
     def places(self) -> list[Where]:
@@ -282,11 +278,6 @@ class Curves:
         return np.array(differences)
 
 
-def _curve(run: Run, where: Where) -> Curve:
-    frame = run.table(PERPLEXITY, ["iteration", "seconds", COLUMNS[where.evaluation]])
-    return Curve(frame.rename(columns={COLUMNS[where.evaluation]: "value"}))
-
-
 def fig5a(runs: Sequence[Run]) -> drawing.Drawing:
     """Held-out perplexity of NIPS abstracts."""
     return _figure("smag-fig5a", runs)
@@ -300,8 +291,28 @@ def fig5b(runs: Sequence[Run]) -> drawing.Drawing:
 def _figure(name: str, runs: Sequence[Run]) -> drawing.Drawing:
     curves = Curves(runs)
     frames = [_lines(curves, where, axis) for where in curves.places for axis in AXES]
-    numbers = pd.concat([*frames, *(_final(curves, start) for start in STARTS_OF_FIG5)], ignore_index=True)
-    notes = f"{_describe_data(runs)} {_note(runs)}"
+    # final differences from Gibbs alone: mean and interval over splits
+    final = []
+    for start, evaluation, form in product(STARTS_OF_FIG5, EVALUATIONS, FORMS):
+        each = curves.differences(Where(evaluation, start), form)
+        final.append((f"{evaluation}{DIFFERENCE}", start, form, *overlapping_interval(HELD_OUT)(each), len(each)))
+    columns = ["panel", "start", "method", "value", "low", "high", "chains"]
+    numbers = pd.concat([*frames, pd.DataFrame(final, columns=columns)], ignore_index=True)
+    config, documents = runs[0].config, runs[0].summary["documents"]
+    seeds, prior = len({run.config["seed"] for run in runs}), str(config["model"]["gamma"]).replace("gamma", "Γ")
+    name_of_data = NAMES.get(option(runs[0], "data"), "generated documents in place of the published ones")
+    notes = (
+        f"{name_of_data[0].upper()}{name_of_data[1:]}: {documents['documents']:,} documents to learn from, "
+        f"{documents['heldout_documents']:,} held out; η = {config['model']['eta']:g}. {seeds} random splits of the "
+        "documents, 80 % to 20 %, and on each a chain of each sampler, of the same start, seed and "
+        f"{config['budget']:g} s of sampling (evaluations not counted). γ and α₀ ~ {prior}, drawn anew in each "
+        "iteration: a proposal (Gibbs alone: none), a full scan. Curves of a split are shifted so that Gibbs alone "
+        "ends at its mean over splits. Fold-in: of a state; a document's mixture is estimated from the very words that "
+        "are scored, too low for every sampler. The paper gives no method; this is the likely one. Completion: half of "
+        "a document predicted from the other half, probabilities averaged over the second half of the states so far. "
+        f"Final: mean over the last {LATE:.0%} of the time; small marks: splits; large ones: their mean and its 95 % "
+        "interval, for splits that overlap."
+    )
     return drawing.Drawing(_picture(numbers, curves), numbers, _verdicts(name, curves), notes)
 
 
@@ -324,14 +335,31 @@ def _picture(numbers: pd.DataFrame, curves: Curves | None = None) -> Figure:
         axes[row, first].set_title(_start(curves.runs, start) if curves else STARTS_OF_FIG5[start].replace("{K0} ", ""))
     for row, method in zip(axes, EVALUATIONS.values(), strict=False):
         row[0].set_ylabel(f"perplexity,\n{method}")
-    lower = _join_panels(added, axes[-1])
+    # two panels of twice the width in the place of the last row, each with a scale of its own
+    grid = axes[-1, 0].get_gridspec()
+    for ax in axes[-1]:
+        ax.remove()
+    lower = [added.add_subplot(grid[-1, k : k + 2]) for k in range(0, columns, 2)]
     for ax, start in zip(lower, STARTS_OF_FIG5, strict=True):
-        _draw_differences(ax, numbers[numbers["axis"].isna() & (numbers["start"] == start)], start, curves)
+        # the mean of each difference, and every split where there are curves
+        ticks = []
+        differences = numbers[numbers["axis"].isna() & (numbers["start"] == start)]
+        for x, row in enumerate(differences.itertuples(index=False)):
+            evaluation, look = row.panel.removesuffix(DIFFERENCE), STYLES[row.method]
+            if curves:
+                splits = curves.differences(Where(evaluation, start), row.method)
+                ax.plot(np.full(len(splits), x - 0.12), splits, alpha=0.5, **style.mark_alone(look, 0.7))
+            ax.plot(x + 0.12, row.value, **style.mark_alone(look, 1.3))
+            ax.vlines(x + 0.12, row.low, row.high, linewidth=1.4, color=look["color"])
+            ticks.append(f"{EVALUATIONS[evaluation]},\n{FORMS[row.method]}")
+        ax.axhline(0, color=style.REFERENCE, linewidth=0.7, linestyle=(0, (4, 3)))
+        ax.set_xticks(range(len(ticks)), ticks, fontsize=6.5)
+        ax.set_xlim(-0.6, len(ticks) - 0.4)
     lower[0].set_ylabel("final perplexity\n− that of Gibbs")
-    lines = [entry(label=METHODS[m], linewidth=1.8, **STYLES[m]) for m in SHOWN]
-    legend(figure, lines)
+    lines = [style.entry(label=METHODS[m], linewidth=1.8, **STYLES[m]) for m in SHOWN]
+    style.legend(figure, lines)
     each = "Thin: chains; thick: means over splits. Bottom: small marks are splits, large ones means."
-    footnote(figure, each if curves else "Lines and marks: means over splits.")
+    style.footnote(figure, each if curves else "Lines and marks: means over splits.")
     return figure
 
 
@@ -367,68 +395,10 @@ def _draw(ax: Axes, numbers: pd.DataFrame, where: Where, axis: str, curves: Curv
     drawing.draw_lines(ax, numbers, "method", "x", STYLES.__getitem__, centre="value", width=1.4)
     ax.set_xscale("log")
     ax.set_xlabel(AXES[axis])
-    log_ticks(ax.xaxis)
-
-
-def _join_panels(figure: SubFigure, row: NDArray[np.object_]) -> list[Axes]:
-    """Panels of twice the width in the place of a row of panels, each with a scale of its own."""
-    grid = row[0].get_gridspec()
-    for ax in row:
-        ax.remove()
-    return [figure.add_subplot(grid[-1, k : k + 2]) for k in range(0, len(row), 2)]
-
-
-def _final(curves: Curves, start: str) -> pd.DataFrame:
-    """Final differences from Gibbs alone from one start, by evaluation and form: mean and interval over splits."""
-    rows = []
-    for evaluation, form in product(EVALUATIONS, FORMS):
-        each = curves.differences(Where(evaluation, start), form)
-        panel = f"{evaluation}{DIFFERENCE}"
-        rows.append((panel, start, form, *overlapping_interval(HELD_OUT)(each), len(each)))
-    return pd.DataFrame(rows, columns=["panel", "start", "method", "value", "low", "high", "chains"])
+    style.log_ticks(ax.xaxis)
 
 
 DIFFERENCE = ": final difference from Gibbs alone"
-
-
-def _draw_differences(ax: Axes, numbers: pd.DataFrame, start: str, curves: Curves | None) -> None:
-    """Draw the mean of each difference, and every split where there are `curves`."""
-    ticks = []
-    for x, row in enumerate(numbers.itertuples(index=False)):
-        evaluation, look = row.panel.removesuffix(DIFFERENCE), STYLES[row.method]
-        if curves:
-            each = curves.differences(Where(evaluation, start), row.method)
-            ax.plot(np.full(len(each), x - 0.12), each, alpha=0.5, **mark_alone(look, 0.7))
-        ax.plot(x + 0.12, row.value, **mark_alone(look, 1.3))
-        ax.vlines(x + 0.12, row.low, row.high, linewidth=1.4, color=look["color"])
-        ticks.append(f"{EVALUATIONS[evaluation]},\n{FORMS[row.method]}")
-    ax.axhline(0, color=REFERENCE, linewidth=0.7, linestyle=(0, (4, 3)))
-    ax.set_xticks(range(len(ticks)), ticks, fontsize=6.5)
-    ax.set_xlim(-0.6, len(ticks) - 0.4)
-
-
-def _describe_data(runs: Sequence[Run]) -> str:
-    run, sizes = runs[0], runs[0].summary["documents"]
-    name = NAMES.get(option(run, "data"), "generated documents in place of the published ones")
-    learnt = f"{sizes['documents']:,} documents to learn from, {sizes['heldout_documents']:,} held out"
-    sentence = f"{name[0].upper()}{name[1:]}: {learnt}"
-    return f"{sentence}; η = {run.config['model']['eta']:g}."
-
-
-def _note(runs: Sequence[Run]) -> str:
-    config, seeds = runs[0].config, len({run.config["seed"] for run in runs})
-    prior = str(config["model"]["gamma"]).replace("gamma", "Γ")
-    return (
-        f"{seeds} random splits of the documents, 80 % to 20 %, and on each a chain of each sampler, of the same "
-        f"start, seed and {config['budget']:g} s of sampling (evaluations not counted). "
-        f"γ and α₀ ~ {prior}, drawn anew in each iteration: a proposal (Gibbs alone: none), a full scan. "
-        "Curves of a split are shifted so that Gibbs alone ends at its mean over splits. "
-        "Fold-in: of a state; a document's mixture is estimated from the very words that are scored, too low for every "
-        "sampler. The paper gives no method; this is the likely one. Completion: half of a document predicted from "
-        "the other half, probabilities averaged over the second half of the states so far. "
-        f"Final: mean over the last {LATE:.0%} of the time; small marks: splits; large ones: their mean and its "
-        "95 % interval, for splits that overlap."
-    )
 
 
 def _verdicts(name: str, curves: Curves) -> list[Verdict]:

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Circle
 from numpy.typing import ArrayLike, NDArray
@@ -250,27 +249,23 @@ def errors_of(x: NDArray[np.float64], truth: ArrayLike, labels: ArrayLike) -> Er
     return Errors(merged, angle, (broken,), seconds[broken], int((counts[broken] > 0).sum()))
 
 
-@dataclass(frozen=True)
-class _Example:
-    run: Run
-    labels: NDArray[np.int32]
-    errors: Errors
-
-
 def fig2(runs: Sequence[Run]) -> Drawing:
     """Two last states of the triadic sampler, with typical errors."""
-    examples = []
-    for run in select_runs(runs, "main", "triadic"):
-        dataset = dataset_of(run)
+    examples: list[tuple[Errors, int, pd.DataFrame]] = []
+    chosen = select_runs(runs, "main", "triadic")
+    for run in chosen:
+        dataset, number = dataset_of(run), number_of(run)
         assert dataset.truth is not None
+        points_of_set = pd.DataFrame(dataset.values, columns=["x", "y"])
         partitions = run.partitions(["chain", "iteration", "labels"]).sort_values("iteration")
         for labels in partitions.groupby("chain").last()["labels"]:
-            examples.append(_Example(run, labels, errors_of(dataset.values, dataset.truth, labels)))
-    merged = min(examples, key=lambda e: e.errors.angle)
-    others = [e for e in examples if number_of(e.run) != number_of(merged.run)] or examples
-    broken = max(others, key=lambda e: e.errors.second)
-    numbers = pd.concat([_points(merged), _points(broken)], ignore_index=True)
-    model = merged.run.config["model"]
+            frame = points_of_set.assign(set=number, cluster=labels, truth=dataset.truth)
+            examples.append((errors_of(dataset.values, dataset.truth, labels), number, frame))
+    found = [errors for errors, _, _ in examples]
+    _, first, merged = min(examples, key=lambda example: example[0].angle)
+    others = [example for example in examples if example[1] != first] or examples
+    _, _, broken = max(others, key=lambda example: example[0].second)
+    numbers = pd.concat([merged, broken], ignore_index=True)
     notes = (
         f"Last states of the triadic sampler, of {len(examples)}: left, the smallest angle between two true lines in "
         f"one cluster; right (another set), most points of a true line in its second cluster. Lines of {LARGE} points "
@@ -279,8 +274,8 @@ def fig2(runs: Sequence[Run]) -> Drawing:
     claims = {c.metric: c for c in published_claims("triadic-fig2")}
     verdicts = []
     for metric, shows, what in [
-        ("similar_lines_in_one_cluster", [e.errors.angle <= SIMILAR for e in examples], f"up to {SIMILAR:g}° apart"),
-        ("line_in_several_clusters", [bool(e.errors.broken) for e in examples], f"{BROKEN:.0%} or more in a second"),
+        ("similar_lines_in_one_cluster", [e.angle <= SIMILAR for e in found], f"up to {SIMILAR:g}° apart"),
+        ("line_in_several_clusters", [bool(e.broken) for e in found], f"{BROKEN:.0%} or more in a second"),
     ]:
         # typical: the interval of its share in the data sets lies at or above the tolerance
         k, n = sum(shows), len(shows)
@@ -288,7 +283,8 @@ def fig2(runs: Sequence[Run]) -> Drawing:
         kept = Samples.build(what, "share", range(1, n + 1), shows)
         estimated = Estimate((k / n, low, high), n, name_sets(runs), None, (kept,))
         verdicts.append(by_edge(claims[metric], estimated, f"{what}: in {k} of {n} last states"))
-    return Drawing(picture_fig2(numbers, model), numbers, name_data(runs, verdicts), notes)
+    picture = picture_fig2(numbers, chosen[0].config["model"])
+    return Drawing(picture, numbers, name_data(runs, verdicts), notes)
 
 
 def picture_fig2(numbers: pd.DataFrame, model: Mapping[str, float] = MODEL) -> Figure:
@@ -303,7 +299,19 @@ def picture_fig2(numbers: pd.DataFrame, model: Mapping[str, float] = MODEL) -> F
         concerned, title = errors.broken, f"one line in {errors.clusters} clusters"
         if merged:
             concerned, title = errors.merged, f"two lines, {errors.angle:.2g}° apart, in one cluster"
-        _draw_example(ax, x, truth, labels, concerned, model)
+        for k in range(truth.max() + 1):
+            points_here = x[truth == k]
+            if len(points_here) > 1:
+                along = (points_here - points_here.mean(axis=0)) @ direction(points_here)
+                ends = points_here.mean(axis=0) + np.outer([along.min(), along.max()], direction(points_here))
+                ax.plot(*ends.T, color=TRUE, linewidth=0.7, zorder=3)
+                if k in concerned:
+                    ax.plot(*ends.T, color=CONCERNED, linewidth=9, zorder=1)
+        style.scatter(ax, x, labels)
+        points.fitted_lines(ax, x, labels, model)
+        ax.set_aspect("equal", adjustable="datalim")
+        ax.grid(False)
+        ax.set(xlabel="x", ylabel="y")
         ax.set_title(f"set {state['set'].iloc[0]}: {title if concerned else 'no such error'}", fontsize=8)
     handles = [
         style.entry(color=style.COLOURS[0], marker="o", markersize=6, linewidth=1.5, label="fitted to a cluster"),
@@ -313,35 +321,6 @@ def picture_fig2(numbers: pd.DataFrame, model: Mapping[str, float] = MODEL) -> F
     ]
     figure.legend(handles=handles, loc="outside upper left", ncols=4, columnspacing=1.4)
     return figure
-
-
-def _draw_example(
-    ax: Axes,
-    x: NDArray[np.float64],
-    truth: NDArray[np.int64],
-    labels: NDArray[np.int64],
-    concerned: Sequence[int],
-    model: Mapping[str, float],
-) -> None:
-    for k in range(truth.max() + 1):
-        points_here = x[truth == k]
-        if len(points_here) > 1:
-            along = (points_here - points_here.mean(axis=0)) @ direction(points_here)
-            ends = points_here.mean(axis=0) + np.outer([along.min(), along.max()], direction(points_here))
-            ax.plot(*ends.T, color=TRUE, linewidth=0.7, zorder=3)
-            if k in concerned:
-                ax.plot(*ends.T, color=CONCERNED, linewidth=9, zorder=1)
-    style.scatter(ax, x, labels)
-    points.fitted_lines(ax, x, labels, model)
-    ax.set_aspect("equal", adjustable="datalim")
-    ax.grid(False)
-    ax.set(xlabel="x", ylabel="y")
-
-
-def _points(example: _Example) -> pd.DataFrame:
-    dataset = dataset_of(example.run)
-    frame = pd.DataFrame(dataset.values, columns=["x", "y"])
-    return frame.assign(set=number_of(example.run), cluster=example.labels, truth=dataset.truth)
 
 
 MOVES = {
@@ -394,13 +373,26 @@ def picture_fig1(numbers: pd.DataFrame) -> Figure:
     for method, places in [("triadic", TRIADIC), ("dyadic", (36.3, 48.3))]:
         ax.text(places[0] - 2.4, height, METHODS[method], fontsize=8.5, va="top", color="#222222")
         for n, x in enumerate(places, start=1):
-            _state(ax, x, level, n, 2 if method == "dyadic" else 3)
+            # the chosen points in their clusters
+            ax.add_patch(Circle((x, level), 2.35, facecolor="#f4f4f2", edgecolor="#9a9a94", linewidth=0.9, zorder=2))
+            ax.text(x, level + 0.75, str(n), ha="center", va="center", fontsize=11, color="#222222", zorder=4)
+            items = 2 if method == "dyadic" else 3
+            for k in range(items):
+                colour, marker = style.style_of(min(k, n - 1))
+                ax.plot(x + 0.95 * (k - (items - 1) / 2), level - 0.95, marker, color=colour, markersize=4.6, zorder=4)
         here = numbers[numbers["method"] == method]
         moves = here.groupby(["before", "after"], as_index=False)[["proposed", "accepted"]].sum()
         for row in moves.itertuples(index=False):
             share = row.proposed / moves["proposed"].sum()
             acceptance = row.accepted / row.proposed if row.proposed else np.nan
-            _transition(ax, places[row.before - 1], places[row.after - 1], level, share, acceptance)
+            # an arrow with its numbers: splits above, merges below
+            start, end, split = places[row.before - 1], places[row.after - 1], row.after > row.before
+            colour, side = (races.SPLIT, 1) if split else (races.MERGE, -1)
+            ends = (start + 2.75 * side, level + side), (end - 2.75 * side, level + side)
+            races.arrow(ax, *ends, share, colour)
+            text = f"{'split' if split else 'merge'}: proposed {_percent(share)}\naccepted {_percent(acceptance)}"
+            look: dict[str, Any] = {"ha": "center", "va": "bottom" if split else "top", "fontsize": 7.5}
+            ax.text((start + end) / 2, level + 2.3 * side, text, color=colour, linespacing=1.25, **look)
     ax.text(TRIADIC[1], 0.5, "none between 1 and 3", ha="center", va="center", fontsize=7.5, color="#444444")
     for x in (TRIADIC[0], TRIADIC[-1]):
         ax.plot([x, x], [1.7, level - 3.2], color="#bbbbbb", linewidth=0.8, linestyle=(0, (2, 2)))
@@ -408,28 +400,6 @@ def picture_fig1(numbers: pd.DataFrame) -> Figure:
     ax.plot(TRIADIC[1], 1.7, "x", color="#444444", markersize=6)
     style.footnote(figure, "Arrows as wide as the share of proposals; to the right: splits, to the left: merges.")
     return figure
-
-
-def _state(ax: Axes, x: float, y: float, clusters: int, items: int) -> None:
-    """A state: the chosen points in their clusters."""
-    ax.add_patch(Circle((x, y), 2.35, facecolor="#f4f4f2", edgecolor="#9a9a94", linewidth=0.9, zorder=2))
-    ax.text(x, y + 0.75, str(clusters), ha="center", va="center", fontsize=11, color="#222222", zorder=4)
-    group = [min(k, clusters - 1) for k in range(items)]
-    for k, cluster in enumerate(group):
-        colour, marker = style.style_of(cluster)
-        ax.plot(x + 0.95 * (k - (items - 1) / 2), y - 0.95, marker, color=colour, markersize=4.6, zorder=4)
-
-
-def _transition(ax: Axes, start: float, end: float, y: float, share: float, acceptance: float) -> None:
-    """One arrow with its numbers: splits above, merges below."""
-    split = end > start
-    colour, height = (races.SPLIT, y + 1.0) if split else (races.MERGE, y - 1.0)
-    gap = 2.75 if split else -2.75
-    races.arrow(ax, (start + gap, height), (end - gap, height), share, colour)
-    text = f"{'split' if split else 'merge'}: proposed {_percent(share)}\naccepted {_percent(acceptance)}"
-    place = y + 2.3 if split else y - 2.3
-    va = "bottom" if split else "top"
-    ax.text((start + end) / 2, place, text, ha="center", va=va, color=colour, fontsize=7.5, linespacing=1.25)
 
 
 def _percent(share: float) -> str:
