@@ -96,11 +96,11 @@ def _key(kind: type[Option], default: Any, is_stored: bool = True, **more: Any) 
     """A key that takes what options of a kind take, and null if that is its default; called with its help. One that is
     not stored with every run has its default there."""
 
-    def explained(help: str) -> Any:
+    def with_help(help: str) -> Any:
         metadata = {"option": kind("", default, help, **({"optional": True} if default is None else {}) | more)}
         return field(metadata=metadata) if is_stored else field(metadata=metadata, default=default)
 
-    return explained
+    return with_help
 
 
 @dataclass(frozen=True)

@@ -177,7 +177,7 @@ cdef class Prior:
 
 
 cdef class TablePrior(Prior):
-    """A prior of the partitions of N items from two tables; `concentration` as given for the model, `options` of its
+    """A prior for partitions of N items, by two tables; `concentration` as given for the model, `options` that are its
     own as read by ``OPTIONS``.
 
     A subclass, which may be written in Python, defines ``tables``, which must depend on N and the options alone: the

@@ -32,9 +32,9 @@ def test_arrays_are_those_of_pyarrow(values, type):
 
 def test_tables_are_those_of_pyarrow():
     columns = pa.schema([("name", pa.string()), ("count", pa.int64())])
-    rows = [("a", 1), (None, 2)]
-    assert table_of(rows, columns).equals(pa.table([["a", None], [1, 2]], schema=columns))
-    assert table_of([], columns).equals(columns.empty_table())
+    values = [["a", None], [1, 2]]
+    assert table_of(values, columns).equals(pa.table(values, schema=columns))
+    assert table_of([[], []], columns).equals(columns.empty_table())
 
 
 @pytest.mark.parametrize("begin", [0, 3, 9])
