@@ -21,7 +21,8 @@ from editions import archive as archives
 from editions import kept
 from editions.again import compare, reproduce_again
 
-from splitmerge_cli.cli.base import ConfigDir, Edition, Figures, Out, Scale, Workers, complain, console, explain_errors
+from splitmerge_cli import terminal
+from splitmerge_cli.cli.base import ConfigDir, Edition, Figures, Out, Scale, Workers, complain, explain_errors
 from splitmerge_cli.cli.figures import checked_scale
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.papers.declaration import figures, select
@@ -117,7 +118,7 @@ def _check_again(
             return failed
         for name in names:
             compared = compare(name, figures[name][0], claims[name])
-            console().print(compared)
+            terminal.console(160).print(compared)
             lines.append(compared.line())
             status = max(status, int(not compared.good))
     for line in lines:

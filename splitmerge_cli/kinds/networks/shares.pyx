@@ -34,7 +34,7 @@ cdef class Shares:
     cdef bint of_mean
 
     cdef double log_density(self, double t) noexcept nogil:
-        """Log density of a place on the line, up to a constant: the logit of the mean, or the logarithm of the weight."""
+        """Log density at the logit of the mean, or at the logarithm of the weight, up to a constant."""
         cdef double mean = self.mean, weight = self.weight, log_p
         if self.of_mean:
             mean = 1.0 / (1.0 + exp(-t))
