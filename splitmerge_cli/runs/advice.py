@@ -103,6 +103,9 @@ def say_next(run: read.Run, judged: Convergence, spec: RunSpecification | None =
     step = _choose_step(run, spec, judged, choices[0] if choices else {})
     if step is not None and judged.converged is False and _was_no_gain(run, earlier, judged, step[1]):
         step = None
+    # who looks at the components has seen the clusters that join them
+    if step is not None and "gap" in step[1] and any(one.summary.get(schema.JOINED_BY) for one in earlier):
+        step = None
     joined = run.summary.get(schema.JOINED_BY) if step is None and judged.converged and spec.gap is None else None
     # clusters were joined without being asked to, and there are surely more components than clusters
     if joined and joined["why_not"] is None and joined["components"][0] > grouping.listed_clusters(run.summary):

@@ -158,6 +158,9 @@ def test_the_last_lines_name_the_groups_and_the_next_command_lists_them(smcmc, t
     again = smcmc(*shlex.split(following)[2:])
     joined = Run(run_path(again))
     assert count_larger(joined.summary["point_estimate"]["labels"]) == 2 and again.stderr.count("next:") == 0
+    # the components, looked at once more, do not lead back to the clusters that join them
+    once_more = smcmc(*shlex.split(following)[2:-1], "seed=0", "resume=false").stderr.splitlines()
+    assert line in once_more and not any(each.startswith("next:") and "gap=" in each for each in once_more)
     # the chains are the same: none of them is made again, and the components are those of the first run
     assert f"continues after the 1,500 iterations of {run.path}" in again.stderr
     assert run.trace(["n_clusters"]).equals(joined.trace(["n_clusters"]))
