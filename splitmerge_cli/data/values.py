@@ -359,6 +359,20 @@ def crp(rng: np.random.Generator, N: int, concentration: float) -> NDArray[np.in
     return number[joined].astype(np.int32)
 
 
+def draw_codes(
+    rng: np.random.Generator, probabilities: NDArray[np.float64], rows: NDArray[np.int32]
+) -> NDArray[np.int32]:
+    """A column for each of the `rows`, by their probabilities ``[K, V]``, whose rows sum to 1 but for rounding."""
+    u = rng.random(len(rows))
+    codes = np.empty(len(rows), dtype=np.int32)
+    order = np.argsort(rows, kind="stable")
+    for k, items in enumerate(np.split(order, np.cumsum(np.bincount(rows, minlength=len(probabilities)))[:-1])):
+        codes[items] = np.searchsorted(np.cumsum(probabilities[k]), u[items], side="right")
+    # the rounded cumulative sum may end below 1: the last column that the row has takes what is left
+    last = probabilities.shape[1] - 1 - np.argmax(probabilities[:, ::-1] > 0, axis=1)
+    return np.minimum(codes, last[rows].astype(np.int32))
+
+
 def equal_sizes(rng: np.random.Generator, N: int, K: int) -> NDArray[np.int32]:
     """int32 ``[N]``: clusters 0 .. K - 1 of N / K items each (the first N mod K one more), in random order."""
     return rng.permutation(np.arange(N, dtype=np.int32) % np.int32(K))

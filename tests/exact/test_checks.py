@@ -18,7 +18,7 @@ from splitmerge_cli.core.simulation import Given
 from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.kinds.documents.corpus import Corpus, Tokens
-from splitmerge_cli.kinds.documents.recorder import DocumentQuantities
+from splitmerge_cli.kinds.documents.recorder import BURSTS, DocumentQuantities
 from splitmerge_cli.kinds.records import entities, generated
 from splitmerge_cli.runs import checks
 from splitmerge_cli.runs.draws import State
@@ -272,7 +272,8 @@ def test_replicated_words_are_drawn_from_the_predictive_of_their_topic() -> None
     assert found == pytest.approx((np.array([1, 0, 3, 0]) + 0.5) / 6.0, abs=4.5 * 0.5 / np.sqrt(FEW))
     # topic 0 is in one document; in topic 1: 1 of 4 tokens is word 2 of document 0, 2 of document 1, 1 word 0 of it
     within = np.log(0.25 / (0.75 * 0.25)) * 0.25 + np.log(0.5 / 0.5625) * 0.5 + np.log(0.25 / 0.1875) * 0.25
-    assert DocumentQuantities(dataset)._information(words.astype(np.int64), labels) == pytest.approx(4 * within / 7)
+    found = DocumentQuantities(dataset).measure(words.astype(np.int64), labels)
+    assert found["documents and words", BURSTS] == pytest.approx(4 * within / 7)
 
 
 def find(model, dataset: Dataset, labels, parameters=None) -> dict:

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.data.values import draw_codes
 from splitmerge_cli.kinds.documents.generated import nested_topics, synthetic_documents
 from splitmerge_cli.kinds.lines import generate as lines
 from splitmerge_cli.kinds.networks.generated import generate as network
@@ -139,3 +140,14 @@ def test_data_depend_on_their_seed_alone(generate: Callable[..., Dataset]) -> No
     one, two, other = (generate(50, seed=seed) for seed in (7, 7, 8))
     assert np.array_equal(contents(one), contents(two), equal_nan=one.kind == "mixed")
     assert np.array_equal(one.truth, two.truth) and not np.array_equal(contents(one), contents(other))
+
+
+def test_codes_are_drawn_by_the_probabilities_of_their_rows() -> None:
+    probabilities = np.array([[0.2, 0.5, 0.3], [0.0, 1.0, 0.0]])
+    rows = np.tile(np.array([0, 1], dtype=np.int32), 4000)
+    codes = draw_codes(np.random.default_rng(1), probabilities, rows)
+    assert (codes[rows == 1] == 1).all()
+    assert np.bincount(codes[rows == 0]) / 4000 == pytest.approx(probabilities[0], abs=0.03)
+    # a row whose sum is less than 1, much more so than by rounding: the last column that it has takes the rest
+    codes = draw_codes(np.random.default_rng(1), np.array([[0.25, 0.25, 0.0]]), np.zeros(4000, dtype=np.int32))
+    assert np.bincount(codes) / 4000 == pytest.approx([0.25, 0.75], abs=0.03)

@@ -13,7 +13,15 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.core.simulation import Given, Rng, draw_words
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.values import LARGEST, require, require_number, require_seed, require_size, token_names
+from splitmerge_cli.data.values import (
+    LARGEST,
+    draw_codes,
+    require,
+    require_number,
+    require_seed,
+    require_size,
+    token_names,
+)
 from splitmerge_cli.kinds.documents.corpus import Corpus, Tokens, check_size, dataset
 from splitmerge_cli.kinds.documents.readers.words import require_split, split
 
@@ -78,9 +86,8 @@ def synthetic_documents(
     require_size("N", N)
     require(lengths in LENGTHS, "data.lengths", lengths, f"one of {', '.join(LENGTHS)}")
     require_number("data.length", length, 1e-9, LARGEST / (2 * N))
-    require(
-        lengths != "fixed" or length == int(length), "data.length", length, "a whole number with data.lengths=fixed"
-    )
+    good = lengths != "fixed" or length == int(length)
+    require(good, "data.length", length, "a whole number with data.lengths=fixed")
     check_size(int(N * length), f"N={N}, data.length={length}")
     require_size("data.topics", topics, LARGEST_TABLE // N)
     require_size("data.words", words, LARGEST_TABLE // topics)
@@ -122,15 +129,7 @@ def _draw_corpus(
     document = np.repeat(np.arange(J, dtype=np.int32), lengths)
     # topics of a document in random order
     truth = truth[np.lexsort((rng.random(len(truth)), document))]
-    u = rng.random(len(truth))
-    words = np.empty(len(truth), dtype=np.int32)
-    order = np.argsort(truth, kind="stable")
-    for t, tokens in enumerate(np.split(order, np.cumsum(np.bincount(truth, minlength=T))[:-1])):
-        words[tokens] = np.searchsorted(np.cumsum(topics[t]), u[tokens], side="right")
-    # the rounded cumulative sum may end below 1: the last word that the topic has takes what is left
-    last = topics.shape[1] - 1 - np.argmax(topics[:, ::-1] > 0, axis=1)
-    np.minimum(words, last[truth].astype(np.int32), out=words)
-    corpus = Corpus(Tokens(words, starts), topics.shape[1], topics=topics, mixtures=mixtures)
+    corpus = Corpus(Tokens(draw_codes(rng, topics, truth), starts), topics.shape[1], topics=topics, mixtures=mixtures)
     return dataset(name, corpus, token_names(topics.shape[1]), truth, options=dict(options))
 
 

@@ -6,16 +6,9 @@ n_kw) / (V eta + n_k), and all topics without tokens are one more, phi_uw = 1/V.
 ~ Dirichlet(a), a = alpha0 beta; of a training document, whose other tokens have their topics, a_k = alpha0 beta_k +
 n_jk. How far that is the model's own prediction, and what the methods converge to, is derived there.
 
-    completion     each predicted token alone given the tokens that may be seen
-    left_to_right  all tokens jointly, unbiased: particles that draw all earlier topics again before each token
-    sequential     the same without drawing them again: linear in the document's length instead of quadratic
-    fold_in        the tokens that theta was fitted to, scored once more: no held-out likelihood, far too good
-
 `read_new_documents`: everything but the state is integrated out, the words' distributions too. The tokens of the
-document count in them, and it may open topics of its own.
-
-    log_lik    a particle filter over the topics of the tokens, one after the other: unbiased before the logarithm
-    mixture    Gibbs scans of the topics of the tokens
+document count in them, and it may open topics of its own. The particle filter goes over the topics of the tokens, one
+after the other: its log likelihood is unbiased before the logarithm.
 
 One document at a time: memory is 8 (K + 1) bytes for each of its different words, and the memory of the particles, 8 (K
 + tokens) bytes each in the filter.
@@ -551,7 +544,8 @@ def log_likelihoods(word_topics, weights, alpha0, eta, corpus_tokens, heldout, l
         left_to_right  all tokens of a document together, unbiased (before the logarithm), from `particles` particles
                        that draw all earlier topics again before each token: O(particles K n^2)
         sequential     the same with topics drawn once: O(particles K n), a larger variance for as many particles
-        fold_in        theta fitted to all tokens, by scans as in completion, then the same tokens scored with it
+        fold_in        theta fitted to all tokens, by scans as in completion, then the same tokens scored with it: no
+                       held-out likelihood, far too good
 
     The draws come from ``PCG64DXSM(SeedSequence(seed))``, or go on in the stream of an Rng. Returns float64 ``[D, 2]``:
     for every document with tokens to predict, in order, the log likelihood (natural) of these tokens, and their number.

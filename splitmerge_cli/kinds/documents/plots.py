@@ -15,7 +15,15 @@ from splitmerge_cli.analysis.plots import races, style
 from splitmerge_cli.analysis.plots import run as runs_of_all_kinds
 from splitmerge_cli.diagnostics.cluster_table import count_of, number_clusters
 from splitmerge_cli.kinds.documents import PERPLEXITY, TOPIC_SIZES, TOPIC_WORDS, TOPICS
-from splitmerge_cli.kinds.documents.topics import LARGE, MATCHED, Topics, from_words, match, shorten_word
+from splitmerge_cli.kinds.documents.topics import (
+    LARGE,
+    MATCHED,
+    Topics,
+    from_words,
+    match,
+    shorten_word,
+    true_topics,
+)
 from splitmerge_cli.runs.initial import dataset_of
 from splitmerge_cli.runs.store.read import Run
 
@@ -46,25 +54,22 @@ def topics(run: Run) -> Figure:
     chain = run.summary["topics_of"]["chain"]
     table = run.table(TOPICS)
     table = table[table["chain"] == chain].reset_index(drop=True)
-    if run.summary["documents"]["words"] <= FEW_WORDS:
-        return _map_of_run(run, chain, table)
-    return bars(table, _title(run, len(table)), _note(chain, len(table)))
-
-
-def _title(run: Run, K: int) -> str:
-    sampler, sizes = races.option(run, "sampler"), run.summary["documents"]
+    K, sizes, sampler = len(table), run.summary["documents"], style.title_of(races.option(run, "sampler"))
     held = f"{count_of(sizes['documents'], 'document')}, {count_of(sizes['tokens'], 'token')}"
     where = f"{races.option(run, 'data')} ({held})"
-    return f"{count_of(K, 'topic')} of {where}, {style.title_of(sampler)}, seed {run.config['seed']}"
-
-
-def _note(chain: int, K: int) -> str:
+    title = f"{count_of(K, 'topic')} of {where}, {sampler}, seed {run.config['seed']}"
+    if sizes["words"] <= FEW_WORDS:
+        dataset, words = dataset_of(run), run.table(TOPIC_WORDS)
+        words, vocabulary = words[words["chain"] == chain], pd.Index(dataset.vocabulary)
+        topics_of_chain = from_words(words, run.summary["hyperparameters"]["eta"], vocabulary)
+        return word_map(topics_of_chain, true_topics(dataset), list(vocabulary), title, chain)
     first_words = f"The {SHOWN} largest of {K} topics. " if K > SHOWN else ""
-    return (
+    note = (
         f"{first_words}Last state of chain {chain}, the one of highest log joint. Bars: posterior mean of a word's "
         "probability, on one scale in each row. Above them: number and share of the topic, and coherence (NPMI of the "
         "top words over the documents, from −1 to 1)."
     )
+    return bars(table, title, note)
 
 
 def _percent(share: float) -> str:
@@ -87,7 +92,20 @@ def bars(table: pd.DataFrame, title: str, note: str) -> Figure:
     size = (style.FULL, rows * (0.118 * words + 0.47) + 0.65)
     figure, axes = plt.subplots(rows, columns, figsize=size, squeeze=False, sharex="row")
     for ax, row in zip(axes.flat, shown, strict=False):
-        _bars(ax, row, words)
+        places = np.arange(len(row.top_words))
+        ax.barh(places, row.top_probabilities, height=0.72, color=_BAR, linewidth=0)
+        ax.set_yticks(places, [_short(word) for word in row.top_words], fontsize=6.5)
+        ax.set_ylim(words - 0.4, -0.6)
+        ax.set_title(f"{row.topic}: {_percent(row.share)}", fontsize=7.5, fontweight="bold", pad=3)
+        if not pd.isna(row.coherence):
+            ax.set_title(f"NPMI {row.coherence:.2f}".replace("-", "−"), loc="right", fontsize=6.5, color=_OTHER, pad=3)
+        ax.tick_params(axis="y", length=0, pad=2)
+        ax.tick_params(axis="x", length=0, pad=2, labelsize=6)
+        ax.locator_params(axis="x", nbins=3)
+        ax.xaxis.set_major_formatter("{x:g}")
+        ax.spines[["left", "bottom"]].set_visible(False)
+        ax.grid(axis="y", visible=False)
+        ax.grid(axis="x", visible=True)
     for k, of_row in enumerate(axes):
         part = shown[k * columns : (k + 1) * columns]
         of_row[0].set_xlim(0, 1.04 * max(float(max(row.top_probabilities)) for row in part))
@@ -98,36 +116,6 @@ def bars(table: pd.DataFrame, title: str, note: str) -> Figure:
     figure.suptitle(title, x=0.01, ha="left")
     style.footnote(figure, note)
     return figure
-
-
-def _bars(ax: Axes, row: Any, words: int) -> None:
-    places = np.arange(len(row.top_words))
-    ax.barh(places, row.top_probabilities, height=0.72, color=_BAR, linewidth=0)
-    ax.set_yticks(places, [_short(word) for word in row.top_words], fontsize=6.5)
-    ax.set_ylim(words - 0.4, -0.6)
-    ax.set_title(f"{row.topic}: {_percent(row.share)}", fontsize=7.5, fontweight="bold", pad=3)
-    if not pd.isna(row.coherence):
-        ax.set_title(f"NPMI {row.coherence:.2f}".replace("-", "−"), loc="right", fontsize=6.5, color=_OTHER, pad=3)
-    ax.tick_params(axis="y", length=0, pad=2)
-    ax.tick_params(axis="x", length=0, pad=2, labelsize=6)
-    ax.locator_params(axis="x", nbins=3)
-    ax.xaxis.set_major_formatter("{x:g}")
-    ax.spines["left"].set_visible(False)
-    ax.spines["bottom"].set_visible(False)
-    ax.grid(axis="y", visible=False)
-    ax.grid(axis="x", visible=True)
-
-
-def _map_of_run(run: Run, chain: int, table: pd.DataFrame) -> Figure:
-    dataset = dataset_of(run)
-    vocabulary = pd.Index(dataset.vocabulary)
-    words = run.table(TOPIC_WORDS)
-    topics_of_chain = from_words(words[words["chain"] == chain], run.summary["hyperparameters"]["eta"], vocabulary)
-    corpus, truth = dataset.values, None
-    if corpus.topics is not None and dataset.truth is not None:
-        shares = np.bincount(dataset.truth, minlength=len(corpus.topics)) / dataset.N
-        truth = Topics.of_probabilities(corpus.topics, shares)
-    return word_map(topics_of_chain, truth, list(vocabulary), _title(run, len(table)), chain)
 
 
 def word_map(topics_drawn: Topics, truth: Topics | None, vocabulary: Sequence[str], title: str, chain: int) -> Figure:
@@ -194,12 +182,10 @@ def stack_sizes(ax: Axes, frame: pd.DataFrame, colour: str, most_rows: int) -> p
         row[: len(held)], row[len(held) :] = held, held[-1]
     base = np.array(to_rgb(colour))
     below = np.zeros(len(upto))
-    for k in range(K):
-        light = 0.1 + 0.7 * (1 - 0.85**k)
-        ax.fill_between(
-            iteration, below, upto[:, k], color=base + (1 - base) * light, edgecolor="white", linewidth=0.25
-        )
-        below = upto[:, k]
+    for k, above in enumerate(upto.T):
+        colour_of_band = base + (1 - base) * (0.1 + 0.7 * (1 - 0.85**k))
+        ax.fill_between(iteration, below, above, color=colour_of_band, edgecolor="white", linewidth=0.25)
+        below = above
     ax.fill_between(iteration, below, 1.0, color="#EFEFEF", linewidth=0)
     ax.set_ylim(0, 1)
     if len(iteration) > 1:

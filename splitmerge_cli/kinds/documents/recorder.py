@@ -16,6 +16,7 @@ from splitmerge_cli.data.arrow import numbers_of
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.opening import memory
 from splitmerge_cli.diagnostics.summary import Row
+from splitmerge_cli.extras import pandas as pd
 from splitmerge_cli.kinds import documents as kind
 from splitmerge_cli.kinds.documents import heldout, stored, topic_report, topics
 from splitmerge_cli.kinds.documents.corpus import TOKEN_BYTES
@@ -151,10 +152,7 @@ class TopicRecorder(Recorder):
             "topics": states[chain].overview(list(matches.values())),
             "hyperparameters": {name: outcomes[chain]["topics"][name] for name in ("gamma", "alpha0", "eta")},
         }
-        truth = None
-        if corpus.topics is not None and self.dataset.truth is not None:
-            tokens = np.bincount(self.dataset.truth, minlength=len(corpus.topics))
-            truth = topics.Topics.of_probabilities(corpus.topics, tokens / len(self.dataset.truth))
+        truth = topics.true_topics(self.dataset)
         fields["true_topics"] = None if truth is None else int((truth.shares > 0).sum())
         if self.evaluates:
             fields["perplexity"] = self._assemble_perplexity(store, chains)
@@ -163,8 +161,6 @@ class TopicRecorder(Recorder):
     def _assemble_perplexity(self, store: RunStore, chains: Sequence[ChainStore]) -> dict[str, Any] | None:
         """Write how well held-out documents were predicted; what the summary says of it, None if nothing was
         evaluated (a budget may end before)."""
-        import pandas as pd
-
         settings, frames, means = self.spec.perplexity, [], []
         for chain in chains:
             rows = pa.Table.from_batches(chain.read(kind.HELDOUT), schema.recorded_columns(kind.HELDOUT))
@@ -229,16 +225,8 @@ class DocumentQuantities(Quantities):
         return words if self.rows is None else words[self.rows]
 
     def measure(self, words: NDArray[np.int64], labels: Labels) -> Found:
-        """Words that come again in a document."""
+        """Words that come again in a document; words of a topic that come in bursts."""
         _, pairs = np.unique(self.documents * self.V + words, return_counts=True)
-        return {
-            ("documents", REPEATS): float(pairs.sum() / len(pairs)),
-            ("documents and words", BURSTS): self._information(words, labels),
-        }
-
-    def _information(self, words: NDArray[np.int64], labels: Labels) -> float:
-        """Mean over tokens of the mutual information of word and document within the token's topic (Mimno and Blei
-        2011): words of a topic that come in bursts."""
 
         def entropy(*of: NDArray[np.int64]) -> float:
             """Sum of n log n over what tokens have in common."""
@@ -248,5 +236,9 @@ class DocumentQuantities(Quantities):
             _, n = np.unique(key, return_counts=True)
             return float((n * np.log(n)).sum())
 
+        # mean over tokens of the mutual information of word and document within the token's topic (Mimno and Blei 2011)
         total = entropy(words, self.documents) + entropy() - entropy(words) - entropy(self.documents)
-        return total / len(words)
+        return {
+            ("documents", REPEATS): float(pairs.sum() / len(pairs)),
+            ("documents and words", BURSTS): total / len(words),
+        }

@@ -126,28 +126,13 @@ def between_runs(runs: Sequence[RunTopics]) -> Table:
         own_topics, other = (topics.from_words(run.words, run.eta, vocabulary, V) for run in (a, b))
         matched = topics.match(own_topics, other)
         sizes = f"{matched.large[0]} and {matched.large[1]}"
+        # the tokens of both runs have to be the same
+        same = np.array_equal(a.tokens["document"], b.tokens["document"])
+        same = same and np.array_equal(a.tokens["word"].astype(str), b.tokens["word"].astype(str))
+        nmi = f"{agreement.nmi(a.tokens['topic'], b.tokens['topic']):.3f}" if same else "–"
         names = Text(a.name), Text(b.name)
-        out.add_row(*names, f"{matched.similarity:.3f}", str(matched.matched), sizes, _nmi(a.tokens, b.tokens))
+        out.add_row(*names, f"{matched.similarity:.3f}", str(matched.matched), sizes, nmi)
     return out
-
-
-def _nmi(a: pd.DataFrame, b: pd.DataFrame) -> str:
-    """NMI between the topics of the tokens, where both runs have the same tokens."""
-    same = len(a) == len(b) and (a["document"].to_numpy() == b["document"].to_numpy()).all()
-    if not same or (a["word"].astype(str).to_numpy() != b["word"].astype(str).to_numpy()).any():
-        return "–"
-    return f"{agreement.nmi(a['topic'], b['topic']):.3f}"
-
-
-def _documents_of_topics(run: Run) -> dict[int, list[str]]:
-    """The documents whose largest topic it is with the largest shares, by topic: names, or numbers of the rows."""
-    if not (run.path / DOCUMENTS).is_file():
-        return {}
-    frame = (
-        documents_of(run).dropna(subset="topic").sort_values(["proportion", "tokens"], ascending=False, kind="stable")
-    )
-    label = frame["name"] if "name" in frame else frame["row"].astype(str)
-    return {int(topic): names.head(PROTOTYPES).to_list() for topic, names in label.groupby(frame["topic"])}
 
 
 class TopicAnswers(Answers):
@@ -221,7 +206,13 @@ class TopicAnswers(Answers):
 
     @staticmethod
     def section(run: Run) -> html.Markup:
-        shown = _documents_of_topics(run)
+        shown: dict[int, list[str]] = {}
+        if (run.path / DOCUMENTS).is_file():
+            # the documents whose largest topic it is with the largest shares: names, or numbers of the rows
+            frame = documents_of(run).dropna(subset="topic")
+            frame = frame.sort_values(["proportion", "tokens"], ascending=False, kind="stable")
+            label = frame["name"] if "name" in frame else frame["row"].astype(str)
+            shown = {int(topic): names.head(PROTOTYPES).to_list() for topic, names in label.groupby(frame["topic"])}
         rows = [
             [topic["topic"], f"{topic['share']:.1%}", ", ".join(topic["top_words"]), short_number(topic["coherence"])]
             + ([", ".join(shown.get(topic["topic"], ["–"]))] if shown else [])
@@ -244,14 +235,8 @@ LEAST_STATES = 10
 def match_labels(labels: NDArray[np.int32], reference: NDArray[np.int32]) -> NDArray[np.int32]:
     """Label a state by the topics of a reference, int32 ``[N]`` both: each topic becomes the one that holds most of its
     tokens."""
-    shape = int(labels.max()) + 1, int(reference.max()) + 1
-    shared = topics.counts(labels, reference, shape)
-    best = np.array([shared.indices[a + np.argmax(shared.data[a:b])] for a, b in _rows(shared.indptr)], dtype=np.int32)
-    return best[labels]
-
-
-def _rows(indptr: NDArray[np.integer]) -> list[tuple[int, int]]:
-    return list(zip(indptr[:-1].tolist(), indptr[1:].tolist(), strict=True))
+    shared = topics.counts(labels, reference, (int(labels.max()) + 1, int(reference.max()) + 1))
+    return np.asarray(shared.argmax(axis=1), dtype=np.int32).ravel()[labels]
 
 
 def documents(
@@ -273,31 +258,22 @@ def documents(
     seen = [match_labels(labels, reference) for labels in states]
     total = sum(topics.counts(document, state_topics, (J, K)) for state_topics in seen or [reference])
     held = csr_array(total)
-    first, second = np.full(J, -1), np.full(J, -1)
-    proportion, second_proportion = np.full(J, np.nan), np.full(J, np.nan)
-    for j, (a, b) in enumerate(_rows(held.indptr)):
-        # the largest first, among equals the smaller number
-        order = a + np.lexsort((held.indices[a:b], -held.data[a:b]))
-        scale = lengths[j] * max(len(seen), 1)
-        if len(order):
-            first[j], proportion[j] = held.indices[order[0]], held.data[order[0]] / scale
-        if len(order) > 1:
-            second[j], second_proportion[j] = held.indices[order[1]], held.data[order[1]] / scale
+    # document by document the largest first, among equals the smaller number
+    order = np.lexsort((held.indices, -held.data, topics.rows_of(held)))
+    largest, proportion = np.full((2, J), -1), np.full((2, J), np.nan)
+    for rank in range(2):
+        has = np.diff(held.indptr) > rank
+        entry = order[held.indptr[:-1][has] + rank]
+        largest[rank, has] = held.indices[entry]
+        proportion[rank, has] = held.data[entry] / (lengths[has] * max(len(seen), 1))
     low, high = np.full(J, np.nan), np.full(J, np.nan)
     if len(seen) >= LEAST_STATES:
-        counts = np.stack(
-            [np.bincount(document[state_topics == first[document]], minlength=J) for state_topics in seen]
-        )
+        first = largest[0][document]
+        counts = np.stack([np.bincount(document[state_topics == first], minlength=J) for state_topics in seen])
         some = lengths > 0
         ends = np.quantile(counts[:, some] / lengths[some], [0.5 - LEVEL / 2, 0.5 + LEVEL / 2], axis=0)
         low[some], high[some] = ends
-    frame = pd.DataFrame({"row": np.arange(1, J + 1)})
-    if names is not None:
-        frame["name"] = list(names)
-    frame["tokens"] = lengths
-    for column, values in (("topic", first), ("proportion", proportion), ("low", low), ("high", high)):
-        frame[column] = values
-    frame["second"], frame["second_proportion"] = second, second_proportion
-    for column in ("topic", "second"):
-        frame[column] = cluster_table.number_clusters(frame[column].astype("Int64").mask(frame[column] < 0))
-    return frame
+    topic, second = (cluster_table.number_clusters(pd.Series(row, dtype="Int64").mask(row < 0)) for row in largest)
+    columns = {"row": np.arange(1, J + 1)} | ({} if names is None else {"name": list(names)}) | {"tokens": lengths}
+    columns |= {"topic": topic, "proportion": proportion[0], "low": low, "high": high}
+    return pd.DataFrame(columns | {"second": second, "second_proportion": proportion[1]})

@@ -16,6 +16,7 @@ import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csc_array, csr_array
 
+from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.diagnostics.agreement import nmi
 from splitmerge_cli.diagnostics.cluster_table import number_clusters
 from splitmerge_cli.diagnostics.summary import Row
@@ -61,7 +62,7 @@ def by_size(labels: NDArray[np.int32]) -> tuple[NDArray[np.int32], NDArray[np.in
     return rank[labels], order
 
 
-def _rows(table: csr_array) -> NDArray[np.int32]:
+def rows_of(table: csr_array) -> NDArray[np.int32]:
     """Row of every entry."""
     return np.repeat(np.arange(table.shape[0], dtype=np.int32), np.diff(table.indptr))
 
@@ -136,7 +137,7 @@ class Topics:
         sizes = words.sum(axis=1)
         total = words.shape[1] * eta + sizes
         floor = np.sqrt(eta / total)
-        row = _rows(words)
+        row = rows_of(words)
         extra = csr_array((np.sqrt((eta + words.data) / total[row]) - floor[row], words.indices, words.indptr))
         extra.resize(words.shape)
         return cls(floor, extra, sizes / sizes.sum())
@@ -154,6 +155,14 @@ class Topics:
     def probabilities(self) -> NDArray[np.float64]:
         """All of them, ``[K, V]``."""
         return (self.floor[:, None] + self.extra.toarray()) ** 2
+
+
+def true_topics(dataset: Dataset) -> Topics | None:
+    """The true topics of documents that were generated."""
+    probabilities, truth = dataset.values.topics, dataset.truth
+    if probabilities is None or truth is None:
+        return None
+    return Topics.of_probabilities(probabilities, np.bincount(truth, minlength=len(probabilities)) / len(truth))
 
 
 def similarity(a: Topics, b: Topics) -> NDArray[np.float64]:
@@ -248,7 +257,7 @@ class ChainTopics:
 
     def word_probability(self) -> NDArray[np.float64]:
         """Posterior mean (eta + n_kw) / (V eta + n_k) of every entry of `words`."""
-        return (self.eta + self.words.data) / (self.words.shape[1] * self.eta + self.sizes)[_rows(self.words)]
+        return (self.eta + self.words.data) / (self.words.shape[1] * self.eta + self.sizes)[rows_of(self.words)]
 
     def overview(self, matches: Sequence[Match] = ()) -> list[dict[str, Any]]:
         """Entries for the summary, one per topic; `matches` has the matches of all other chains' topics with these."""
@@ -293,7 +302,7 @@ def words_table(chain: int, state: ChainTopics) -> pa.Table:
     return pa.table(
         {
             "chain": np.full(state.words.nnz, chain, dtype=np.int32),
-            "topic": number_clusters(_rows(state.words)),
+            "topic": number_clusters(rows_of(state.words)),
             "word": _encode_names(state.words.indices, state.vocabulary),
             "count": state.words.data,
             "probability": state.word_probability(),
@@ -304,7 +313,7 @@ def words_table(chain: int, state: ChainTopics) -> pa.Table:
 def documents_table(chain: int, state: ChainTopics) -> pa.Table:
     """A row per document and topic that it holds, document by document: ``topic_documents.parquet``."""
     held = csr_array(state.documents.T)
-    document, names = _rows(held), state.corpus.documents
+    document, names = rows_of(held), state.corpus.documents
     length = state.corpus.tokens.lengths[document]
     mean = (held.data + state.alpha0 * state.weights[held.indices]) / (length + state.alpha0)
     return pa.table(

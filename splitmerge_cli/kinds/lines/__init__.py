@@ -135,18 +135,13 @@ def simulate_lines(rng: Rng, given: Given) -> Array:
         b = of["sigma1"] ** 2 * (of["a0"] - 1.0) + 0.5 * square
         sigma = np.sqrt(b / rng.gamma(of["a0"] + 0.5 * n, 1.0, K))
     if of["candidates"] is not None:
-        theta = _choose_lines(rng, given, np.array(of["candidates"], dtype=np.float64), sigma)
+        # one of the lines for each cluster, by their likelihoods
+        lines = np.array(of["candidates"], dtype=np.float64)
+        squares = given.sums((y[:, None] - lines[:, 0] - lines[:, 1] * x[:, None]) ** 2)
+        theta = lines[(-0.5 * squares / sigma[:, None] ** 2 + rng.gumbel(size=squares.shape)).argmax(axis=1)]
     else:
         off = np.linalg.solve(R / np.sqrt(tau), rng.normal(size=(K, 2))[:, :, None])[:, :, 0]
         theta = mean + off * of["sigma0"] * (sigma / of["sigma1"])[:, None]
     z, places = given.z, np.asarray(given.data.values)[:, 0]
     places = places if given.rows is None else places[given.rows]
     return np.column_stack([places, theta[z, 0] + theta[z, 1] * places + sigma[z] * rng.normal(size=len(z))])
-
-
-def _choose_lines(rng: Rng, given: Given, lines: Array, sigma: Array) -> Array:
-    """One of some lines for each cluster, by their likelihoods, ``[K, 2]``."""
-    x, y = np.asarray(given.data.values, dtype=np.float64)[: len(given.evidence)].T
-    squares = given.sums((y[:, None] - lines[:, 0] - lines[:, 1] * x[:, None]) ** 2)
-    scores = -0.5 * squares / sigma[:, None] ** 2 + rng.gumbel(size=squares.shape)
-    return np.asarray(lines[scores.argmax(axis=1)])

@@ -25,14 +25,13 @@ from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.diagnostics import agreement, mixing, partition_losses, point_estimate, small_clusters
 from splitmerge_cli.diagnostics.cluster_table import FIRST, count_of, number_clusters, shorten, span
 from splitmerge_cli.diagnostics.summary import measure
+from splitmerge_cli.extras import pandas as pd
 from splitmerge_cli.kinds.records import labelling, weights
 from splitmerge_cli.runs import answers, initial, judgement
 from splitmerge_cli.runs.store.files import write_text
 from splitmerge_cli.runs.store.read import Run
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from splitmerge_cli.diagnostics.summary import Row
     from splitmerge_cli.runs.plan import Plan
     from splitmerge_cli.runs.recorders import Late
@@ -94,17 +93,16 @@ class Entities(answers.Answers):
         if dataset.truth is not None:
             known = dataset.truth >= 0
             entry["agreement"] = agreement.pair_scores(dataset.truth[known], labels[known])
+        if not late:
+            return {"entities": entry | {"why_no_pairs": weights.NONE_RECORDED}}
+        draws = {c: rows.labels for c, rows in late.items()}
         try:
-            pairs = small_clusters.find_linked_pairs({c: rows.labels for c, rows in late.items()}) if late else None
+            pairs = small_clusters.find_linked_pairs(draws)
         except point_estimate.TooManyClusters as error:
             return {"entities": entry | {"why_no_pairs": str(error)}}
-        if pairs is None:
-            why = "no late partitions were recorded; trace.partitions=10 records more"
-            return {"entities": entry | {"why_no_pairs": why}}
         store.keep_text(PAIRS, _as_csv(list_pairs(dataset, pairs, labels)))
         store.keep_text(THRESHOLDS, _as_csv(weights.list_thresholds(pairs, dataset.truth)))
         labelled = _read_review(plan.data.values.get("must_link"), dataset.N)
-        draws = {c: rows.labels for c, rows in late.items()}
         review = list_review(dataset, pairs, labelled=labelled, draws=draws)
         write_text(plan.path / REVIEW, _as_csv(review))
         if len(review):
@@ -189,7 +187,7 @@ class Entities(answers.Answers):
         """Lines of the terminal, and the table by threshold; None without one."""
         if not (rows := _read_thresholds(run)):
             return None
-        shown = [line for line in islice(Entities._lines(run), 1, None) if line[:1] != " " and line[-1:] != ":"]
+        shown = [line for line in islice(Entities.lines(run), 1, None) if line[:1] != " " and line[-1:] != ":"]
         # the name of a file stays as it is
         sentences = [line if line.partition(":")[0].endswith(".csv") else line[:1].upper() + line[1:] for line in shown]
         heads = ["least probability", *(name.replace("_", " ") for name in list(rows[0])[1:])]
@@ -206,10 +204,6 @@ class Entities(answers.Answers):
         """Describe the entities of a finished run, its pairs and its files."""
         if columns:
             raise ConfigError(f"--columns: {run.path}: entities; {ENTITIES} has the merged record of each")
-        return Entities._lines(run)
-
-    @staticmethod
-    def _lines(run: Run) -> Iterator[str]:
         summary = run.summary
         entry, chosen = summary["entities"], summary["point_estimate"]
         yield _describe_count(run, f", 95 % interval {span(*answers.interval_of_run(run))}")
@@ -254,14 +248,21 @@ class Entities(answers.Answers):
             return
         first = f", the first {SHOWN}" * (entry["to_review"] > SHOWN)
         yield f"{count_of(entry['to_review'], 'pair')} to label in {LABELLING} or {REVIEW}{first}:"
-        yield from _show_review(path)
+        # both records of a pair on lines of their own
+        for row, one, other in read_review_rows(path, SHOWN)[1]:
+            texts, wide = align_records([one, other], WIDE), max(len(row["row"]), len(row["other"]))
+            yield f"  {float(row['probability']):.2f}  {row['row']:>{wide}}: {texts[0]}"
+            yield f"        {row['other']:>{wide}}: {texts[1]}"
 
 
 def _read_thresholds(run: Run) -> list[dict[str, str]]:
     """The rows of `THRESHOLDS`; none of a run that was made before there were any, or has no pairs."""
-    if THRESHOLDS not in run.manifest.names:
-        return []
-    return list(csv.DictReader(StringIO(run.content(THRESHOLDS).decode(), newline="")))
+    return read_rows(run, THRESHOLDS) if THRESHOLDS in run.manifest.names else []
+
+
+def read_rows(run: Run, file: str) -> list[dict[str, str]]:
+    """The rows of a file of a finished run."""
+    return list(csv.DictReader(StringIO(run.content(file).decode(), newline="")))
 
 
 def _round(name: str, cell: str) -> str:
@@ -363,14 +364,6 @@ def _read_review(path: Any, N: int) -> Any:
     from splitmerge_cli.data.tables.bundled import read_review  # a run without records needs no tables
 
     return read_review(path, N)
-
-
-def _show_review(path: Path) -> Iterator[str]:
-    """The pairs that are not labelled yet, both records on lines of their own."""
-    for row, one, other in read_review_rows(path, SHOWN)[1]:
-        texts, wide = align_records([one, other], WIDE), max(len(row["row"]), len(row["other"]))
-        yield f"  {float(row['probability']):.2f}  {row['row']:>{wide}}: {texts[0]}"
-        yield f"        {row['other']:>{wide}}: {texts[1]}"
 
 
 _BETWEEN = " | "

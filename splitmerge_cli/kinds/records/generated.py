@@ -25,9 +25,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import gammaln, logsumexp, roots_jacobi, xlog1py, xlogy
 
-from splitmerge_cli.core import hyperpriors, model, simulation
+from splitmerge_cli.core import hyperpriors, model
 from splitmerge_cli.core.options import read_options
 from splitmerge_cli.core.shared import Prepared, share
+from splitmerge_cli.core.simulation import Given, Rng
 from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.data.values import require, require_number, require_seed, require_size
 from splitmerge_cli.kinds.records import near_pairs, similar_values
@@ -98,9 +99,7 @@ def generate(
     return Dataset("records", "records", values, truth, columns=list(FIELDS), types=types, meta=meta, sources=of_files)
 
 
-def _people(
-    rng: np.random.Generator, N: int, entities: int, sources: int
-) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+def _people(rng: Rng, N: int, entities: int, sources: int) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """The person and the file of each record."""
     if sources == 1:
         person = np.concatenate([np.arange(entities), rng.integers(entities, size=N - entities)])
@@ -113,7 +112,7 @@ def _people(
     return person.astype(np.int32), files.astype(np.int32)
 
 
-def _draw_from(rng: np.random.Generator, field: str, entities: int) -> Callable[[int], list[str]]:
+def _draw_from(rng: Rng, field: str, entities: int) -> Callable[[int], list[str]]:
     """Return a function that draws true values of a field."""
     if field == "birth_date":
         return lambda n: [str(FIRST_DAY + timedelta(days=int(day))) for day in rng.integers(DAYS, size=n)]
@@ -125,7 +124,7 @@ def _draw_from(rng: np.random.Generator, field: str, entities: int) -> Callable[
     return lambda n: [names[k] for k in rng.choice(len(names), size=n, p=share / share.sum())]
 
 
-def _names(rng: np.random.Generator, n: int) -> list[str]:
+def _names(rng: Rng, n: int) -> list[str]:
     """Different names of two or three syllables."""
     names: dict[str, None] = {}
     while len(names) < n:
@@ -134,11 +133,11 @@ def _names(rng: np.random.Generator, n: int) -> list[str]:
     return list(names)
 
 
-def _pick(rng: np.random.Generator, choices: Sequence[str]) -> str:
+def _pick(rng: Rng, choices: Sequence[str]) -> str:
     return choices[int(rng.integers(len(choices)))]
 
 
-def _slip_of_letters(rng: np.random.Generator, word: str) -> str:
+def _slip_of_letters(rng: Rng, word: str) -> str:
     for _ in range(1 + (rng.random() < 0.2)):
         j, kind = int(rng.integers(len(word))), int(rng.integers(4))
         if kind == 0 or len(word) < 3:
@@ -153,7 +152,7 @@ def _slip_of_letters(rng: np.random.Generator, word: str) -> str:
     return word
 
 
-def _slip_of_a_date(rng: np.random.Generator, written: str) -> str:
+def _slip_of_a_date(rng: Rng, written: str) -> str:
     day = date.fromisoformat(written)
     kind = int(rng.integers(3))
     if kind == 0 and day.day <= 12:
@@ -170,14 +169,14 @@ def _slip_of_a_date(rng: np.random.Generator, written: str) -> str:
             continue
 
 
-def _slip_of_a_number(rng: np.random.Generator, written: str) -> str:
+def _slip_of_a_number(rng: Rng, written: str) -> str:
     if rng.random() < 0.5:
         return str(max(int(written) + int(rng.choice([-1, 1])), 1))
     j = int(rng.integers(len(written)))
     return str(max(int(written[:j] + str(rng.integers(10)) + written[j + 1 :]), 1))
 
 
-SLIPS: dict[str, Callable[[np.random.Generator, str], str]] = {
+SLIPS: dict[str, Callable[[Rng, str], str]] = {
     "string": _slip_of_letters,
     "date": _slip_of_a_date,
     "number": _slip_of_a_number,
@@ -185,15 +184,12 @@ SLIPS: dict[str, Callable[[np.random.Generator, str], str]] = {
 """Functions that make a slip of a value, by the type of the field."""
 
 
-Rng = np.random.Generator
 Codes = NDArray[np.int32]
-
-
 _latest: list[Prepared] = []
 """The tables of the last data: a check makes a hundred replications of them."""
 
 
-def simulate_records(rng: Rng, given: simulation.Given) -> Codes:
+def simulate_records(rng: Rng, given: Given) -> Codes:
     """Codes of the fields, int32 ``[N, F]``, none missing; a slip that no record shows has a code of its own."""
     data, options, z = given.data, given.options, given.labels
     fields = tuple((field.type, tuple(field.levels)) for field in data.types)

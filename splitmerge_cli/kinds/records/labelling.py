@@ -2,13 +2,10 @@
 the table of pairs with the labels, which `data.labels` reads."""
 
 import json
-from typing import TYPE_CHECKING
 
 from splitmerge_cli.analysis.pages import html
 from splitmerge_cli.analysis.pages.html import Markup, element, paragraph
-
-if TYPE_CHECKING:
-    import pandas as pd
+from splitmerge_cli.extras import pandas as pd
 
 SAVED = "labels.csv"
 """Name under which a browser saves the labels."""

@@ -50,13 +50,9 @@ class EntityAnswers(StoredDraws):
         ['entity', 'records', 'certainty', 'name', 'year']
         """
         self._require_records()
-        self._warn()
-        recorded = self._recorded_partitions
-        certainty = self._membership()["certainty"].to_numpy() if len(recorded) else None
-        mean = np.mean(np.stack(recorded[PARAMETERS].to_list()), axis=0) if PARAMETERS in recorded else None
-        return Table(
-            tables.list_entities(self._model, self.dataset, self._labels, mean, certainty, self.run.first_cluster)
-        )
+        certainty = self._membership()["certainty"].to_numpy() if len(self._recorded_partitions) else None
+        of_run = self._model, self.dataset, self._labels, self._mean_parameters()
+        return Table(tables.list_entities(*of_run, certainty, self.run.first_cluster))
 
     def pairs(self, least: float = LEAST) -> Table:
         """Pairs of records that may be of one entity, with their probability.
@@ -87,7 +83,6 @@ class EntityAnswers(StoredDraws):
         ['row', 'other', 'probability', 'standard_error', 'together']
         """
         self._require_records()
-        self._warn()
         return Table(tables.list_pairs(self.dataset, self._linked_pairs, self._labels, least, 0))
 
     def review(self, most: int = MOST_REVIEWED) -> Table:
@@ -118,7 +113,6 @@ class EntityAnswers(StoredDraws):
         ['row', 'other', 'same', 'probability']
         """
         self._require_records()
-        self._warn()
         return Table(tables.list_review(self.dataset, self._linked_pairs, most, 0, draws=self._draws_by_chain))
 
     def match_weights(self, pairs: ArrayLike | None = None) -> Table:
@@ -150,15 +144,13 @@ class EntityAnswers(StoredDraws):
         ['row', 'other', 'probability', 'prior', 'name', 'year', 'the rest', 'posterior']
         """
         self._require_records()
-        self._warn()
-        linked, recorded = self._linked_pairs, self._recorded_partitions
+        linked = self._linked_pairs
         ends = self.review()[["row", "other"]].to_numpy() if pairs is None else np.asarray(pairs)
         N = len(self._labels)
         whole = ends.ndim == 2 and ends.shape[1] == 2 and (not len(ends) or ends.dtype.kind in "iu")
         if not whole or ((ends < 0) | (ends >= N)).any() or (ends[:, 0] == ends[:, 1]).any():
             raise ConfigError(f"pairs: expected positions of two different records from 0 to {N - 1}, [pairs, 2]")
-        mean = np.mean(np.stack(recorded[PARAMETERS].to_list()), axis=0) if PARAMETERS in recorded else None
-        state = weights.State(self._labels, mean, weights.means_of(self.run.trace()))
+        state = weights.State(self._labels, self._mean_parameters(), weights.means_of(self.run.trace()))
         return Table(weights.weigh_pairs(self._model, self.dataset, state, linked, ends.astype(np.int64), 0))
 
     def thresholds(self) -> Table:
@@ -182,7 +174,6 @@ class EntityAnswers(StoredDraws):
         ['probability', 'pairs', 'precision', 'recall', 'f1']
         """
         self._require_records()
-        self._warn()
         return Table(weights.list_thresholds(self._linked_pairs, self.dataset.truth))
 
     @cached_property
@@ -197,9 +188,14 @@ class EntityAnswers(StoredDraws):
     def _linked_pairs(self) -> LinkedPairs:
         return find_linked_pairs(self._draws_by_chain)
 
+    def _mean_parameters(self) -> NDArray[np.float64] | None:
+        recorded = self._recorded_partitions
+        return np.mean(np.stack(recorded[PARAMETERS].to_list()), axis=0) if PARAMETERS in recorded else None
+
     def _require_records(self) -> None:
         if not isinstance(self._model.kind, Records):
             raise ConfigError(f"model={self._model.name} has no entities; expected records, of model=records")
+        self._warn()
 
     def _membership(self) -> Table:
         raise NotImplementedError

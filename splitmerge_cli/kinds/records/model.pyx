@@ -50,8 +50,7 @@ from splitmerge_cli.core.checks import as_numbers
 from splitmerge_cli.core.hyperpriors import Beta, ShareOrBeta
 from splitmerge_cli.core.options import Choice, Number, Positive, read_options
 from splitmerge_cli.core.shared import as_frozen, freeze, share
-from splitmerge_cli.kinds.records.near_pairs import near_pairs_of
-from splitmerge_cli.kinds.records.near_pairs import prepare, vectors_of
+from splitmerge_cli.kinds.records.near_pairs import near_pairs_of, prepare, vectors_of
 from splitmerge_cli.kinds.records.similar_values import SIMILARITIES
 from splitmerge_cli.kinds.records.generated import simulate_records
 
@@ -208,7 +207,8 @@ cdef class Records(Model):
         if values.ndim != 2 or len(fields) != values.shape[1] or not len(fields):
             raise ValueError(f"values: shape {values.shape}; expected (N, F) with {len(fields)} fields")
         data = share(prepare, values, fields, given["similarity"], given["strength"])
-        cdef Py_ssize_t N = values.shape[0], f, most = 0
+        cdef Py_ssize_t N = values.shape[0], f, k, most = 0
+        cdef double span = 16.0
         self.F, self.data = len(fields), data
         self._hold(data)
         self.value, self.begin = ints_of(data.value), ints_of(data.begin)
@@ -259,7 +259,12 @@ cdef class Records(Model):
         self.set_tables()
         self._allocate(N, N)
         self._set_prior(given["prior"].build(N, given["concentration"]))
-        self._start()
+        # every record is an entity of its own
+        self.set_labels(np.arange(N, dtype=np.int32))
+        if self.S:
+            for k in range(self.K):
+                span += abs(self.lik(k))
+            self.penalty = exp2(ceil(log2(RANGES * span)))
 
     def __dealloc__(self):
         free(self.cell)
@@ -279,17 +284,6 @@ cdef class Records(Model):
     def why_not_added(self):
         """str: empty: the values of several records are one multiset."""
         return ""
-
-    cdef int _start(self) except -1:
-        """Every record is an entity of its own."""
-        cdef Py_ssize_t k
-        cdef double span = 16.0
-        self.set_labels(np.arange(self.N, dtype=np.int32))
-        if self.S:
-            for k in range(self.K):
-                span += abs(self.lik(k))
-            self.penalty = exp2(ceil(log2(RANGES * span)))
-        return 0
 
     cdef void set_tables(self) noexcept nogil:
         """Set all that follows from theta and lambda."""
@@ -644,13 +638,9 @@ cdef class Records(Model):
             total += self.as_original[t]
         return top + log(total / n)
 
-    cdef double log_lik_of_entity(self, Py_ssize_t a, Py_ssize_t b, Py_ssize_t i, double apart) noexcept nogil:
-        """Log likelihood of the records in columns a and b and of record i as one entity, with an original or not; -1:
-        none. `apart`: without."""
-        return self.log_lik_of_members(self.gather_records(a, b, i), apart)
-
-    cdef double log_lik_of_members(self, Py_ssize_t n, double apart) noexcept nogil:
-        """``log_lik_of_entity`` of the n gathered records; 0: they have no original."""
+    cdef double log_lik_of_entity(self, Py_ssize_t n, double apart) noexcept nogil:
+        """Log likelihood of the n gathered records as one entity, with an original or not; 0: they have none. `apart`:
+        without."""
         cdef double with_one
         if n == 0:
             return apart
@@ -674,7 +664,7 @@ cdef class Records(Model):
             self.of_field[k * self.W + f] = self.field_of(f, k, -1, -1)
             total += self.of_field[k * self.W + f]
         if self.W > self.F:
-            total = self.of_field[k * self.W + self.F] = self.log_lik_of_entity(k, -1, -1, total)
+            total = self.of_field[k * self.W + self.F] = self.log_lik_of_entity(self.gather_records(k, -1, -1), total)
         return total - self.penalty * self.conflicts(k, -1) if self.S else total
 
     cdef double log_union(self, Py_ssize_t a, Py_ssize_t b) noexcept nogil:
@@ -682,7 +672,7 @@ cdef class Records(Model):
         cdef double total = 0.0
         for f in range(self.F):
             total += self.field_of(f, a, b, -1)
-        total = self.log_lik_of_entity(a, b, -1, total)
+        total = self.log_lik_of_entity(self.gather_records(a, b, -1), total)
         return total - self.penalty * self.conflicts(a, b) if self.S else total
 
     cdef double log_pred(self, Py_ssize_t i, Py_ssize_t k) noexcept nogil:
@@ -702,7 +692,7 @@ cdef class Records(Model):
         if self.W > self.F:
             for f in range(self.F):
                 total += self.of_field[k * self.W + f]
-            total = self.log_lik_of_entity(k, -1, i, total) - self.of_field[k * self.W + self.F]
+            total = self.log_lik_of_entity(self.gather_records(k, -1, i), total) - self.of_field[k * self.W + self.F]
         return total - self.penalty * self.records_of[k * self.S + self.source[i]] if self.S else total
 
     # -- theta and lambda
@@ -1049,7 +1039,7 @@ cdef class Records(Model):
                     together += self.alone[max(x, y)]
             if self.W > self.F:
                 self.member[0], self.member[1] = ends[p, 0], ends[p, 1]
-                out[p, self.F] = self.log_lik_of_members(2, together) - together
+                out[p, self.F] = self.log_lik_of_entity(2, together) - together
             out[p, self.F + 1] = self.log_prior(&pair, 1, K - 1) - self.log_prior(sizes, 2, K)
         return np.asarray(out)
 

@@ -1,18 +1,15 @@
 """Pictures of entities, of which the items are records."""
 
-import csv
-from io import StringIO
-
 import matplotlib.pyplot as plt
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
 
 from splitmerge_cli.analysis.plots.races import Picture, option, subject
 from splitmerge_cli.analysis.plots.style import CYCLE, FULL, HALF, REFERENCE, colour_of, footnote, plain_text
 from splitmerge_cli.diagnostics.cluster_table import count_of, shorten
-from splitmerge_cli.kinds.records import weights
-from splitmerge_cli.kinds.records.entities import BINS, PAIRS, REVIEW, align_records, read_review_rows, texts_of
+from splitmerge_cli.kinds.records import entities, weights
 from splitmerge_cli.runs.initial import dataset_of
 from splitmerge_cli.runs.store.read import Run
 
@@ -29,7 +26,7 @@ def can_draw(run: Run) -> bool:
 
 def has_pairs(run: Run) -> bool:
     """Whether it has uncertain pairs to show."""
-    return can_draw(run) and bool(run.summary["entities"].get("to_review")) and (run.path / REVIEW).is_file()
+    return can_draw(run) and bool(run.summary["entities"].get("to_review")) and (run.path / entities.REVIEW).is_file()
 
 
 def sizes(run: Run) -> Figure:
@@ -49,10 +46,9 @@ def sizes(run: Run) -> Figure:
 
 def pair_probabilities(run: Run) -> Figure:
     """Draw a histogram of the probabilities that two records are one entity."""
-    rows = csv.DictReader(StringIO(run.content(PAIRS).decode(), newline=""))
-    p = np.array([float(row["probability"]) for row in rows])
+    p = np.array([float(row["probability"]) for row in entities.read_rows(run, entities.PAIRS)])
     figure, ax = plt.subplots(figsize=(HALF, 2.7))
-    ax.hist(p, np.linspace(0, 1, 2 * BINS + 1).tolist(), color=colour_of(option(run, "sampler")), alpha=0.6)
+    ax.hist(p, np.linspace(0, 1, 2 * entities.BINS + 1).tolist(), color=colour_of(option(run, "sampler")), alpha=0.6)
     ax.set_yscale("symlog", linthresh=1)
     ax.set(xlabel="probability of being of one entity", ylabel="pairs of records", xlim=(0, 1), ylim=(0, None))
     ax.set_title(f"Which pairs are certain?\n{subject(run)}")
@@ -79,10 +75,10 @@ def pair_calibration(run: Run) -> Figure:
 
 def uncertain_pairs(run: Run) -> Figure:
     """Draw the records of the pairs to label first side by side, as text."""
-    fields, rows = read_review_rows(run.path / REVIEW, MOST_SHOWN)
+    fields, rows = entities.read_review_rows(run.path / entities.REVIEW, MOST_SHOWN)
     figure, ax = plt.subplots(figsize=(FULL, 0.9 + 0.36 * len(rows)))
     ax.set_axis_off()
-    texts = align_records([record for _, one, other in rows for record in (one, other)], LETTERS)
+    texts = entities.align_records([record for _, one, other in rows for record in (one, other)], LETTERS)
     for k, (row, _, _) in enumerate(rows):
         y = 1 - (k + 0.5) / len(rows)
         ax.text(0, y, f"{float(row['probability']):.2f}", ha="left", va="center", fontsize=8, weight="bold")
@@ -92,16 +88,29 @@ def uncertain_pairs(run: Run) -> Figure:
     ax.set(xlim=(0, 1), ylim=(0, 1))
     ax.set_title(f"Of {count_of(run.summary['entities']['to_review'], 'pair')} to label: {subject(run)}")
     footnote(
-        figure, f"Probability of being of one entity; rows as in {REVIEW}; fields: {plain_text(', '.join(fields))}"
+        figure,
+        f"Probability of being of one entity; rows as in {entities.REVIEW}; fields: {plain_text(', '.join(fields))}",
     )
     return figure
 
 
+def shown_pairs(run: Run, most: int) -> NDArray[np.int64]:
+    """The pairs of a finished run whose weights are shown, int64 ``[P, 2]`` from 0: those that a person should label;
+    without any, the least certain of those that are listed."""
+    review = run.path / entities.REVIEW
+    rows = [row for row, _, _ in entities.read_review_rows(review, most)[1]] if review.is_file() else []
+    rows = (
+        rows
+        or sorted(entities.read_rows(run, entities.PAIRS), key=lambda row: abs(float(row["probability"]) - 0.5))[:most]
+    )
+    return np.array([[int(row["row"]) - 1, int(row["other"]) - 1] for row in rows], dtype=np.int64)
+
+
 def match_weights(run: Run) -> Figure:
     """Draw the weights of some pairs, each from its prior to its posterior, field by field."""
-    ends = weights.shown_pairs(run, REVIEW, PAIRS, MOST_WEIGHED)
+    ends = shown_pairs(run, MOST_WEIGHED)
     table, dataset = weights.weights_of_run(run, ends), dataset_of(run)
-    words = [list(texts_of(dataset, dataset.values[rows]).values()) for rows in ends.T]
+    words = [list(entities.texts_of(dataset, dataset.values[rows]).values()) for rows in ends.T]
     names = [plain_text(shorten(str(name), CELL)) for name in list(table)[3:]]
     across = min(2, len(ends))
     rows = -(-len(ends) // 2)
@@ -122,8 +131,11 @@ def match_weights(run: Run) -> Figure:
             ax.annotate(f"{width:+.1f}" if abs(width) >= 0.05 else "0", **place, va="center", fontsize=6)
         reached += [0.0, *end.tolist()]
         ax.vlines(end, np.arange(len(end)), np.arange(len(end)) + 1, color=REFERENCE, linewidth=0.4)
-        texts = [_show_cells(words[0][f][k], words[1][f][k]) for f in range(len(words[0]))]
-        labels = [names[0], *(f"{name}: {text}" for name, text in zip(names[1:], texts, strict=False))]
+        labels = names[:1]
+        for name, *cells in zip(names[1:], *words, strict=False):
+            texts = [plain_text(shorten(of_pair[k], CELL)) if of_pair[k] else "–" for of_pair in cells]
+            # one alone if they are equal
+            labels.append(f"{name}: {' | '.join(dict.fromkeys(texts))}")
         ax.set_yticks(np.arange(len(terms)), [*labels, *names[len(labels) :]], fontsize=6)
         ax.invert_yaxis()
         ax.axvline(0.0, color=REFERENCE, linewidth=0.6)
@@ -147,12 +159,6 @@ MOST_WEIGHED = 6
 """Pairs whose weights are drawn."""
 CELL = 14
 """Letters of a cell there."""
-
-
-def _show_cells(one: str, other: str) -> str:
-    """Two cells in a line; one alone if they are equal."""
-    one, other = (plain_text(shorten(cell, CELL)) if cell else "–" for cell in (one, other))
-    return one if one == other else f"{one} | {other}"
 
 
 PICTURES = {

@@ -108,7 +108,12 @@ class Joined(Table):
         if not self.places:
             raise DataError(f"data.other: {other.path}: no column is one of {first.path}: {lacking}")
         shared = None if first.names is None else [first.names[j] for j, _ in self.places]
-        super().__init__(first.path, [_end_to_end(first.cells(j), other.cells(k)) for j, k in self.places], shared)
+        columns = []
+        for ours, theirs in ((first.cells(j), other.cells(k)) for j, k in self.places):
+            if ours.type != theirs.type:
+                ours, theirs = pc.cast(ours, pa.string()), pc.cast(theirs, pa.string())
+            columns.append(pa.chunked_array([*ours.chunks, *theirs.chunks], ours.type))
+        super().__init__(first.path, columns, shared)
         self.parts, self.first = (first, other), first.first
         self.categories = {d for d, (j, _) in enumerate(self.places) if j in first.categories}
         self.left_out = {d for d, (j, _) in enumerate(self.places) if j in first.left_out}
@@ -137,7 +142,8 @@ def _match_columns(first: Table, other: Table, names: Mapping[str | int, str | i
     places = dict(asked)
     once = len(places) == len(asked) == len(set(places.values()))
     require(once, "data.names", write(names), "each column once")
-    for word in (str, _bare, _meaning):
+    meanings = {name: same[0] for same in SYNONYMS for name in same}
+    for word in (str, _bare, lambda name: meanings.get(_bare(name), _bare(name))):
         theirs = _columns_by(word, other, places.values())
         places |= {j: theirs[name] for name, j in _columns_by(word, first, places).items() if name in theirs}
     return sorted(places.items())
@@ -155,12 +161,6 @@ def _bare(name: str) -> str:
     return re.sub(r"[\W_]+", "", name).casefold()
 
 
-def _meaning(name: str) -> str:
-    """The first of the names that mean the same."""
-    bare = _bare(name)
-    return next((same[0] for same in SYNONYMS if bare in same), bare)
-
-
 def _describe_lacking(first: Table, other: Table, places: Sequence[tuple[int, int]]) -> str:
     """Which file lacks which columns of the other, and what reads them; empty if none does."""
     ours = [name for j, name in enumerate(first.names or []) if name and j not in [j for j, _ in places]]
@@ -172,16 +172,15 @@ def _describe_lacking(first: Table, other: Table, places: Sequence[tuple[int, in
     return "; ".join(lacks) + reads * (len(lacks) > 1)
 
 
-def _end_to_end(first: pa.ChunkedArray, other: pa.ChunkedArray) -> pa.ChunkedArray:
-    if first.type != other.type:
-        first, other = pc.cast(first, pa.string()), pc.cast(other, pa.string())
-    return pa.chunked_array([*first.chunks, *other.chunks], first.type)
-
-
 def read_records(table: Table, wanted: Wanted, N: int | None, name: str) -> Dataset:
     """A table as kind ``records``; raises a `DataError` for a cell that its type (data.types) does not fit, or if no
     column is left."""
-    type_by_column = _read_types(table, wanted.types)
+    asked = wanted.types
+    require(asked is None or isinstance(asked, Mapping), "data.types", asked, "such as {postcode: string}")
+    type_by_column = dict[int, Any]()
+    for column, type in (asked or {}).items():
+        require(type in TYPES, f"data.types.{column}", type, f"one of {', '.join(TYPES)}")
+        type_by_column[index(table, "data.types", column)] = type
     rows = table.rows
     table.take(N)
     labels, positions = wanted.resolve(table)
@@ -321,14 +320,6 @@ def read_sources(table: Table, wanted: Wanted) -> NDArray[np.int32] | None:
     return None if wanted.duplicates else sources
 
 
-def _read_types(table: Table, types: Mapping[str | int, Any] | None) -> dict[int, str]:
-    """Read the option data.types, by the positions of the columns."""
-    require(types is None or isinstance(types, Mapping), "data.types", types, "such as {postcode: string}")
-    for column, type in (types or {}).items():
-        require(type in TYPES, f"data.types.{column}", type, f"one of {', '.join(TYPES)}")
-    return {index(table, "data.types", column): type for column, type in (types or {}).items()}
-
-
 def _read_field(cells: Cells, type: str | None, chosen: bool) -> Field:
     """Read a column as a type, or by the rules; a column that the user has `chosen` is no id."""
     present = cells.present
@@ -371,11 +362,14 @@ def _read_field(cells: Cells, type: str | None, chosen: bool) -> Field:
         # the note names the column already
         why = str(days).partition(": ")[2].removesuffix(" (data.types)")
         note = f"its dates are read as words: {why.replace(f', {cells.table.column(cells.j)}', '')}"
-    if numbers is not None and not (cells.boolean or cells.category or coded or _are_codes(numbers)):
-        if padded:
-            reads = f"data.types={{{column_key(cells.table, cells.j)}:string}} reads codes"
-            note = f"numbers, {padded} of them with a 0 in front ({reads})"
-        return Field("number", _numbers(cells), note=note)
+    if numbers is not None and not (cells.boolean or cells.category or coded):
+        shortest, longest = (len(str(int(number))) for number in (numbers.min(), numbers.max()))
+        # whole numbers that are long, and of one length, are codes
+        if numbers.min() < 10 ** (CODE - 1) or (numbers % 1 != 0).any() or shortest != longest:
+            if padded:
+                reads = f"data.types={{{column_key(cells.table, cells.j)}:string}} reads codes"
+                note = f"numbers, {padded} of them with a 0 in front ({reads})"
+            return Field("number", _numbers(cells), note=note)
     words = _words(cells)
     counts = np.unique([word for word in words if word is not None], return_counts=True)[1]
     few = cells.category or (len(counts) <= FEW and counts.min() >= FREQUENT)
@@ -394,12 +388,6 @@ def _counts(cells: Cells, numbers: NDArray[np.float64], name: str) -> str | None
         return "it counts the rows of each file" if all(inference.tells_apart(part, "") for part in parts) else None
     ascends = len(numbers) >= MANY and (numbers % 1 == 0).all() and (np.diff(numbers) > 0).all()
     return "whole numbers that ascend from row to row" if ascends else None
-
-
-def _are_codes(numbers: NDArray[np.float64]) -> bool:
-    """Whether numbers are whole, of one length, and long."""
-    shortest, longest = (len(str(int(number))) for number in (numbers.min(), numbers.max()))
-    return bool(numbers.min() >= 10 ** (CODE - 1) and (numbers % 1 == 0).all() and shortest == longest)
 
 
 def _words(cells: Cells) -> list[str | None]:

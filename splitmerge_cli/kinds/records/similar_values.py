@@ -107,7 +107,9 @@ def near_values(
         digits = [level.replace("-", "") for level in levels]
         pairs, distance = _join(_within_edits(digits, len(LIMITS)), (_near_dates(levels), 1.0))
     elif type == "number":
-        pairs, distance = _join(_within_edits(levels, 1), (_near_numbers(levels), 1.0))
+        numbers = np.array(levels, dtype=np.float64)
+        most = 1.0 if (numbers == np.floor(numbers)).all() else CLOSE * float(numbers.std())
+        pairs, distance = _join(_within_edits(levels, 1), (_neighbours(numbers, most, RANKS), 1.0))
     both = np.concatenate((pairs, pairs[:, ::-1]))
     order = np.lexsort((both[:, 1], both[:, 0]))
     begin = np.concatenate(([0], np.cumsum(np.bincount(both[:, 0], minlength=V)))).astype(np.int64)
@@ -238,20 +240,8 @@ def _near_dates(levels: Sequence[str]) -> Pairs:
     days = np.array([date.fromisoformat(level).toordinal() for level in levels], dtype=np.int64)
     code = {level: i for i, level in enumerate(levels)}
     swapped = [(i, code.get(f"{level[:5]}{level[8:]}-{level[5:7]}", i)) for level, i in code.items()]
-    return np.concatenate(
-        (
-            _neighbours(days.astype(float), DAYS, DAYS),
-            np.array([p for p in swapped if p[0] < p[1]] or np.empty((0, 2)), dtype=np.int64),
-        )
-    )
-
-
-def _near_numbers(levels: Sequence[str]) -> Pairs:
-    """Pairs of numbers that are close."""
-    numbers = np.array(levels, dtype=np.float64)
-    if (numbers == np.floor(numbers)).all():
-        return _neighbours(numbers, 1.0, RANKS)
-    return _neighbours(numbers, CLOSE * float(numbers.std()), RANKS)
+    both = np.array([p for p in swapped if p[0] < p[1]], dtype=np.int64).reshape(-1, 2)
+    return np.concatenate((_neighbours(days.astype(float), DAYS, DAYS), both))
 
 
 def _neighbours(numbers: NDArray[np.float64], most: float, ranks: int) -> Pairs:

@@ -7,11 +7,9 @@ rest up to the posterior odds, which the draws show, is due to the other records
 shares that are not certain.
 """
 
-import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from io import StringIO
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,21 +21,18 @@ from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.diagnostics.cluster_table import FIRST
 from splitmerge_cli.diagnostics.small_clusters import LinkedPairs, find_linked_pairs, pairs_of
 from splitmerge_cli.diagnostics.summary import second_half
+from splitmerge_cli.extras import pandas as pd
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs import answers, initial
 from splitmerge_cli.runs.store.read import Run
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 PRIOR, COPIES, OTHERS, POSTERIOR = "prior", "copies", "the rest", "posterior"
 """Names of the terms that are of no field."""
+NONE_RECORDED = "no late partitions were recorded; trace.partitions=10 records more"
 
 
 def frame_of(columns: Sequence[tuple[str, Any]]) -> "pd.DataFrame":
     """A table of columns, whose names may be equal: a field may be called as any other column."""
-    import pandas as pd  # takes longer than a short run
-
     frame = pd.DataFrame({place: values for place, (_, values) in enumerate(columns)})
     return frame.set_axis([name for name, _ in columns], axis=1)
 
@@ -70,7 +65,10 @@ def weigh_pairs(
         built.set_parameters(state.parameters[:, None])
     built.set_prior_values({name: state.prior[name] for name in built.prior_values if name in state.prior})
     terms = built.match_weights(ends) / np.log(2.0)  # type: ignore[attr-defined]
-    together, draws = _count_together(linked, ends), float(linked.draws.sum())
+    # in how many draws the two records of each pair are of one entity
+    counts = pd.Series(linked.counts.sum(axis=0), index=linked.ends[:, 0] * linked.N + linked.ends[:, 1])
+    together = counts.reindex(np.sort(ends, axis=1) @ np.array([linked.N, 1]), fill_value=0).to_numpy()
+    draws = float(linked.draws.sum())
     posterior = np.log2((together + 0.5) / (draws - together + 0.5))
     F = terms.shape[1] - 2
     names = [str(name) for name in dataset.column_names]
@@ -81,22 +79,12 @@ def weigh_pairs(
     return frame_of([*columns, (OTHERS, posterior - terms.sum(axis=1)), (POSTERIOR, posterior)])
 
 
-def _count_together(linked: LinkedPairs, ends: NDArray[np.int64]) -> NDArray[np.int64]:
-    """In how many draws the two records of each pair are of one entity."""
-    keys = linked.ends[:, 0] * linked.N + linked.ends[:, 1]
-    wanted = np.sort(ends, axis=1) @ np.array([linked.N, 1])
-    place = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
-    found = keys[place] == wanted if len(keys) else np.zeros(len(ends), dtype=bool)
-    counts = linked.counts.sum(axis=0)
-    return np.where(found, counts[place] if len(keys) else 0, 0)
-
-
 def weights_of_run(run: Run, ends: NDArray[np.int64]) -> "pd.DataFrame":
     """`weigh_pairs` of a finished run, whose data are loaded again. A `ConfigError` if it recorded no late
     partitions."""
     late = answers.late_partitions(run.path, run.summary["N"], run.summary["iterations"])
     if not late:
-        raise ConfigError(f"{run.path}: no late partitions were recorded; trace.partitions=10 records more")
+        raise ConfigError(f"{run.path}: {NONE_RECORDED}")
     linked = find_linked_pairs({c: rows.labels for c, rows in late.items()})
     parameters = [rows.parameters for rows in late.values() if rows.parameters is not None]
     mean = np.concatenate(parameters).mean(axis=0) if parameters else None
@@ -225,14 +213,3 @@ def compare_runs(runs: Sequence[Run]) -> Table | str:
 
 def _show(weight: float) -> str:
     return "none" if np.isnan(weight) else f"{weight:+.1f}"
-
-
-def shown_pairs(run: Run, review: str, pairs: str, most: int) -> NDArray[np.int64]:
-    """The pairs of a finished run whose weights are shown, int64 ``[P, 2]`` from 0: those that a person should label;
-    without any, the least certain of those that are listed."""
-    texts = [(run.path / review).read_text(encoding="utf-8")] if (run.path / review).is_file() else []
-    rows = [row for text in texts for row in csv.DictReader(StringIO(text, newline="")) if row["same"] == ""]
-    if not rows:
-        listed = list(csv.DictReader(StringIO(run.content(pairs).decode(), newline="")))
-        rows = sorted(listed, key=lambda row: abs(float(row["probability"]) - 0.5))
-    return np.array([[int(row["row"]) - 1, int(row["other"]) - 1] for row in rows[:most]], dtype=np.int64)

@@ -41,14 +41,11 @@ class Tokens(Kind):
 
     def describe(self, dataset: Dataset, here: NDArray[np.bool_], first: int) -> dict[str, Any]:
         """The commonest tokens."""
-        counts = np.bincount(
-            dataset.values[here], None if dataset.counts is None else dataset.counts[here], minlength=1
-        )
+        weights, words = None if dataset.counts is None else dataset.counts[here], dataset.vocabulary
+        counts = np.bincount(dataset.values[here], weights, minlength=1)
         commonest = [token for token in np.argsort(-counts, kind="stable")[:TELLING] if counts[token]]
-        words = dataset.vocabulary
-        return {
-            "telling": "; ".join([f"{words[token] if words else token} ({counts[token]:.0f})" for token in commonest])
-        }
+        named = [f"{words[token] if words else token} ({counts[token]:.0f})" for token in commonest]
+        return {"telling": "; ".join(named)}
 
 
 def generate(
@@ -71,22 +68,15 @@ def generate(
     values.require(dictionaries in DICTIONARIES, "data.dictionaries", dictionaries, f"one of {', '.join(DICTIONARIES)}")
     rng = np.random.default_rng(seed)
     if dictionaries == "distinct":
-        values.require(
-            n_tokens >= entities, "data.n_tokens", n_tokens, f"at least data.entities={entities} (a token each)"
-        )
+        enough = f"at least data.entities={entities} (a token each)"
+        values.require(n_tokens >= entities, "data.n_tokens", n_tokens, enough)
         truth = values.equal_sizes(rng, N, entities)
         tokens = truth.copy()
     else:
         values.require_number("data.concentration", concentration, 1e-100, 1e100)
         values.require_size("data.entities", entities, values.LARGEST // n_tokens)
         truth = rng.integers(entities, size=N, dtype=np.int32)
-        theta = np.cumsum(rng.dirichlet(np.full(n_tokens, concentration), size=entities), axis=1)
-        u = rng.random(N)
-        tokens = np.empty(N, dtype=np.int32)
-        order = np.argsort(truth, kind="stable")
-        for mentions in np.split(order, np.flatnonzero(np.diff(truth[order])) + 1):
-            tokens[mentions] = np.searchsorted(theta[truth[mentions[0]]], u[mentions])
-        # the rounded cumulative sum may end below 1: the last token takes what is left
-        np.minimum(tokens, n_tokens - 1, out=tokens)
+        theta = rng.dirichlet(np.full(n_tokens, concentration), size=entities)
+        tokens = values.draw_codes(rng, theta, truth)
     meta = {"entities": entities, "dictionaries": dictionaries, "concentration": concentration, "seed": seed}
     return Dataset("emm", "tokens", tokens, truth, vocabulary=values.token_names(n_tokens), meta=meta)

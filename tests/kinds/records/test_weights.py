@@ -49,7 +49,7 @@ def test_weights_add_up_to_the_posterior_and_are_drawn(tmp_path: Path) -> None:
     assert again["row"].tolist() == [1, 1, 5]
     figure = pictures.match_weights(found.run)
     bars = [patch.get_width() for patch in figure.axes[0].patches]
-    ends = weights.shown_pairs(found.run, "review.csv", "pairs.csv", 1)
+    ends = pictures.shown_pairs(found.run, 1)
     np.testing.assert_allclose(bars, weights.weights_of_run(found.run, ends).iloc[0, 3:].astype(float))
     plt.close(figure)
     for wrong in ([[0, 0]], [[0, 7]], [0, 1], [[-1, 2]], [[0.0, 1.0]]):

@@ -77,28 +77,6 @@ def read(path: Path, documents: int | None = None) -> "sparse.csr_array":
         with suppress(OSError):
             part.write_text(json.dumps(now), encoding="utf-8")
             part.replace(folder_of(path) / RECORD)
-    return _map_arrays(path, record, documents)
-
-
-def parse(path: Path) -> "sparse.csr_array":
-    """As `read`, all counts of a text that fits into memory; nothing is written. Raises a `DataError` if it is none
-    of this kind, holds more than the limit (data.max_bytes), or says that it has more documents than memory takes.
-    """
-    with _Text(path, "read", Limit.current()) as text:
-        check_rows(f"{path}: row 1", text.D, DOCUMENT_BYTES, "documents")
-        blocks = [entries.astype(np.int32) for entries in text.documents()]
-    # the text held what its header says
-    document, word, count = np.concatenate(blocks, axis=1)
-    many = np.bincount(document, minlength=text.D + 1)
-    return sparse.csr_array((count, word - np.int32(1), np.cumsum(many)), shape=(text.D, text.W))
-
-
-def folder_of(path: Path) -> Path:
-    """The folder with the arrays of a text."""
-    return path.with_name(f"{path.name}.arrays")
-
-
-def _map_arrays(path: Path, record: dict[str, Any], documents: int | None) -> "sparse.csr_array":
     D, W = record["documents"], record["words"]
     if documents is not None and documents > D:
         raise DataError(f"data.documents={documents}: expected at most {D}, the number of documents of {path}, or null")
@@ -117,6 +95,24 @@ def _map_arrays(path: Path, record: dict[str, Any], documents: int | None) -> "s
         raise DataError(
             f"{folder}: damaged: {error}; expected the arrays of {path.name} (without this folder they are made again)"
         ) from error
+
+
+def parse(path: Path) -> "sparse.csr_array":
+    """As `read`, all counts of a text that fits into memory; nothing is written. Raises a `DataError` if it is none
+    of this kind, holds more than the limit (data.max_bytes), or says that it has more documents than memory takes.
+    """
+    with _Text(path, "read", Limit.current()) as text:
+        check_rows(f"{path}: row 1", text.D, DOCUMENT_BYTES, "documents")
+        blocks = [entries.astype(np.int32) for entries in text.documents()]
+    # the text held what its header says
+    document, word, count = np.concatenate(blocks, axis=1)
+    many = np.bincount(document, minlength=text.D + 1)
+    return sparse.csr_array((count, word - np.int32(1), np.cumsum(many)), shape=(text.D, text.W))
+
+
+def folder_of(path: Path) -> Path:
+    """The folder with the arrays of a text."""
+    return path.with_name(f"{path.name}.arrays")
 
 
 def _stamp(path: Path) -> dict[str, int]:
@@ -245,7 +241,12 @@ class _Text:
         """Entries block by block, checked one by one."""
         last = 1
         for block in self._blocks():
-            entries = self._parse(block)
+            options = pyarrow.csv.ReadOptions(column_names=list(_FIELDS), block_size=1 << 22)
+            try:
+                parsed = pyarrow.csv.read_csv(pa.py_buffer(block), options, _PARSE, _TYPES)
+            except pa.ArrowInvalid as error:
+                raise self._misfit(block, error) from error
+            entries = np.stack([parsed[name].to_numpy() for name in _FIELDS])
             self._check(entries, last)
             last = int(entries[0, -1])
             self.line += entries.shape[1]
@@ -295,9 +296,8 @@ class _Text:
         number = int(line) if re.fullmatch(rb"\d{1,19}", line) else 0
         largest = LARGEST if name != "entries" else 2**62
         if not 1 <= number <= largest:
-            expected = (
-                f"the number of {name}, from 1 to {largest} (the first three lines say documents, words, entries)"
-            )
+            order = "the first three lines say documents, words, entries"
+            expected = f"the number of {name}, from 1 to {largest} ({order})"
             raise self._error(self.line, quote(line.decode("utf-8", "replace")), expected)
         return number
 
@@ -307,14 +307,6 @@ class _Text:
             yield
         except (OSError, EOFError, zlib.error) as error:
             raise DataError(f"{self.path}: cannot be read beyond row {self.line}: {error}") from error
-
-    def _parse(self, block: bytes) -> Entries:
-        options = pyarrow.csv.ReadOptions(column_names=list(_FIELDS), block_size=1 << 22)
-        try:
-            table = pyarrow.csv.read_csv(pa.py_buffer(block), options, _PARSE, _TYPES)
-        except pa.ArrowInvalid as error:
-            raise self._misfit(block, error) from error
-        return np.stack([table[name].to_numpy() for name in _FIELDS])
 
     def _misfit(self, block: bytes, failure: pa.ArrowInvalid) -> DataError:
         """Describe the first line that is no entry."""
@@ -405,7 +397,13 @@ def read_ldac(path: Path, vocabulary: Path | None, encoding: str) -> Read:
     if not _LDAC.fullmatch(data):
         raise _misfit(path, data)
     Limit.current().check(path, 8 * (2 * data.count(b":") + data.count(b"\n")), " as numbers")
-    declared, starts, words_read, counts = _pairs(data)
+    numbers = np.fromstring(data.replace(b":", b" ").decode("ascii"), dtype=np.int64, sep=" ")
+    text = np.frombuffer(data, dtype=np.uint8)
+    starts = np.searchsorted(np.flatnonzero(text == ord(":")), np.flatnonzero(text == ord("\n")))
+    starts = np.append(0, starts).astype(np.int64)
+    heads = 2 * starts[:-1] + np.arange(len(starts) - 1)
+    declared, pairs = numbers[heads], np.delete(numbers, heads)
+    words_read, counts = pairs[::2], pairs[1::2]
     words = _words_or_numbers(path, vocabulary, encoding, int(words_read.max(initial=0)) + 1, 0)
     many = np.diff(starts)
     rows = np.repeat(np.arange(len(many)), many)
@@ -413,15 +411,14 @@ def read_ldac(path: Path, vocabulary: Path | None, encoding: str) -> Read:
     def reject(bad: NDArray[np.bool_], expected: str) -> None:
         if bad.any():
             pair = int(np.argmax(bad))
-            row = int(rows[pair])
-            pair_text = f"{words_read[pair]}:{counts[pair]}"
-            raise DataError(_place(path, row + 1, pair - int(starts[row]) + 2, pair_text, expected))
+            row, shown = int(rows[pair]), f"{words_read[pair]}:{counts[pair]}"
+            raise _error_at(path, row + 1, pair - int(starts[row]) + 2, shown, expected)
 
     reject(words_read >= len(words), f"a word from 0 to {len(words) - 1}, the lines of {vocabulary}")
     reject((counts < 1) | (counts > LARGEST) | (words_read >= LARGEST), PAIR)
     if (declared != many).any():
         row = int(np.argmax(declared != many))
-        raise DataError(_place(path, row + 1, 1, str(declared[row]), f"{many[row]}, the pairs of the row"))
+        raise _error_at(path, row + 1, 1, str(declared[row]), f"{many[row]}, the pairs of the row")
     order = np.lexsort((words_read, rows))
     again = np.zeros(len(order), dtype=bool)
     again[order[1:]] = (np.diff(words_read[order]) == 0) & (np.diff(rows[order]) == 0)
@@ -430,18 +427,6 @@ def read_ldac(path: Path, vocabulary: Path | None, encoding: str) -> Read:
     check_size(int(upto[-1]), path)
     tokens = Tokens(np.repeat(words_read.astype(np.int32), counts), upto[starts])
     return Read(Corpus(tokens, len(words)), words)
-
-
-def _pairs(data: bytes) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Number of pairs that each line declares, the start of each document's pairs, and words and counts of all
-    pairs."""
-    numbers = np.fromstring(data.replace(b":", b" ").decode("ascii"), dtype=np.int64, sep=" ")
-    text = np.frombuffer(data, dtype=np.uint8)
-    starts = np.searchsorted(np.flatnonzero(text == ord(":")), np.flatnonzero(text == ord("\n")))
-    starts = np.append(0, starts).astype(np.int64)
-    heads = 2 * starts[:-1] + np.arange(len(starts) - 1)
-    rest = np.delete(numbers, heads)
-    return numbers[heads], starts, rest[::2], rest[1::2]
 
 
 def _misfit(path: Path, data: bytes) -> DataError:
@@ -453,9 +438,9 @@ def _misfit(path: Path, data: bytes) -> DataError:
         for field, text in enumerate(fields, start=1):
             expected = "the number of different words of the document" if field == 1 else PAIR
             if not re.fullmatch(r"\d{1,10}" if field == 1 else r"\d{1,10}:\d{1,10}", text, re.ASCII):
-                return DataError(_place(path, row, field, text, expected))
+                return _error_at(path, row, field, text, expected)
     return DataError(f"{path}: expected rows of M WORD:COUNT ... WORD:COUNT")
 
 
-def _place(path: Path, row: int, field: int, cell: str, expected: str) -> str:
-    return f"{path}: row {row}, field {field}: {quote(cell)}; expected {expected}"
+def _error_at(path: Path, row: int, field: int, cell: str, expected: str) -> DataError:
+    return DataError(f"{path}: row {row}, field {field}: {quote(cell)}; expected {expected}")

@@ -83,12 +83,8 @@ def corpus(
     require(good, "data.columns", columns, expected)
     separators.require_encoding(encoding)
     header = header_key("data.header", header)
-    require(
-        separator in ("auto", *separators.SEPARATORS),
-        "data.separator",
-        separator,
-        f"one of auto, {', '.join(separators.SEPARATORS)}",
-    )
+    signs = ("auto", *separators.SEPARATORS)
+    require(separator in signs, "data.separator", separator, f"one of {', '.join(signs)}")
     choice.require_shortest(min_length)
     choice.require_words(stop_words, min_documents, max_share)
     choice.require_split(heldout, heldout_by, split_seed)
@@ -128,12 +124,8 @@ def corpus(
     else:
         read = {"npz": read_npz, "ldac": read_ldac, "uci": read_uci}[format](path, words, encoding)
     texts = format == "text"
-    require(
-        texts or min_length == choice.AUTO,
-        "data.min_length",
-        min_length,
-        f"auto: the words of {path} are given",
-    )
+    given = f"auto: the words of {path} are given"
+    require(texts or min_length == choice.AUTO, "data.min_length", min_length, given)
     parsed, vocabulary_read, notes = read
     J = parsed.tokens.J if format in ("tokens", "text") else formats.number_to_take(path, N, parsed.tokens.J)
     if J < parsed.tokens.J:
@@ -161,7 +153,14 @@ def _find_format(path: Path, encoding: str, columns: Sequence[str | int] | None 
 
 def format_of_lines(path: Path, encoding: str) -> str:
     """The format that the first lines of a file have."""
-    lines = _first_lines(path, encoding)
+    with readable(path) as file:
+        data = unpack(path, file).read(HEAD)
+    # the reader complains of what cannot be decoded
+    text = data.decode(encoding, "replace").removeprefix("\ufeff").rstrip("\r\n")
+    lines = [line.strip() for line in text.split("\n")]
+    if len(data) == HEAD and len(lines) > 1:
+        # the last one may go on
+        lines.pop()
     head = [re.fullmatch(r"\d+", line) is not None for line in lines[:3]]
     if len(lines) > 3 and all(head) and ROW.fullmatch(lines[3].encode()):
         return "uci"
@@ -187,17 +186,6 @@ def _ends_cells(lines: list[str]) -> str | None:
         if end == "\t" or (terms and (formats.names_tokens(rows[0]) or counts)):
             return name
     return None
-
-
-def _first_lines(path: Path, encoding: str) -> list[str]:
-    """Whole lines at the beginning of a file, spaces around them left out."""
-    with readable(path) as file:
-        data = unpack(path, file).read(HEAD)
-    # the reader complains of what cannot be decoded
-    lines = [
-        line.strip() for line in data.decode(encoding, "replace").removeprefix("\ufeff").rstrip("\r\n").split("\n")
-    ]
-    return lines[:-1] if len(data) == HEAD and len(lines) > 1 else lines
 
 
 def digest(path: str | Path) -> str:
@@ -232,12 +220,12 @@ class DocumentsReading(reading.KindReading):
     ) -> Dataset:
         """Convert an object; words are left out as of a file (`words.keep_words`)."""
         data, names = objects.texts_of(data)
-        data = data if objects.has_counts(data) else list(data)
-        texts = not objects.has_counts(data) and all(isinstance(document, str) for document in data)
+        are_counts, notes = objects.has_counts(data), list[str]()
+        data = data if are_counts else list(data)
+        texts = not are_counts and all(isinstance(document, str) for document in data)
         require(texts or min_length == choice.AUTO, "data.min_length", min_length, "auto: the words are given")
         vocabulary: list[str] | None
-        notes: list[str] = []
-        if objects.has_counts(data):
+        if are_counts:
             counts, vocabulary, names = objects.counts_of(data)
         elif texts:
             counts, vocabulary, notes = choice.count_texts(data, min_length)
@@ -250,10 +238,9 @@ class DocumentsReading(reading.KindReading):
             except (ValueError, TypeError) as error:
                 raise DataError(f"data: {error}; expected texts, or sequences of words") from error
         words = vocabulary or [f"word {k}" for k in range(counts.shape[1])]
-        meta, options = notes_entry(notes), {"min_length": min_length} if texts else {}
-        from_counts = dataset(
-            name, Corpus(tokens_of(counts), counts.shape[1], names, truth), words, None, meta, options
-        )
+        options = {"min_length": min_length} if texts else {}
+        whole = Corpus(tokens_of(counts), counts.shape[1], names, truth)
+        from_counts = dataset(name, whole, words, None, notes_entry(notes), options)
         if stop_words == choice.AUTO and not texts:
             # words that somebody chose
             stop_words = None

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from splitmerge_cli.data.opening import Limit, check_rows
 from splitmerge_cli.data.tables import separators
@@ -22,7 +21,7 @@ from splitmerge_cli.data.tables.columns import words as words_of
 from splitmerge_cli.data.tables.formats import JSON, read_feather, read_json, read_parquet, read_sheet
 from splitmerge_cli.data.tables.table import MOST_COLUMNS, NAMELESS, NUMBER, Table, is_text, list_names, quote
 from splitmerge_cli.data.tables.text import Text
-from splitmerge_cli.data.values import LARGEST
+from splitmerge_cli.data.values import LARGEST, require
 from splitmerge_cli.kinds.documents.corpus import Corpus, Tokens, check_size, starts_of, tokens_of
 from splitmerge_cli.kinds.documents.readers.words import AUTO, count_texts, read_vocabulary
 from splitmerge_cli.received import DataError
@@ -98,9 +97,20 @@ def read_tokens(
                 f"{path}: row 1: {quote(names[0])} and {quote(distinct[0])}, which occur nowhere else; expected names "
                 "of columns or a token (data.header=true or false decides)"
             )
-    many = np.ones(len(document_of_row), dtype=np.int64) if count is None else _counts(table, count)
+    many = np.ones(len(document_of_row), dtype=np.int64)
+    if count is not None:
+        values = numbers(table, count, "data.columns chooses the columns")
+        bad = ~((values >= 0) & (values <= LARGEST) & (values == np.floor(values)))
+        if bad.any():
+            raise table.error(int(np.argmax(bad)), count, COUNT)
+        many = values.astype(np.int64)
     if vocabulary is not None:
-        coded, distinct = _look_up(table, word, coded, distinct, vocabulary, encoding)
+        words = read_vocabulary(vocabulary, None, encoding)
+        number = {known: w for w, known in enumerate(words)}
+        coded = np.array([number.get(one, -1) for one in distinct], dtype=np.int32)[coded]
+        if (coded < 0).any():
+            raise table.error(int(np.argmax(coded < 0)), word, f"a word of {vocabulary}")
+        distinct = words
     J = number_to_take(path, N, len(names))
     rows = np.flatnonzero(document_of_row < J)
     rows = rows[np.argsort(document_of_row[rows], kind="stable")]
@@ -330,27 +340,6 @@ def _resolve(table: Table, columns: Sequence[str | int] | None) -> tuple[int, in
     return read[0], read[1], read[2] if len(read) == 3 else None
 
 
-def _counts(table: Table, j: int) -> NDArray[np.int64]:
-    """Column `j` as counts."""
-    values = numbers(table, j, "data.columns chooses the columns")
-    bad = ~((values >= 0) & (values <= LARGEST) & (values == np.floor(values)))
-    if bad.any():
-        raise table.error(int(np.argmax(bad)), j, COUNT)
-    return values.astype(np.int64)
-
-
-def _look_up(
-    table: Table, j: int, coded: NDArray[np.int32], distinct: list[str], vocabulary: Path, encoding: str
-) -> tuple[NDArray[np.int32], list[str]]:
-    """Code the words of column `j` by a vocabulary."""
-    words = read_vocabulary(vocabulary, None, encoding)
-    number = {word: w for w, word in enumerate(words)}
-    codes = np.array([number.get(word, -1) for word in distinct], dtype=np.int32)
-    if (codes < 0).any():
-        raise table.error(int(np.argmax(codes[coded] < 0)), j, f"a word of {vocabulary}")
-    return codes[coded], words
-
-
 # texts
 
 
@@ -382,8 +371,7 @@ def read_texts(path: Path, encoding: str, N: int | None, shortest: str | int = A
     They are in the order of the alphabet. Where all files are in folders of the folder, these are the categories. The
     empty lines at the end of a file are no documents.
     """
-    names: list[str] | None = None
-    labels, categories = None, None
+    names, labels, categories = None, None, None
     if path.is_dir():
         files = texts_in(path)
         files = files[: number_to_take(path, N, len(files))]
@@ -410,6 +398,5 @@ def read_texts(path: Path, encoding: str, N: int | None, shortest: str | int = A
 def number_to_take(path: Path, N: int | None, documents: int) -> int:
     """How many documents to take; a `DataError` if there are fewer."""
     good = N is None or (isinstance(N, int) and not isinstance(N, bool) and 1 <= N <= documents)
-    if not good:
-        raise DataError(f"N={N}: expected a whole number from 1 to {documents}, the documents of {path}, or null")
-    return documents if N is None else int(N or 0)
+    require(good, "N", N, f"a whole number from 1 to {documents}, the documents of {path}, or null")
+    return N or documents

@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import compress
 from pathlib import Path
 
 import numpy as np
@@ -128,22 +129,19 @@ def keep_words(
     if not is_kept.all():
         rest, number = tokens.take(is_kept[tokens.words]), np.cumsum(is_kept, dtype=np.int32) - np.int32(1)
         tokens = Tokens(number[rest.words], rest.starts)
+    occurs = documents_by_word > 0
     if not len(tokens.words):
         options_text = ", ".join(f"data.{key}={'null' if value is None else value}" for key, value in options.items())
-        expected = (
-            f"one at least of the {int((documents_by_word > 0).sum())} words that the {corpus.tokens.J} documents have"
-        )
+        expected = f"one at least of the {occurs.sum()} words that the {corpus.tokens.J} documents have"
         raise DataError(f"{options_text}: no word of {whole.name} is left; expected {expected}")
     meta = dict(whole.meta)
     options = meta.pop("documents")["options"] | options
-    meta["left_out"] = {
-        "words": corpus.V - int(is_kept.sum()),
-        "tokens": len(corpus.tokens.words) - len(tokens.words),
-    }
+    lost = len(corpus.tokens.words) - len(tokens.words)
+    meta["left_out"] = {"words": corpus.V - int(is_kept.sum()), "tokens": lost}
     if why_stopped is not None:
         share = float(stopped[corpus.tokens.words].mean())
         note = (
-            f"data.stop_words=auto: {why_stopped}: {int((stopped & (documents_by_word > 0)).sum())} words with "
+            f"data.stop_words=auto: {why_stopped}: {(stopped & occurs).sum()} words with "
             f"{share:.0%} of the tokens are left out (data.stop_words=none keeps them)"
         )
         meta["notes"] = [*meta.get("notes", ()), note]
@@ -160,7 +158,7 @@ def keep_words(
         )
         meta["notes"] = [*meta.get("notes", ()), note]
     if not is_kept.all():
-        vocabulary = [vocabulary[w] for w in np.flatnonzero(is_kept)]
+        vocabulary = list(compress(vocabulary, is_kept))
         corpus = replace(corpus, tokens=tokens, V=len(vocabulary))
     return dataset(whole.name, corpus, vocabulary, meta=meta, options=options)
 
@@ -409,16 +407,16 @@ def _by_document(
     training = tokens.pick(~held)
     if not len(training.words):
         raise DataError(f"data.heldout={heldout}: no token of {name} is left to train with; expected at least one")
-    names = corpus.documents
+    ours, names = None, None
+    if corpus.documents is not None:
+        ours, names = (list(compress(corpus.documents, chosen)) for chosen in (~held, held))
     training_corpus = replace(
         corpus,
         tokens=training,
-        documents=None if names is None else [names[j] for j in np.flatnonzero(~held)],
+        documents=ours,
         labels=None if corpus.labels is None else corpus.labels[~held],
         mixtures=None if corpus.mixtures is None else corpus.mixtures[~held],
-        heldout=Heldout(
-            "document", theirs, observed, None if names is None else [names[j] for j in np.flatnonzero(held)]
-        ),
+        heldout=Heldout("document", theirs, observed, names),
     )
     return training_corpus, np.repeat(~held, tokens.lengths)
 
