@@ -15,7 +15,7 @@ import shlex
 import sys
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from io import BufferedReader, BytesIO
@@ -109,7 +109,12 @@ def memory() -> int:
         limits = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
     except (AttributeError, ValueError, OSError):
         limits = [_UNTOLD]
-    return min(limits + _of_groups() + _of_process())
+    with suppress(ImportError):
+        import resource
+
+        soft = resource.getrlimit(resource.RLIMIT_AS)[0]
+        limits += [soft] * (soft != resource.RLIM_INFINITY)
+    return min(limits + _of_groups())
 
 
 def _of_groups() -> list[int]:
@@ -131,15 +136,6 @@ def _of_groups() -> list[int]:
         except (OSError, ValueError):  # no such group, or no limit: max
             continue
     return limits
-
-
-def _of_process() -> list[int]:
-    try:
-        import resource
-    except ImportError:
-        return []
-    soft = resource.getrlimit(resource.RLIMIT_AS)[0]
-    return [] if soft == resource.RLIM_INFINITY else [soft]
 
 
 @contextmanager

@@ -198,7 +198,12 @@ def read_written(path: Path, wanted: Wanted, header: str | bool, suffix: str, fo
     if not wanted.kind.one_column and separators.SVMLIGHT.match(data):
         raise separators.unknown_format(path, ".svmlight", f"one of {FORMATS}")
     notes: list[str] = []
-    before, data = skip[0], without_rows(path, data, *skip)
+    before = skip[0]
+    if any(skip):
+        rows = data.split(b"\n")
+        fewer = f"fewer than {len(rows)} rows, as {path} has"
+        require(len(rows) > sum(skip), "data.skip", write(list(skip)), fewer)
+        data = b"\n".join(rows[skip[0] : len(rows) - skip[1]])
     if not wanted.kind.one_column:
         data, lines, named = separators.without_separator_line(data)
         before += lines
@@ -220,14 +225,24 @@ def read_written(path: Path, wanted: Wanted, header: str | bool, suffix: str, fo
     else:
         usual = {"separator": default, "decimal": "point"}
         layout_found = separators.Layout(*(usual[key] if word == "auto" else word for key, word in asked.items()))
-    notes += _layout_notes(path, layout_found, default, separator, decimal)
+    unusual = []
+    if separator == "auto" and layout_found.separator != default:
+        unusual.append(f"{separators.WORDS[layout_found.separator]} ends a cell (data.separator)")
+    if decimal == "auto" and layout_found.decimal == "comma":
+        unusual.append("numbers have a decimal comma (data.decimal)")
+    notes += [f"{path}: {' and '.join(unusual)}"] if unusual else []
     if layout_found.separator == "space":
         data = separators.tabs(path, data, before)
     elif layout_found.separator == "tab":
         data, rows_filled = _with_ends(path, data, before)
         notes += rows_filled
-    data, ends = _without_empty_end(data, layout_found.delimiter)
+    end, ends, empty = len(data), 0, (layout_found.delimiter + " \r").encode()
+    while empty[:1] in (line := data[(start := data.rfind(b"\n", 0, end) + 1) : end]) and start > 0:
+        if line.strip(empty):
+            break
+        end, ends = start - 1, ends + 1
     if ends:
+        data = data[:end]
         notes.append(f"{path}: rows without any cell at the end: {ends}; they are left out")
     if header in ("auto", True) and not wanted.kind.one_column:
         data, above = separators.with_row_names(path, data, layout_found.delimiter)
@@ -235,14 +250,6 @@ def read_written(path: Path, wanted: Wanted, header: str | bool, suffix: str, fo
     table = Text(path, data, layout_found.delimiter, before, decimal=separators.DECIMALS[layout_found.decimal])
     table.notes += notes
     return parse_table(table, wanted, header)
-
-
-def without_rows(path: Path, data: bytes, top: int, bottom: int) -> bytes:
-    """A text without so many rows at its top and its bottom; raises a `DataError` if none is left."""
-    rows = data.split(b"\n") if top or bottom else []
-    fewer = f"fewer than {len(rows)} rows, as {path} has"
-    require(not rows or len(rows) > top + bottom, "data.skip", write([top, bottom]), fewer)
-    return b"\n".join(rows[top : len(rows) - bottom]) if rows else data
 
 
 def _comments(data: bytes) -> int:
@@ -255,16 +262,6 @@ def _comments(data: bytes) -> int:
     ends = (b",", b";", b"\t", b"|")
     named = top and any(top[0].count(end) and top[0].count(end) == first.count(end) for end in ends)
     return 0 if named else start
-
-
-def _layout_notes(path: Path, layout_found: separators.Layout, default: str, separator: str, decimal: str) -> list[str]:
-    """Notes on a layout that is neither the usual one nor asked for."""
-    notes = []
-    if separator == "auto" and layout_found.separator != default:
-        notes.append(f"{separators.WORDS[layout_found.separator]} ends a cell (data.separator)")
-    if decimal == "auto" and layout_found.decimal == "comma":
-        notes.append("numbers have a decimal comma (data.decimal)")
-    return [f"{path}: {' and '.join(notes)}"] if notes else []
 
 
 def _with_ends(path: Path, data: bytes, before: int) -> tuple[bytes, list[str]]:
@@ -283,16 +280,6 @@ def _with_ends(path: Path, data: bytes, before: int) -> tuple[bytes, list[str]]:
         lines[i] = lines[i].removesuffix(b"\r") + b"\t" * (width - lines[i].count(b"\t")) + end
     shown = ", ".join(str(1 + before + i) for i in short[:3]) + ", ..." * (len(short) > 3)
     return b"\n".join(lines), [f"{path}: rows whose last cells lack their tabs: {len(short)} ({shown}): empty cells"]
-
-
-def _without_empty_end(data: bytes, delimiter: str) -> tuple[bytes, int]:
-    """The rows without those at the end of which every cell is empty, and how many these were."""
-    end, rows, empty = len(data), 0, (delimiter + " \r").encode()
-    while delimiter.encode() in (line := data[(start := data.rfind(b"\n", 0, end) + 1) : end]) and start > 0:
-        if line.strip(empty):
-            break
-        end, rows = start - 1, rows + 1
-    return (data[:end], rows) if rows else (data, 0)
 
 
 def parse_table(table: Text, wanted: Wanted, header: str | bool) -> Text:
