@@ -331,20 +331,16 @@ def compare_readings(
         table[option][0],
     )
     named, why = f"{option} ", _describe_choice(table, option, "probability")
+    first, *others = (
+        {name: one.type for name, one in zip(d.column_names, d.types or (), strict=False)} for d in readings.values()
+    )
+    differing = [name for name, type in first.items() if any(types.get(name, type) != type for types in others)]
     if chosen in of_given_totals():
         named, how = "model=", "the totals of rows have one negative binomial distribution"
-    elif differing := _differing(list(readings.values())):
+    elif differing:
         named = f"{option} ({list_names(differing)}) "
     say(f"{named}{chosen}, {why}\n{how}")
     return table
-
-
-def _differing(readings: Sequence[Dataset]) -> list[str]:
-    """Names of the columns that are read in several ways."""
-    first, *others = (
-        {name: one.type for name, one in zip(d.column_names, d.types or (), strict=False)} for d in readings
-    )
-    return [name for name, type in first.items() if any(types.get(name, type) != type for types in others)]
 
 
 def compare_zeros(options: Mapping[str, Any], table: Dataset, fits: Fits) -> "Ranking":

@@ -6,7 +6,7 @@ from typing import NoReturn
 
 from splitmerge_cli.config import ConfigError, DataSource, classes, component
 from splitmerge_cli.data import opening
-from splitmerge_cli.data.dataset import READ_AS, Dataset, Kind, get_kind
+from splitmerge_cli.data.dataset import READ_AS, Dataset, get_kind
 from splitmerge_cli.overrides import shell_word, write
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs import identity, initial
@@ -91,8 +91,13 @@ def _answer(data: DataSource, digests: dict[str, str]) -> tuple[str, list[tuple[
         for columns in to_try:
             chosen = {} if columns is None else {"data.columns": write(columns)}
             tried = data if columns is None else data.with_options(columns=columns, drop=None)
-            read = _read_as(tried, kind, digests)
-            if read is None or not _takes(model, read):
+            missing = data.values.get("missing") if kind.allows_missing else None
+            try:
+                read = initial.load_dataset(
+                    tried.with_options(kind=kind.name, types=None, missing=missing), kind, digests
+                )
+                initial.build_model(component("model", model), read)
+            except (ConfigError, DataError):
                 continue
             # ids and the like are no data, numbers though they may be
             if (
@@ -119,20 +124,3 @@ def _answer(data: DataSource, digests: dict[str, str]) -> tuple[str, list[tuple[
 
 def _read_mixed(data: DataSource, digests: dict[str, str]) -> Dataset:
     return initial.load_dataset(data.with_options(kind=MIXED), get_kind(MIXED), digests)
-
-
-def _read_as(data: DataSource, kind: Kind, digests: dict[str, str]) -> Dataset | None:
-    try:
-        missing = data.values.get("missing") if kind.allows_missing else None
-        return initial.load_dataset(data.with_options(kind=kind.name, types=None, missing=missing), kind, digests)
-    except (ConfigError, DataError):
-        return None
-
-
-def _takes(model: str, dataset: Dataset) -> bool:
-    """Whether a model, its options at their defaults, takes a data set."""
-    try:
-        initial.build_model(component("model", model), dataset)
-    except ConfigError:
-        return False
-    return True
