@@ -48,8 +48,10 @@ def download(
     """Fetch a file and return its SHA-256, which must be `sha256`, where known (messages say its `origin`). `path`
     appears whole or not at all; at most `size` bytes are fetched, or 4 GiB. An address that is not https is not asked.
     """
-    with _partial_file(path) as part:
-        digest = hashlib.sha256()
+    new_folders = [folder for folder in path.parents if not folder.exists()]
+    part, digest = path.with_name(f".{path.name}.{os.getpid()}"), hashlib.sha256()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         with part.open("wb") as opened:
             for chunk in _chunks(address, path, report, size):
                 digest.update(chunk)
@@ -58,24 +60,15 @@ def download(
         if sha256 not in (None, digest_found):
             raise received.DataError(f"{address}: SHA-256 {digest_found}; expected {sha256}, {origin}")
         part.replace(path)
-    return digest_found
-
-
-@contextmanager
-def _partial_file(path: Path) -> Iterator[Path]:
-    """Yield a path for a file in the making; remove it at the end, and the new folders that stay empty."""
-    new_folders = [folder for folder in path.parents if not folder.exists()]
-    part = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        yield part
     except OSError as error:
         raise received.DataError(f"{path}: cannot be written: {error.strerror or error}") from error
     finally:
+        # new folders stay if they hold the file
         with suppress(OSError):
             part.unlink(missing_ok=True)
             for folder in new_folders:
                 folder.rmdir()
+    return digest_found
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):

@@ -120,21 +120,17 @@ def memory() -> int:
 def _of_groups() -> list[int]:
     """Limits of the control groups of this process, of both versions."""
     places = [Path("/sys/fs/cgroup/memory/memory.limit_in_bytes")]
-    try:
+    with suppress(OSError, ValueError):
         for line in Path("/proc/self/cgroup").read_text().splitlines():
             number, _, name = line.split(":", 2)
             path = Path(name.lstrip("/"))
-            if number != "0":
-                continue
-            places += [Path("/sys/fs/cgroup", part, "memory.max") for part in (path, *path.parents)]
-    except (OSError, ValueError):
-        pass
+            if number == "0":
+                places += [Path("/sys/fs/cgroup", part, "memory.max") for part in (path, *path.parents)]
     limits = []
     for place in dict.fromkeys(places):
-        try:
+        # no such group, or no limit: max
+        with suppress(OSError, ValueError):
             limits.append(int(place.read_text()))
-        except (OSError, ValueError):  # no such group, or no limit: max
-            continue
     return limits
 
 

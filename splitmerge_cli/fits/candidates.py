@@ -326,10 +326,8 @@ def compare_readings(
     if problems:
         raise ConfigError("; ".join(f"{name}: {problem}" for name, problem in problems.items()))
     table = rank(option, density_by_reading, facts, simplest)
-    how, chosen = (
-        f"data.types={{NAME:{'|'.join(READINGS[option][name] for name in readings)}}} changes how a column is read",
-        table[option][0],
-    )
+    chosen, types = table[option][0], "|".join(READINGS[option][name] for name in readings)
+    how = f"data.types={{NAME:{types}}} changes how a column is read"
     named, why = f"{option} ", _describe_choice(table, option, "probability")
     first, *others = (
         {name: one.type for name, one in zip(d.column_names, d.types or (), strict=False)} for d in readings.values()
@@ -466,11 +464,10 @@ def _describe_choice(table: "Ranking", option: str, measure: str) -> str:
         rival = table[option][best].removeprefix("as ")
         why = f"as good as {rival} within {table.attrs['errors']:g} s.e. of the {measure}, "
         why += "and simpler" if np.isnan(fewer) else f"with {count_of(round(fewer), 'cluster')} instead of {more:.0f}"
+    _, *rows = zip(table[option], table["difference"], table["standard_error"], strict=True)
     others = [
         f"{name} {abs(difference):.3f} {'ahead' if difference < 0 else 'behind'} (s.e. {error:.3f})"
-        for name, difference, error in list(
-            zip(table[option], table["difference"], table["standard_error"], strict=True)
-        )[1:]
+        for name, difference, error in rows
     ]
     why = f"{why}: {', '.join(others)}" if others else why
     # the largest share of rows whose density is not reliable asks for more than one error

@@ -145,12 +145,6 @@ def columns_of(N: int, data: str, given: dict[str, Any]) -> dict[str, Column]:
     return columns
 
 
-def bundle_units(units: Any) -> Bundles:
-    """Bundles of new rows by a column of units; a `DataError` where one is missing."""
-    column = columns_of(len(units), "new items", {"group": units})["group"]
-    return Bundles(column.cells.astype(np.int32), prior_counts=ITEMS)
-
-
 REVIEWED = ["row", "other", SAME]
 """Columns that a file of reviewed pairs has at least; `SAME` is 1, 0 or empty."""
 

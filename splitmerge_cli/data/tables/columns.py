@@ -269,7 +269,12 @@ class Wanted:
         blank = [j for j in table.blank() if j not in dropped]
         unnamed = [j for j in table.unnamed_columns() if j not in (*dropped, *blank)]
         table.leave_out(unnamed, "data.columns would read it", ask, items=True)
-        table.leave_out_blank(blank, ask)
+        for j in blank:
+            held = pc.not_equal(pc.utf8_length(pc.utf8_trim_whitespace(table.cells(j))), 0)
+            if pc.any(held).as_py():
+                place = table.place(int(np.argmax(held.to_numpy())), j)
+                raise DataError(f"{place}: the column has no name; expected {ask.format(n=j + 1)}")
+            table.note(f"{table.column(j)} has neither a name nor a value: it is left out")
         if self.kind.one_column and isinstance(table, text.Text) and (delimiter := table.other_delimiter()):
             separator = next(name for name, words in separators.WORDS.items() if words == delimiter)
             table.note(

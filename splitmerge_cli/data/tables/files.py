@@ -291,7 +291,9 @@ def parse_table(table: Text, wanted: Wanted, header: str | bool) -> Text:
         two = header == "2" or (header == "auto" and not with_roles and table.has_two_headers())
         table.take_header(2 if two else 1)
         if with_roles:
-            table.leave_out_roles()
+            rows = f"rows {table.first} and {1 + table.first}"
+            table.note(f"{rows} hold types and roles of the columns: they are left out")
+            table.first += 2
         table.tell_names_apart()
         if len(table.top) == 1:
             raise DataError(f"{table.path}: the file has a header but no row of data; expected at least one row")

@@ -256,7 +256,19 @@ def infer(cells: Cells, key: str, chosen: bool = False) -> Reading:
     missing = [word for word in levels if CODE_WORDS.fullmatch(word)]
     if missing and not chosen and len(levels) > len(missing) + 1:
         reading = _note_codes(reading, missing, int(np.isin(codes, [words.index(word) for word in missing]).sum()))
-    return _of_digits(cells, key, name, reading, chosen) if cells.is_long and cells.numbers is not None else reading
+    if not cells.is_long or cells.numbers is None:
+        return reading
+    assert cells.text is not None
+    way = f"data.types={{{key}:real}}"
+    if reading.problem:
+        return replace(reading, ways=(*reading.ways, f"{way} reads it as numbers, rounded"))
+    if reading.type is None:
+        return replace(reading, ways=(f"{way} would read it, rounded",))
+    if not chosen and REPEATED_ID.search(name):
+        return _repeated_id(key, *cells.values())
+    shown = quote(str(cells.text[cells.first(~cells.missing)].as_py()))
+    note = f"whole numbers such as {shown}, longer than a number keeps, are words ({way} reads them rounded)"
+    return replace(reading, said=note)
 
 
 def _warn_of_codes(cells: Cells, reading: Reading) -> Reading:
@@ -320,21 +332,6 @@ def _range_of(word: str) -> tuple[float, float] | None:
     if last < first and match["to"]:
         return None
     return (-math.inf, first) if match["below"] else (first, last)
-
-
-def _of_digits(cells: Cells, key: str, name: str, reading: Reading, chosen: bool) -> Reading:
-    """Complete the `reading` as words that long whole numbers have: ids that repeat, how to read them as numbers."""
-    assert cells.numbers is not None and cells.text is not None
-    way = f"data.types={{{key}:real}}"
-    if reading.problem:
-        return replace(reading, ways=(*reading.ways, f"{way} reads it as numbers, rounded"))
-    if reading.type is None:
-        return replace(reading, ways=(f"{way} would read it, rounded",))
-    if not chosen and REPEATED_ID.search(name):
-        return _repeated_id(key, *cells.values())
-    shown = quote(str(cells.text[cells.first(~cells.missing)].as_py()))
-    note = f"whole numbers such as {shown}, longer than a number keeps, are words ({way} reads them rounded)"
-    return replace(reading, said=note)
 
 
 def _repeated_id(key: str, codes: NDArray[np.int64], words: list[str]) -> Reading:

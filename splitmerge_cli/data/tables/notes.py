@@ -123,16 +123,6 @@ def set_aside(table: Table, j: int, also: Sequence[str | int | float] = ()) -> b
     return False
 
 
-def note_rounding(table: Table, j: int, also: Sequence[str | int | float] = ()) -> None:
-    """Note that whole numbers of a column that is read as numbers lose digits; `also` as of `set_aside`."""
-    if (digits := table.long_digits(j, also)) is not None:
-        present = [cell for cell in map(str, digits.to_pylist()) if not is_missing(cell)]
-        table.note(
-            f"{table.column(j)}: whole numbers such as {quote(present[0].strip())} are rounded: they "
-            "have more digits than a number keeps"
-        )
-
-
 def written_column(table: Table, j: int, also: Sequence[str | int | float] = ()) -> pa.ChunkedArray | None:
     """A column of text with currencies, units and the like as numbers, null where a cell is missing, with a note; None
     of any other column."""

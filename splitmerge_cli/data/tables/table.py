@@ -217,16 +217,6 @@ class Table:
                     raise received.DataError(f"{problem}; expected {ask.format(n=j + 1)}")
             self.note(f"{self.column(j)} {why}: it is left out ({reads})")
 
-    def leave_out_blank(self, blank: Collection[int], ask: str) -> None:
-        """Note which of the `blank` columns are left out; one that holds a cell after all is refused."""
-        for j in blank:
-            column = self.cells(j)
-            held = pc.not_equal(pc.utf8_length(pc.utf8_trim_whitespace(column)), 0)
-            if pc.any(held).as_py():
-                place = self.place(int(np.argmax(held.to_numpy())), j)
-                raise received.DataError(f"{place}: the column has no name; expected {ask.format(n=j + 1)}")
-            self.note(f"{self.column(j)} has neither a name nor a value: it is left out")
-
     def counts_from(self, j: int) -> int | None:
         """0 or 1 if the cells of column `j` are 0, 1, 2, ... or 1, 2, 3, ...; None if they are not."""
         column = self.cells(j)

@@ -228,11 +228,6 @@ class Text(Table):
         listed = all(cell in TYPES or not cell or " " in cell for cell in types)
         return 0 < typed >= len(types) / 2 and listed and all(cell in ROLES or "=" in cell for cell in roles)
 
-    def leave_out_roles(self) -> None:
-        """Leave out the rows of types and roles, and note that."""
-        self.note(f"rows {self.first} and {1 + self.first} hold types and roles of the columns: they are left out")
-        self.first += 2
-
     def has_title(self) -> bool:
         """Whether the first row holds a word in its first cell alone, or nothing, and a row soon below holds more."""
         rows = [self.top[0], *self.rows_below()[:MOST_TOP]]
@@ -341,9 +336,8 @@ class Text(Table):
             or len(set(kind.values())) > 1
             or kind[numeric[0]] == pa.string()
             or self.data.find(b'"', start) >= 0
+            or self.data.count(b"\r") != self.data.count(b"\r\n")
         ):
-            return None
-        if self.data.count(b"\r") != self.data.count(b"\r\n"):
             return None
         delimiter, whole = self.delimiter.encode(), numeric == list(range(self.width))
         texts: dict[int, list[str]] = {j: [] for j in words}

@@ -298,7 +298,15 @@ def prepare(
         largest_n = N if isinstance(kappa0, Gamma) else min(kappa0, N)
         largest = N * variance + np.maximum(largest_n * (usual + np.abs(location)) ** 2, min(largest_n, 1.0) * rare)
         least = max(least, zeta * 5e-11 * (largest / unit).max())
-        _check_digits(scale, largest, zeta, isinstance(b0, Gamma))
+        narrow = 2.0 * scale < 1e-10 * largest
+        if narrow.any():
+            # a factorisation would lose what the scatter exceeds the prior's by
+            d = int(narrow.argmax())
+            described = f"a prior of mean {zeta * scale[d]:.3g}" if isinstance(b0, Gamma) else f"{zeta * scale[d]:.3g}"
+            raise ValueError(
+                f"model.b0: expected at least {zeta * 5e-11 * largest[d]:.3g} in column {d + 1} with "
+                f"model.covariance=full and this model.m0, got {described}: less leaves no digits of the covariances"
+            )
     for first in range(0, D, step):
         here = slice(first, min(first + step, D))
         x[:, here] = np.rint((np.array(points[:, here], dtype=np.float64, order="C") - centre[here]) / units[here])
@@ -389,19 +397,6 @@ def _moments(points: NDArray[Any], absent: NDArray[np.bool_] | None, step: int) 
             np.abs(part).max(axis=1),
         )
     return moments
-
-
-def _check_digits(scale: Numbers, largest: Numbers, zeta: float, is_resampled: bool) -> None:
-    """A ValueError where a factorisation would lose what the scatter exceeds the prior's by."""
-    narrow = 2.0 * scale < 1e-10 * largest
-    if narrow.any():
-        d = int(narrow.argmax())
-        described = f"a prior of mean {zeta * scale[d]:.3g}" if is_resampled else f"{zeta * scale[d]:.3g}"
-        raise ValueError(
-            f"model.b0: expected at least {zeta * 5e-11 * largest[d]:.3g} in column {d + 1} with "
-            f"model.covariance=full and this model.m0, got {described}: less leaves no digits of the "
-            "covariances"
-        )
 
 
 def _reach_of(half: Numbers, location: Numbers, scale: Numbers, b0: Any, kappa0: Any, a0: float) -> Numbers:
