@@ -142,10 +142,8 @@ def _answering(address: str, path: Path) -> Iterator[None]:
         reason: object = f"{error.code} {error.reason}" if isinstance(error, HTTPError) else error
         if isinstance(error, URLError) and not isinstance(error, HTTPError):
             reason = getattr(error.reason, "strerror", None) or error.reason
-        raise received.DataError(
-            f"{address}: cannot be fetched: {reason} (a machine without a network needs {path.name} put into "
-            f"{path.parent})"
-        ) from error
+        way = f"a machine without a network needs {path.name} put into {path.parent}"
+        raise received.DataError(f"{address}: cannot be fetched: {reason} ({way})") from error
 
 
 VARIABLE = "SMCMC_DATA"
@@ -314,10 +312,9 @@ def fetch(name: str, report: Report | None = None) -> Path:
         if path.is_file():
             locate(name, file.name)
         elif file.address is None:
-            raise received.DataError(
-                f"{name}: {file.name} cannot be downloaded; it was made from {published.source}. Put the file into "
-                f"{target} (SHA-256 {file.sha256 or 'not known'})"
-            )
+            way = f"Put the file into {target} (SHA-256 {file.sha256 or 'not known'})"
+            made = f"it was made from {published.source}"
+            raise received.DataError(f"{name}: {file.name} cannot be downloaded; {made}. {way}")
         else:
             expected, origin = _expected(name, file)
             digest = download(file.address, path, expected, origin, report, file.size)

@@ -310,10 +310,9 @@ def numbers_of(table: Table, values: NDArray[Any], expected: str, whole: bool) -
                 try:
                     float(cell)
                 except (TypeError, ValueError):
-                    raise DataError(
-                        f"data: {place_of(i, j, table.names)}: {cell!r}; expected {expected}. A table whose columns "
-                        "are of several types: model='mixed'"
-                    ) from None
+                    place = place_of(i, j, table.names)
+                    way = "A table whose columns are of several types: model='mixed'"
+                    raise DataError(f"data: {place}: {cell!r}; expected {expected}. {way}") from None
             raise
     return out
 

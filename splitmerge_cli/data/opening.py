@@ -256,11 +256,7 @@ def unpack(path: Path, file: BinaryIO) -> BinaryIO:
     if suffix == ".zip":
         archive, member = _only_member(path, file)
         return cast(BinaryIO, archive.open(member))
-    openers: dict[str, Any] = {
-        ".gz": lambda file: gzip.GzipFile(fileobj=file),
-        ".bz2": bz2.BZ2File,
-        ".xz": lzma.LZMAFile,
-    }
+    openers: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
     return cast(BinaryIO, openers[suffix](file)) if suffix in openers else file
 
 

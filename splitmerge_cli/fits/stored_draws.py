@@ -181,11 +181,8 @@ class StoredDraws:
             groups[f"{prefix}sample_stats"] = {
                 name: np.stack([row[column] for row in rows]) for name, column in stats.items()
             }
-        return from_dict(
-            groups,
-            save_warmup=True,
-            attrs={"/": {"inference_library": "smcmc", "sampler": self.run.config["sampler"]["name"]}},
-        )
+        attributes = {"inference_library": "smcmc", "sampler": self.run.config["sampler"]["name"]}
+        return from_dict(groups, save_warmup=True, attrs={"/": attributes})
 
     # -- convergence
     @property

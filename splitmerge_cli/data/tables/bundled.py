@@ -486,11 +486,8 @@ def _check_labels(labels: Column, known: NDArray[np.int64], joins: _Joins) -> No
     if len(clash):
         one, other = known[order][clash[0]], known[order][clash[0] + 1]
         words = [f"'{labels.words[labels.cells[row]]}'" for row in (one, other)]
-        raise labels.fail(
-            int(other),
-            f"{words[0]}, because rows {joins.chain(int(one), int(other))} are to be together (data.apart=false takes "
-            "both)",
-        )
+        why = f"rows {joins.chain(int(one), int(other))} are to be together (data.apart=false takes both)"
+        raise labels.fail(int(other), f"{words[0]}, because {why}")
 
 
 def _read_apart(cannot: Links, items: NDArray[np.int32], joins: _Joins) -> NDArray[np.int32]:

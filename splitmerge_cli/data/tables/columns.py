@@ -244,10 +244,8 @@ class Wanted:
             raise DataError(f"{table.path}: no column is left for the data; expected at least one")
         if self.kind.one_column and len(columns) != 1:
             rest = "".join(f" besides data.{key}" for key in list(roles)[:1])
-            raise DataError(
-                f"{table.path}: {len(columns)} columns{rest}; expected 1 column of tokens (data.columns=[NAME]); "
-                f"several columns of words: {self.as_mixed(table)}"
-            )
+            expected = f"1 column of tokens (data.columns=[NAME]); several columns of words: {self.as_mixed(table)}"
+            raise DataError(f"{table.path}: {len(columns)} columns{rest}; expected {expected}")
         return roles.get("truth"), columns
 
     def as_mixed(self, table: Table) -> str:
@@ -277,10 +275,8 @@ class Wanted:
             table.note(f"{table.column(j)} has neither a name nor a value: it is left out")
         if self.kind.one_column and isinstance(table, text.Text) and (delimiter := table.other_delimiter()):
             separator = next(name for name, words in separators.WORDS.items() if words == delimiter)
-            table.note(
-                f"every row holds {delimiter}, which is read as part of the token "
-                f"(data.separator={separator} lets it end a cell)"
-            )
+            way = f"data.separator={separator} lets it end a cell"
+            table.note(f"every row holds {delimiter}, which is read as part of the token ({way})")
 
 
 def as_list(key: str, value: Sequence[str | int] | str | int | None) -> list[str | int] | None:

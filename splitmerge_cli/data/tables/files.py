@@ -385,11 +385,9 @@ def _has_header(table: Text, wanted: Wanted) -> bool:
             return table.names_by_number(positions)
         numbers_above = [j for j in positions if j in data]
         years, under = [head[j] for j in numbers_above], [[cells[j] for j in numbers_above] for cells in below]
+        as_names = "are read as names of columns (data.header=false reads them as data)"
         if _are_successive_years(years, under):
-            table.note(
-                f"row {1 + table.before}: its words and years, {head[numbers_above[0]]} to "
-                f"{head[numbers_above[-1]]}, are read as names of columns (data.header=false reads them as data)"
-            )
+            table.note(f"row {1 + table.before}: its words and years, {years[0]} to {years[-1]}, {as_names}")
             return True
         if _are_years(years):
             raise table.header_error()
@@ -398,21 +396,15 @@ def _has_header(table: Text, wanted: Wanted) -> bool:
         if not words:
             return False
         if _stand_apart([[head[j], *(cells[j] for cells in below)] for j in numbers_above], table.number):
-            table.note(
-                f"row {1 + table.before}: its words and its numbers, which lie outside what the rows "
-                "below hold, are read as names of columns (data.header=false reads them as data)"
-            )
+            outside = "which lie outside what the rows below hold"
+            table.note(f"row {1 + table.before}: its words and its numbers, {outside}, {as_names}")
             return True
     if words and numbers:
-        raise DataError(
-            f"{table.path}: row {1 + table.before}: {quote(head[words[0]])} next to numbers; expected only names or "
-            "only numbers (data.header=true or false decides)"
-        )
+        problem = f"{table.path}: row {1 + table.before}: {quote(head[words[0]])} next to numbers"
+        raise DataError(f"{problem}; expected only names or only numbers (data.header=true or false decides)")
     if wanted.kind.any_columns and len(words) > 1 and words == positions and _recurs(table, head, words):
-        table.note(
-            f"row {1 + table.before}: its words stand in other rows, too: it is read as data "
-            "(data.header=true reads it as names of columns)"
-        )
+        as_data = "it is read as data (data.header=true reads it as names of columns)"
+        table.note(f"row {1 + table.before}: its words stand in other rows, too: {as_data}")
         return False
     return bool(words) or table.names_by_number(positions, bool(wanted.kind.truth_values))
 

@@ -351,15 +351,11 @@ def read_sheet(path: Path, sheet: str | int | None = None, ask: str = "", skip: 
         raise DataError(f"{path}: not a readable .xlsx file: {error or type(error).__name__}") from error
     table = Sheet(path, text, ",", before)
     if longest >= 10**KEPT_DIGITS:
-        table.notes.append(
-            f"{path}: a spreadsheet keeps {KEPT_DIGITS} digits of a number, and there are longer ones, such as "
-            f"'{longest}': write codes as text"
-        )
+        longer = f"there are longer ones, such as '{longest}': write codes as text"
+        table.notes.append(f"{path}: a spreadsheet keeps {KEPT_DIGITS} digits of a number, and {longer}")
     if lack_values:
-        table.notes.append(
-            f"{path}: formulas without a stored value are read as empty cells (a spreadsheet program stores values "
-            "when it saves a file)"
-        )
+        when = "a spreadsheet program stores values when it saves a file"
+        table.notes.append(f"{path}: formulas without a stored value are read as empty cells ({when})")
     return table
 
 
@@ -374,10 +370,8 @@ def _choose_sheet(path: Path, sheets: list[Any], sheet: str | int | None, ask: s
             # a name where that needs no quotes
             name = filled[0].title
             key = name if re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) else names.index(name) + 1
-            raise DataError(
-                f"{path}: sheets that hold cells: {list_names([each.title for each in filled])}; expected "
-                + (ask or f"data.sheet={key}, or another of them")
-            )
+            titles, expected = [each.title for each in filled], ask or f"data.sheet={key}, or another of them"
+            raise DataError(f"{path}: sheets that hold cells: {list_names(titles)}; expected {expected}")
         if not filled:
             raise DataError(f"{path}: the file is empty; expected a sheet with at least one row")
         return filled[0]

@@ -268,14 +268,8 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
         none_left = f"{table.path}: no column is left for the data"
         reasons = [f"{table.column(j)}: {one.why}" for j, one in without.items()]
         reasons += [*(note.partition(": ")[2] for note in spelt[:1]), *documents]
-        as_read = (
-            others
-            or [
-                [f"data.types={{{column_key(table, j)}:categorical}}"]
-                for j, way in reads.items()
-                if way.startswith("data.types")
-            ][:1]
-        )
+        typed = [column_key(table, j) for j, way in reads.items() if way.startswith("data.types")]
+        as_read = others or [[f"data.types={{{key}:categorical}}"] for key in typed[:1]]
         if spelt and len(columns_read) > 1:
             as_read = [[other_kind]]
         ways = "".join(f", or of texts: {way}" for way in documents)

@@ -220,10 +220,8 @@ def reduce_columns(dataset: Dataset, reduce: ReduceOption) -> Dataset:
     if len(real) < 2 or dataset.N < 3:
         raise DataError(f"{REDUCE}={reduce}: {place}: expected at least 2 real columns, not sparse, and 3 rows")
     if missing:
-        raise DataError(
-            f"{REDUCE}={reduce}: {place}: {dataset.first_missing}; expected {NO_REDUCTION}, or real columns without "
-            "missing cells"
-        )
+        expected = f"{NO_REDUCTION}, or real columns without missing cells"
+        raise DataError(f"{REDUCE}={reduce}: {place}: {dataset.first_missing}; expected {expected}")
     x = np.asarray(dataset.values[:, real], dtype=np.float64)
     most_components = min(len(real), dataset.N - 1)
     asked = int(str(reduce)) if is_number else 0
@@ -234,10 +232,8 @@ def reduce_columns(dataset: Dataset, reduce: ReduceOption) -> Dataset:
         f"{len(real):,} real columns are reduced to {r} principal component{'s' * (r > 1)} "
         f"({100 * components.share:.0f} % of the variance); {REDUCE}={NO_REDUCTION} reads them as they are"
     )
-    meta = dataset.meta | {
-        "notes": [*without_spikes(dataset).notes, note],
-        "reduced": {"columns": len(real), "components": r},
-    }
+    reduced = {"columns": len(real), "components": r}
+    meta = dataset.meta | {"notes": [*without_spikes(dataset).notes, note], "reduced": reduced}
     return Reduction(dataset, real, components).project(replace(dataset, meta=meta))
 
 

@@ -371,9 +371,5 @@ def has_long_digits(text: pa.ChunkedArray, also: Sequence[str | int | float] = (
     """Whether a cell of text, without spaces around it, is a whole number that loses digits as float64; `also`: what
     else stands for a missing cell."""
     long_numbers = pc.unique(text.filter(pc.match_substring_regex(text, _LONG))).to_pylist()
-    missing = set(map(str, also))
-    return any(
-        len(word) > _MOST_DIGITS or int(word.partition(".")[0]) != float(word)
-        for word in long_numbers
-        if word not in missing
-    )
+    present = {*long_numbers} - {*map(str, also)}
+    return any(len(word) > _MOST_DIGITS or int(word.partition(".")[0]) != float(word) for word in present)

@@ -344,11 +344,8 @@ def mixed_case(build: Callable[..., Model], size: int, seed: int, params: Mappin
     def read_columns(table: Any, chosen: Sequence[int] = range(5)) -> tuple[Any, list[str], list[int]]:
         """Columns of the table, their types and levels; zeros apart: whether a count is 0 is one more, in which the
         second code is 0, and what is above 0 counts from there; likewise whether a real cell is the spike."""
-        cells, kinds, numbers = (
-            np.array(table[:, chosen]),
-            [types[j] for j in chosen],
-            [(2, 3, 0, 0, 0)[j] for j in chosen],
-        )
+        cells, kinds = np.array(table[:, chosen]), [types[j] for j in chosen]
+        numbers = [(2, 3, 0, 0, 0)[j] for j in chosen]
         if zeros_apart and 2 in chosen:
             counts = table[:, 2]
             cells[:, list(chosen).index(2)] = [v - 1.0 if v >= 1.0 else np.nan for v in counts]

@@ -362,9 +362,6 @@ def _against_others(known: Statistics, k: int, f: int) -> tuple[tuple[float, flo
 
 def format_two(cluster_value: float, others: float, spread: float) -> tuple[str, str]:
     """Two numbers as text, with the digits that differ in view of the spread.
-
-    Examples
-    --------
     >>> format_two(120.2, 119.8, 1.3), format_two(9.3e-15, 2.0, 0.4), format_two(90928.1, 43968.2, 8e3)
     (('120.2', '119.8'), ('0.0', '2.0'), ('90928', '43968'))
     """

@@ -389,12 +389,9 @@ def cluster_means(run: Run) -> Figure:
     ax.set_facecolor("#E4E4E4")
     ax.set_yticks(range(R), [style.plain_text(name) for name in style.shorten_names(names, NAME_BESIDE)], fontsize=6.5)
     turned = 0 if K <= 25 else 90
-    ax.set_xticks(
-        range(K),
-        [name_clusters(labels, run.summary, run.first_cluster)[k] for k in clusters],
-        fontsize=6.5 if K <= 30 else style.SMALLEST,
-        rotation=turned,
-    )
+    cluster_names = name_clusters(labels, run.summary, run.first_cluster)
+    fontsize = 6.5 if K <= 30 else style.SMALLEST
+    ax.set_xticks(range(K), [cluster_names[k] for k in clusters], fontsize=fontsize, rotation=turned)
     ax.set_xlabel("cluster")
     ax.grid(False)
     ax.tick_params(length=0)
