@@ -249,9 +249,8 @@ def _expected(name: str, file: File) -> tuple[str | None, str]:
     if file.sha256 is not None:
         return file.sha256, "as in the published file"
     sums = place(name) / SUMS
-    return _read_digests(sums).get(
-        file.name
-    ), f"as first fetched according to {sums} (without that line any is accepted)"
+    origin = f"as first fetched according to {sums} (without that line any is accepted)"
+    return _read_digests(sums).get(file.name), origin
 
 
 def _read_digests(sums: Path) -> dict[str, str]:

@@ -369,10 +369,8 @@ def compare_scales(options: Mapping[str, Any], as_they_are: Dataset, rescaled: D
 def _jointly(options: Mapping[str, Any], dataset: Dataset) -> Mapping[str, Any]:
     """Options with a full covariance where none is named and the real columns allow it."""
     jointly = {"covariance": "full"} | dict(options)
-    can_be = (
-        count_reals(dataset) > 1 and not _find_width(dataset, options) and not find_problem(model_of(jointly), dataset)
-    )
-    return jointly if can_be else options
+    is_narrow = count_reals(dataset) > 1 and not _find_width(dataset, options)
+    return jointly if is_narrow and not find_problem(model_of(jointly), dataset) else options
 
 
 def format_rescaled(table: "Ranking", scales: str) -> str:
@@ -434,9 +432,8 @@ def _find_width(dataset: Dataset, options: Mapping[str, Any]) -> str:
     if rows < 2 * D:
         return f"a covariance matrix of {D:,} columns needs at least {2 * D:,} rows{which}; these data have {rows:,}"
     if FEWEST * _count_operations({"name": MIXED, "covariance": "full"}, dataset) > MOST_JOINT:
-        return (
-            f"a covariance matrix of {D:,} columns takes long for {dataset.N:,} rows (model.covariance=full takes it)"
-        )
+        way = "model.covariance=full takes it"
+        return f"a covariance matrix of {D:,} columns takes long for {dataset.N:,} rows ({way})"
     return ""
 
 

@@ -210,9 +210,8 @@ def _note_total(table: Table, columns: Sequence[int], x: NDArray[Any]) -> None:
     sums = np.nansum(others, axis=0)
     # the errors of so many rounded numbers add up to a third of this, typically
     error = np.sqrt(len(x)) * np.array([_step(column[~np.isnan(column)]) for column in others.T])
-    is_sum = (np.abs(last - sums) <= error + 1e-9 * np.abs(sums)) & (
-        np.abs(last) > np.abs(np.nan_to_num(others)).max(axis=0)
-    )
+    is_largest = np.abs(last) > np.abs(np.nan_to_num(others)).max(axis=0)
+    is_sum = is_largest & (np.abs(last - sums) <= error + 1e-9 * np.abs(sums))
     held = int((~np.isnan(last)).sum())
     if held and is_sum.sum() >= max(min(held, 2), held / 2):
         names = list_names([table.column(columns[d]) for d in np.flatnonzero(is_sum).tolist()])
@@ -388,9 +387,8 @@ def _find(
             if k in may_follow and number.is_finer(other) and (function := _of_one(other, [number])):
                 follow[k] = f"{function}, but for rounding"
         others = list(kept.values()) if d in may_follow and not follow else []
-        function = (
-            _of_one(number, others) or _of_several(number, others, "{}") or _of_several(number, others, "log({})")
-        )
+        function = _of_one(number, others) or _of_several(number, others, "{}")
+        function = function or _of_several(number, others, "log({})")
         if function:
             follow[d] = f"{function}, but for rounding"
         found |= follow

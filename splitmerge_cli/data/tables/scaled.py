@@ -316,10 +316,8 @@ def _read_scale(key: str, word: Any, cells: NDArray[np.floating], counts: NDArra
         present = cells[is_present].astype(np.float64)
         weights = None if counts is None else counts[is_present]
         return scales.Scale(scales.YEO_JOHNSON, fit_power(present, weights) if len(np.unique(present)) > 1 else 1.0)
-    is_power = (
-        isinstance(word, int | float) and not isinstance(word, bool) and scales.LEAST_POWER <= word <= scales.MOST_POWER
-    )
-    require(is_power, key, word, EXPECTED)
+    is_number = isinstance(word, int | float) and not isinstance(word, bool)
+    require(is_number and scales.LEAST_POWER <= word <= scales.MOST_POWER, key, word, EXPECTED)
     return scales.Scale(scales.YEO_JOHNSON, float(word))
 
 
@@ -439,7 +437,6 @@ def read_sparse(path: Path) -> "sparse.csr_array":
         raise
     except Exception as error:  # a damaged archive raises all kinds
         reject_machine_error(error, path)
-        raise DataError(
-            f"{path}: not a readable sparse matrix of real numbers, as scipy.sparse.save_npz writes it: {error}"
-        ) from error
+        expected = "sparse matrix of real numbers, as scipy.sparse.save_npz writes it"
+        raise DataError(f"{path}: not a readable {expected}: {error}") from error
     return matrix

@@ -420,9 +420,8 @@ class Text(Table):
             try:
                 cells = next(reader, None)
             except csv_module.Error as error:
-                raise DataError(
-                    f"{self.path}: row {line}: a quote that does not end its cell; expected quotes around whole cells"
-                ) from error
+                problem = f"row {line}: a quote that does not end its cell"
+                raise DataError(f"{self.path}: {problem}; expected quotes around whole cells") from error
             if cells is None:
                 return
             yield line, cells or [""]

@@ -263,9 +263,8 @@ def kddcup04bio(N: int | None = None) -> Dataset:
     path = downloads.locate("kddcup04bio", FILE)
     table = text.Text(path, separators.tabs(path, separators.read_text(path)), "\t")
     if table.width not in (FEATURES, BEFORE + FEATURES):
-        raise DataError(
-            f"{path}: row 1: cells: {table.width}; expected {FEATURES}, or {BEFORE + FEATURES} in the original file"
-        )
+        expected = f"{FEATURES}, or {BEFORE + FEATURES} in the original file"
+        raise DataError(f"{path}: row 1: cells: {table.width}; expected {expected}")
     features = range(table.width - FEATURES, table.width)
 
     def misfit(cell: str) -> str | None:

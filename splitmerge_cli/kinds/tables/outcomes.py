@@ -457,9 +457,8 @@ class OutcomeAnswers(stored_draws.StoredDraws):
         fits = short_fits.sample_by(None, seed)
         whole = fits(of_model)(train)
         own = [self._outcome, *map(self._name_of, model.as_typed.get("effects") or ())]
-        others = fits({key: value for key, value in of_model.items() if key not in OF_OUTCOME})(
-            without_columns(train, own)
-        )
+        of_others = {key: value for key, value in of_model.items() if key not in OF_OUTCOME}
+        others = fits(of_others)(without_columns(train, own))
         found = [outcome_densities(whole.model, train, test, fit.thin(STATES)) for fit in (whole, others)]
         difference = found[0] - found[1]
         error = float(difference.std(ddof=1) / np.sqrt(len(difference))) if len(difference) > 1 else float("nan")

@@ -156,9 +156,8 @@ class RowsReading(reading.KindReading):
         if isinstance(x, np.ndarray) and x.dtype.kind == "f" and has_nan(x):
             cells.note_missing(table, columns_read, x)
         columns = [table.names[j] for j in columns_read] if table.names else None
-        meta = (
-            {"path": str(table.path), "rows": rows} | notes_entry(table.notes) | width_entry(columns_read, table.width)
-        ) | table.entries(columns_read)
+        meta = {"path": str(table.path), "rows": rows} | notes_entry(table.notes)
+        meta |= width_entry(columns_read, table.width) | table.entries(columns_read)
         if is_sparse(x):
             meta["nonzeros"] = int(x.nnz)
         # new rows need no weights, units or classes

@@ -111,11 +111,10 @@ def _answer(data: DataSource, digests: dict[str, str]) -> tuple[str, list[tuple[
     path = "standard input" if path == "-" else path
     if mixed is None:
         return f"{path}: {failure}" if str(path) not in str(failure) else str(failure), works, None
-    read_as = next((note.partition(READ_AS)[2] for note in mixed.notes if READ_AS in note), "").partition(
-        " (data.types="
-    )
+    types_read = next((note.partition(READ_AS)[2] for note in mixed.notes if READ_AS in note), "")
+    read_as = types_read.partition(" (data.types=")[0]
     others = "".join(f"; {note.partition(': ')[2]}" for note in mixed.notes if READ_AS not in note)
-    return f"{path}: {mixed.N} rows; {READ_AS}{read_as[0]}{problem}{others}", works, None if problem else mixed
+    return f"{path}: {mixed.N} rows; {READ_AS}{read_as}{problem}{others}", works, None if problem else mixed
 
 
 def _read_mixed(data: DataSource, digests: dict[str, str]) -> Dataset:

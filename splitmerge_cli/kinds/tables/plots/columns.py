@@ -314,9 +314,8 @@ def projection(run: Run) -> Figure:
     panels = [("Principal components", "component", principal(x), "of variance")]
     if (np.bincount(labels) > 1).sum() > 1:
         panels += [("Directions that separate the clusters", "direction", discriminating(x, labels), "of separation")]
-    figure, axes = plt.subplots(
-        1, len(panels), figsize=(style.FULL, 4.1) if len(panels) > 1 else (5.4, 5.0), squeeze=False
-    )
+    size = (style.FULL, 4.1) if len(panels) > 1 else (5.4, 5.0)
+    figure, axes = plt.subplots(1, len(panels), figsize=size, squeeze=False)
     figure.suptitle(f"All {len(drawn.known.columns):,} columns: {subject(run)}", x=0.01, ha="left")
     style.footnote(
         figure,
@@ -383,9 +382,8 @@ def cluster_means(run: Run) -> Figure:
     across = min(style.FULL, 3.8 + 0.45 * K) if written else style.FULL
     size, ratios = (across, min(9.4, 1.85 + 0.165 * max(R, 3))), [0.5, max(0.165 * R, 0.3), 0.09]
     figure, (top, ax, below) = plt.subplots(3, 1, figsize=size, height_ratios=ratios)
-    image = ax.imshow(
-        np.ma.masked_invalid(far), cmap=_SCALE, vmin=-LIMIT, vmax=LIMIT, aspect="auto", interpolation="nearest"
-    )
+    held = np.ma.masked_invalid(far)
+    image = ax.imshow(held, cmap=_SCALE, vmin=-LIMIT, vmax=LIMIT, aspect="auto", interpolation="nearest")
     ax.set_facecolor("#E4E4E4")
     ax.set_yticks(range(R), [style.plain_text(name) for name in style.shorten_names(names, NAME_BESIDE)], fontsize=6.5)
     turned = 0 if K <= 25 else 90
