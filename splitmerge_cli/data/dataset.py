@@ -313,11 +313,8 @@ class Kind:
         if mixed is None or mixed.types is None or not mixed.meta.get("typed"):
             return []
         columns = zip(mixed.meta["typed"], mixed.types, mixed.values.T, strict=True)
-        return [
-            name
-            for name, type, cells in columns
-            if type.type in self.column_types and (self.allows_missing or not np.isnan(cells).any())
-        ]
+        suited = ((name, cells) for name, type, cells in columns if type.type in self.column_types)
+        return [name for name, cells in suited if self.allows_missing or not np.isnan(cells).any()]
 
     def describe(self, dataset: Dataset, here: NDArray[np.bool_], first: int) -> dict[str, Any]:
         """Columns of ``cluster_summary.csv`` that tell a cluster from the others, where that has no columns. `here`,
@@ -625,11 +622,8 @@ class Dataset:
     @property
     def first_missing(self) -> str:
         """The first missing cell and the number of them, for messages; at least one must be missing."""
-        i = next(
-            start + int(np.isnan(block).any(axis=1).argmax())
-            for start, block in blocks(self.values)
-            if np.isnan(block.min())
-        )
+        start, first = next((start, block) for start, block in blocks(self.values) if np.isnan(block.min()))
+        i = start + int(np.isnan(first).any(axis=1).argmax())
         place = self.place(i, int(np.isnan(self.values[i]).argmax()))
         return f"{place}: a missing cell" + (f", one of {self.missing}" if self.missing > 1 else "")
 

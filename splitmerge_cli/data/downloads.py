@@ -48,8 +48,10 @@ def download(
     """Fetch a file and return its SHA-256, which must be `sha256`, where known (messages say its `origin`). `path`
     appears whole or not at all; at most `size` bytes are fetched, or 4 GiB. An address that is not https is not asked.
     """
-    with _partial_file(path) as part:
-        digest = hashlib.sha256()
+    new_folders = [folder for folder in path.parents if not folder.exists()]
+    part, digest = path.with_name(f".{path.name}.{os.getpid()}"), hashlib.sha256()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         with part.open("wb") as opened:
             for chunk in _chunks(address, path, report, size):
                 digest.update(chunk)
@@ -58,24 +60,15 @@ def download(
         if sha256 not in (None, digest_found):
             raise received.DataError(f"{address}: SHA-256 {digest_found}; expected {sha256}, {origin}")
         part.replace(path)
-    return digest_found
-
-
-@contextmanager
-def _partial_file(path: Path) -> Iterator[Path]:
-    """Yield a path for a file in the making; remove it at the end, and the new folders that stay empty."""
-    new_folders = [folder for folder in path.parents if not folder.exists()]
-    part = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        yield part
     except OSError as error:
         raise received.DataError(f"{path}: cannot be written: {error.strerror or error}") from error
     finally:
+        # new folders stay if they hold the file
         with suppress(OSError):
             part.unlink(missing_ok=True)
             for folder in new_folders:
                 folder.rmdir()
+    return digest_found
 
 
 class _Redirects(urllib.request.HTTPRedirectHandler):
@@ -149,10 +142,8 @@ def _answering(address: str, path: Path) -> Iterator[None]:
         reason: object = f"{error.code} {error.reason}" if isinstance(error, HTTPError) else error
         if isinstance(error, URLError) and not isinstance(error, HTTPError):
             reason = getattr(error.reason, "strerror", None) or error.reason
-        raise received.DataError(
-            f"{address}: cannot be fetched: {reason} (a machine without a network needs {path.name} put into "
-            f"{path.parent})"
-        ) from error
+        way = f"a machine without a network needs {path.name} put into {path.parent}"
+        raise received.DataError(f"{address}: cannot be fetched: {reason} ({way})") from error
 
 
 VARIABLE = "SMCMC_DATA"
@@ -258,9 +249,8 @@ def _expected(name: str, file: File) -> tuple[str | None, str]:
     if file.sha256 is not None:
         return file.sha256, "as in the published file"
     sums = place(name) / SUMS
-    return _read_digests(sums).get(
-        file.name
-    ), f"as first fetched according to {sums} (without that line any is accepted)"
+    origin = f"as first fetched according to {sums} (without that line any is accepted)"
+    return _read_digests(sums).get(file.name), origin
 
 
 def _read_digests(sums: Path) -> dict[str, str]:
@@ -321,10 +311,9 @@ def fetch(name: str, report: Report | None = None) -> Path:
         if path.is_file():
             locate(name, file.name)
         elif file.address is None:
-            raise received.DataError(
-                f"{name}: {file.name} cannot be downloaded; it was made from {published.source}. Put the file into "
-                f"{target} (SHA-256 {file.sha256 or 'not known'})"
-            )
+            way = f"Put the file into {target} (SHA-256 {file.sha256 or 'not known'})"
+            made = f"it was made from {published.source}"
+            raise received.DataError(f"{name}: {file.name} cannot be downloaded; {made}. {way}")
         else:
             expected, origin = _expected(name, file)
             digest = download(file.address, path, expected, origin, report, file.size)

@@ -85,7 +85,12 @@ def from_object(
     if columns is None:
         dataset = of_kind.from_object(data, true_labels, name, **column_types)
     else:
-        data, chosen, width = _choose_columns(data, as_list("data.columns", columns) or [])
+        cells, names, _ = table_of(data, "cells")
+        width = cells.shape[1]
+        table = object_table(names, width)
+        chosen = [index(table, "data.columns", column) for column in as_list("data.columns", columns) or []]
+        data = as_pandas(data)
+        data = data.iloc[:, chosen] if isinstance(data, pd.DataFrame) else cells[:, chosen]
         column_types["whole"] = True
         dataset = of_kind.from_object(data, true_labels, name, **column_types)
         positions = values.positions_in([chosen[j] for j in dataset.positions or range(len(chosen))], width)
@@ -134,16 +139,6 @@ def with_exposure(dataset: Dataset, exposure: Any) -> Dataset:
         i = int(np.argmin(good))
         raise DataError(f"data.exposure: {dataset.name}: row {i + 1}: {exposures[i]:g}; expected a positive number")
     return replace(dataset, exposure=exposures, meta=dataset.meta | ({"exposure": TOTAL} if of_totals else {}))
-
-
-def _choose_columns(data: Any, columns: Sequence[str | int]) -> tuple[Any, list[int], int]:
-    """Some columns of a table, by name or number (1 the first); their positions, and how many it has."""
-    values, names, _ = table_of(data, "cells")
-    table = object_table(names, values.shape[1])
-    chosen = [index(table, "data.columns", column) for column in columns]
-    data = as_pandas(data)
-    data = data.iloc[:, chosen] if isinstance(data, pd.DataFrame) else values[:, chosen]
-    return data, chosen, table.width
 
 
 def object_table(columns: list[str] | None, width: int) -> Table:
@@ -315,10 +310,9 @@ def numbers_of(table: Table, values: NDArray[Any], expected: str, whole: bool) -
                 try:
                     float(cell)
                 except (TypeError, ValueError):
-                    raise DataError(
-                        f"data: {place_of(i, j, table.names)}: {cell!r}; expected {expected}. A table whose columns "
-                        "are of several types: model='mixed'"
-                    ) from None
+                    place = place_of(i, j, table.names)
+                    way = "A table whose columns are of several types: model='mixed'"
+                    raise DataError(f"data: {place}: {cell!r}; expected {expected}. {way}") from None
             raise
     return out
 

@@ -15,7 +15,7 @@ import shlex
 import sys
 import zlib
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from io import BufferedReader, BytesIO
@@ -109,37 +109,29 @@ def memory() -> int:
         limits = [os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")]
     except (AttributeError, ValueError, OSError):
         limits = [_UNTOLD]
-    return min(limits + _of_groups() + _of_process())
+    with suppress(ImportError):
+        import resource
+
+        soft = resource.getrlimit(resource.RLIMIT_AS)[0]
+        limits += [soft] * (soft != resource.RLIM_INFINITY)
+    return min(limits + _of_groups())
 
 
 def _of_groups() -> list[int]:
     """Limits of the control groups of this process, of both versions."""
     places = [Path("/sys/fs/cgroup/memory/memory.limit_in_bytes")]
-    try:
+    with suppress(OSError, ValueError):
         for line in Path("/proc/self/cgroup").read_text().splitlines():
             number, _, name = line.split(":", 2)
             path = Path(name.lstrip("/"))
-            if number != "0":
-                continue
-            places += [Path("/sys/fs/cgroup", part, "memory.max") for part in (path, *path.parents)]
-    except (OSError, ValueError):
-        pass
+            if number == "0":
+                places += [Path("/sys/fs/cgroup", part, "memory.max") for part in (path, *path.parents)]
     limits = []
     for place in dict.fromkeys(places):
-        try:
+        # no such group, or no limit: max
+        with suppress(OSError, ValueError):
             limits.append(int(place.read_text()))
-        except (OSError, ValueError):  # no such group, or no limit: max
-            continue
     return limits
-
-
-def _of_process() -> list[int]:
-    try:
-        import resource
-    except ImportError:
-        return []
-    soft = resource.getrlimit(resource.RLIMIT_AS)[0]
-    return [] if soft == resource.RLIM_INFINITY else [soft]
 
 
 @contextmanager
@@ -264,11 +256,7 @@ def unpack(path: Path, file: BinaryIO) -> BinaryIO:
     if suffix == ".zip":
         archive, member = _only_member(path, file)
         return cast(BinaryIO, archive.open(member))
-    openers: dict[str, Any] = {
-        ".gz": lambda file: gzip.GzipFile(fileobj=file),
-        ".bz2": bz2.BZ2File,
-        ".xz": lzma.LZMAFile,
-    }
+    openers: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
     return cast(BinaryIO, openers[suffix](file)) if suffix in openers else file
 
 

@@ -9,7 +9,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 import pyarrow as pa
 
-from splitmerge_cli.data.bundles import Bundles
+from splitmerge_cli.data.bundles import ITEMS, Bundles
 from splitmerge_cli.data.dataset import Dataset, Kind
 from splitmerge_cli.data.objects import in_seconds, with_exposure
 from splitmerge_cli.data.tables import bundled, formats, inference
@@ -55,7 +55,8 @@ class KindReading:
         new = _convert_units(dataset, new)
         scaled = put_on_scales(self.align(dataset, new), dataset.scales)
         if units is not None:
-            scaled = replace(scaled, bundles=bundled.bundle_units(units))
+            column = bundled.columns_of(len(units), "new items", {"group": units})["group"]
+            scaled = replace(scaled, bundles=Bundles(column.cells.astype(np.int32), prior_counts=ITEMS))
         return scaled if dataset.exposure is None else with_exposure(scaled, exposure)
 
     def align(self, dataset: Dataset, new: Any) -> Dataset:

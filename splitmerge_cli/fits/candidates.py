@@ -326,25 +326,19 @@ def compare_readings(
     if problems:
         raise ConfigError("; ".join(f"{name}: {problem}" for name, problem in problems.items()))
     table = rank(option, density_by_reading, facts, simplest)
-    how, chosen = (
-        f"data.types={{NAME:{'|'.join(READINGS[option][name] for name in readings)}}} changes how a column is read",
-        table[option][0],
-    )
+    chosen, types = table[option][0], "|".join(READINGS[option][name] for name in readings)
+    how = f"data.types={{NAME:{types}}} changes how a column is read"
     named, why = f"{option} ", _describe_choice(table, option, "probability")
+    first, *others = (
+        {name: one.type for name, one in zip(d.column_names, d.types or (), strict=False)} for d in readings.values()
+    )
+    differing = [name for name, type in first.items() if any(types.get(name, type) != type for types in others)]
     if chosen in of_given_totals():
         named, how = "model=", "the totals of rows have one negative binomial distribution"
-    elif differing := _differing(list(readings.values())):
+    elif differing:
         named = f"{option} ({list_names(differing)}) "
     say(f"{named}{chosen}, {why}\n{how}")
     return table
-
-
-def _differing(readings: Sequence[Dataset]) -> list[str]:
-    """Names of the columns that are read in several ways."""
-    first, *others = (
-        {name: one.type for name, one in zip(d.column_names, d.types or (), strict=False)} for d in readings
-    )
-    return [name for name, type in first.items() if any(types.get(name, type) != type for types in others)]
 
 
 def compare_zeros(options: Mapping[str, Any], table: Dataset, fits: Fits) -> "Ranking":
@@ -375,10 +369,8 @@ def compare_scales(options: Mapping[str, Any], as_they_are: Dataset, rescaled: D
 def _jointly(options: Mapping[str, Any], dataset: Dataset) -> Mapping[str, Any]:
     """Options with a full covariance where none is named and the real columns allow it."""
     jointly = {"covariance": "full"} | dict(options)
-    can_be = (
-        count_reals(dataset) > 1 and not _find_width(dataset, options) and not find_problem(model_of(jointly), dataset)
-    )
-    return jointly if can_be else options
+    is_narrow = count_reals(dataset) > 1 and not _find_width(dataset, options)
+    return jointly if is_narrow and not find_problem(model_of(jointly), dataset) else options
 
 
 def format_rescaled(table: "Ranking", scales: str) -> str:
@@ -440,9 +432,8 @@ def _find_width(dataset: Dataset, options: Mapping[str, Any]) -> str:
     if rows < 2 * D:
         return f"a covariance matrix of {D:,} columns needs at least {2 * D:,} rows{which}; these data have {rows:,}"
     if FEWEST * _count_operations({"name": MIXED, "covariance": "full"}, dataset) > MOST_JOINT:
-        return (
-            f"a covariance matrix of {D:,} columns takes long for {dataset.N:,} rows (model.covariance=full takes it)"
-        )
+        way = "model.covariance=full takes it"
+        return f"a covariance matrix of {D:,} columns takes long for {dataset.N:,} rows ({way})"
     return ""
 
 
@@ -470,11 +461,10 @@ def _describe_choice(table: "Ranking", option: str, measure: str) -> str:
         rival = table[option][best].removeprefix("as ")
         why = f"as good as {rival} within {table.attrs['errors']:g} s.e. of the {measure}, "
         why += "and simpler" if np.isnan(fewer) else f"with {count_of(round(fewer), 'cluster')} instead of {more:.0f}"
+    _, *rows = zip(table[option], table["difference"], table["standard_error"], strict=True)
     others = [
         f"{name} {abs(difference):.3f} {'ahead' if difference < 0 else 'behind'} (s.e. {error:.3f})"
-        for name, difference, error in list(
-            zip(table[option], table["difference"], table["standard_error"], strict=True)
-        )[1:]
+        for name, difference, error in rows
     ]
     why = f"{why}: {', '.join(others)}" if others else why
     # the largest share of rows whose density is not reliable asks for more than one error

@@ -200,9 +200,8 @@ def choice_keys(group: str, value: str | Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(value, str):
         return {group: value}
     if "name" not in value:
-        raise ConfigError(
-            f"{group}: a mapping without a name; expected one such as {{'name': 'NAME', 'OPTION': VALUE}}"
-        )
+        expected = "one such as {'name': 'NAME', 'OPTION': VALUE}"
+        raise ConfigError(f"{group}: a mapping without a name; expected {expected}")
     return {group: value["name"]} | {f"{group}.{key}": option for key, option in value.items() if key != "name"}
 
 

@@ -150,9 +150,8 @@ class StoredDraws:
         if self._recorded_partitions.empty:
             if (missing := self.run.missing) is not None and self.run.config["trace"]["partitions"] != 0:
                 raise FileNotFoundError(f"{self.path}: no recorded partition yet: {missing}")
-            raise ConfigError(
-                "trace.partitions: the run recorded no partition; expected options={'trace.partitions': 10}"
-            )
+            expected = "options={'trace.partitions': 10}"
+            raise ConfigError(f"trace.partitions: the run recorded no partition; expected {expected}")
         if (joined := answers.joined_partitions(self.run)) is not None:
             return joined
         draws = np.stack(self._recorded_partitions["labels"].to_list()).astype(np.int32)
@@ -181,11 +180,8 @@ class StoredDraws:
             groups[f"{prefix}sample_stats"] = {
                 name: np.stack([row[column] for row in rows]) for name, column in stats.items()
             }
-        return from_dict(
-            groups,
-            save_warmup=True,
-            attrs={"/": {"inference_library": "smcmc", "sampler": self.run.config["sampler"]["name"]}},
-        )
+        attributes = {"inference_library": "smcmc", "sampler": self.run.config["sampler"]["name"]}
+        return from_dict(groups, save_warmup=True, attrs={"/": attributes})
 
     # -- convergence
     @property

@@ -145,12 +145,6 @@ def columns_of(N: int, data: str, given: dict[str, Any]) -> dict[str, Column]:
     return columns
 
 
-def bundle_units(units: Any) -> Bundles:
-    """Bundles of new rows by a column of units; a `DataError` where one is missing."""
-    column = columns_of(len(units), "new items", {"group": units})["group"]
-    return Bundles(column.cells.astype(np.int32), prior_counts=ITEMS)
-
-
 REVIEWED = ["row", "other", SAME]
 """Columns that a file of reviewed pairs has at least; `SAME` is 1, 0 or empty."""
 
@@ -260,14 +254,6 @@ def _read_reviewed(table: Text, N: int) -> tuple[NDArray[np.int64], NDArray[np.b
     return pairs, np.array([cells[same][i] == "1" for i in labelled]), np.array(labelled, dtype=np.int64)
 
 
-def _require_review(path: str | Path) -> None:
-    """Raise a `DataError` unless a file has the columns `REVIEWED`."""
-    table = read_list(require_file(path, "a file of labelled pairs (data.labels)"), "auto", True)
-    if table is None or not _is_review(table):
-        names = f"{', '.join(REVIEWED[:-1])} and {SAME}"
-        raise DataError(f"{path}: row 1: expected the columns {names}, as both links are to come from it (data.labels)")
-
-
 def read_review(link: Any, N: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]] | None:
     """The labelled pairs in a file that was reviewed: rows from 0, int64 ``[pairs, 2]``, and whether the two belong
     together; None for anything else, such as a file of two columns."""
@@ -287,7 +273,10 @@ def bundle_rows(dataset: Dataset, columns: dict[str, Column], options: BundleOpt
     if not columns and not any(link is not None for link in links.values()):
         return dataset
     if isinstance(options.must_link, str | Path) and options.must_link == options.cannot_link:
-        _require_review(options.must_link)
+        table = read_list(require_file(options.must_link, "a file of labelled pairs (data.labels)"), "auto", True)
+        if table is None or not _is_review(table):
+            expected = f"{', '.join(REVIEWED[:-1])} and {SAME}, as both links are to come from it (data.labels)"
+            raise DataError(f"{options.must_link}: row 1: expected the columns {expected}")
     group, labels, weights = columns.get("group"), columns.get("labels"), columns.get("weights")
     N, notes = dataset.N, list(dataset.notes)
     counts, unit = None, 1.0
@@ -345,7 +334,13 @@ def bundle_rows(dataset: Dataset, columns: dict[str, Column], options: BundleOpt
     if cannot is not None:
         apart = _read_apart(cannot, items, joins)
         notes.append(f"{cannot.title}: pairs of rows that stay apart: {len(cannot.pairs):,}")
-    names = None if group is None else _item_names(group, items)
+    names: list[str] | None = None
+    if group is not None:
+        # of their unit, or of all that are linked
+        words: list[list[str]] = [[] for _ in range(items.max() + 1)]
+        for item, g in np.unique(np.column_stack([items, group.cells]), axis=0):
+            words[item].append(group.words[g])
+        names = ["+".join(each) for each in words]
     fractions = "items with fractional weights, of which a prior counts nothing"
     require(options.prior_counts != ROWS or unit == 1.0, "data.prior_counts", options.prior_counts, fractions)
     counted = options.prior_counts or (ITEMS if group is not None or unit != 1.0 else ROWS)
@@ -353,7 +348,12 @@ def bundle_rows(dataset: Dataset, columns: dict[str, Column], options: BundleOpt
     meta = dataset.meta | notes_entry(notes) | {"roles": [_describe_role(key, one) for key, one in columns.items()]}
     if group is not None and group.name is not None:
         meta["group"] = group.name
-    return replace(_keep(dataset, kept), bundles=bundles, meta=meta)
+    if not isinstance(kept, slice):
+        # rows keep their numbers as names where they have no other
+        row_names = [str(i + 1) for i in kept] if dataset.names is None else [dataset.names[i] for i in kept]
+        truth = None if dataset.truth is None else dataset.truth[kept]
+        dataset = replace(dataset.take(kept), names=row_names, truth=truth)
+    return replace(dataset, bundles=bundles, meta=meta)
 
 
 def _note_constant(dataset: Dataset, group: Column, units: NDArray[np.int64]) -> Iterator[str]:
@@ -380,20 +380,6 @@ def _describe_role(key: str, column: Column) -> tuple[str, str, str, int]:
     noun, plural = ("unit", "units") if key == "group" else ("class", "classes")
     held = f"{len(column.words):,} {plural if len(column.words) != 1 else noun}"
     return name, noun, held, int((column.cells < 0).sum())
-
-
-def _keep(dataset: Dataset, kept: NDArray[np.int64] | slice) -> Dataset:
-    """Leave rows out; the others keep their numbers as names where they have no other."""
-    if isinstance(kept, slice):
-        return dataset
-    names = [str(i + 1) for i in kept] if dataset.names is None else [dataset.names[i] for i in kept]
-    return replace(
-        dataset,
-        values=dataset.values[kept],
-        names=names,
-        truth=None if dataset.truth is None else dataset.truth[kept],
-        exposure=None if dataset.exposure is None else dataset.exposure[kept],
-    )
 
 
 def _read_counts(
@@ -449,15 +435,6 @@ def _first_rows(column: Column) -> NDArray[np.int64]:
     return first
 
 
-def _item_names(group: Column, items: NDArray[np.int32]) -> list[str]:
-    """Names of the items: of their unit, or of all that are linked."""
-    pairs = np.unique(np.column_stack([items, group.cells]), axis=0)
-    names: list[list[str]] = [[] for _ in range(items.max() + 1)]
-    for item, g in pairs:
-        names[item].append(group.words[g])
-    return ["+".join(words) for words in names]
-
-
 class _Joins:
     """Pairs of rows that are to be together, and where they come from."""
 
@@ -509,11 +486,8 @@ def _check_labels(labels: Column, known: NDArray[np.int64], joins: _Joins) -> No
     if len(clash):
         one, other = known[order][clash[0]], known[order][clash[0] + 1]
         words = [f"'{labels.words[labels.cells[row]]}'" for row in (one, other)]
-        raise labels.fail(
-            int(other),
-            f"{words[0]}, because rows {joins.chain(int(one), int(other))} are to be together (data.apart=false takes "
-            "both)",
-        )
+        why = f"rows {joins.chain(int(one), int(other))} are to be together (data.apart=false takes both)"
+        raise labels.fail(int(other), f"{words[0]}, because {why}")
 
 
 def _read_apart(cannot: Links, items: NDArray[np.int32], joins: _Joins) -> NDArray[np.int32]:

@@ -244,10 +244,8 @@ class Wanted:
             raise DataError(f"{table.path}: no column is left for the data; expected at least one")
         if self.kind.one_column and len(columns) != 1:
             rest = "".join(f" besides data.{key}" for key in list(roles)[:1])
-            raise DataError(
-                f"{table.path}: {len(columns)} columns{rest}; expected 1 column of tokens (data.columns=[NAME]); "
-                f"several columns of words: {self.as_mixed(table)}"
-            )
+            expected = f"1 column of tokens (data.columns=[NAME]); several columns of words: {self.as_mixed(table)}"
+            raise DataError(f"{table.path}: {len(columns)} columns{rest}; expected {expected}")
         return roles.get("truth"), columns
 
     def as_mixed(self, table: Table) -> str:
@@ -269,13 +267,16 @@ class Wanted:
         blank = [j for j in table.blank() if j not in dropped]
         unnamed = [j for j in table.unnamed_columns() if j not in (*dropped, *blank)]
         table.leave_out(unnamed, "data.columns would read it", ask, items=True)
-        table.leave_out_blank(blank, ask)
+        for j in blank:
+            held = pc.not_equal(pc.utf8_length(pc.utf8_trim_whitespace(table.cells(j))), 0)
+            if pc.any(held).as_py():
+                place = table.place(int(np.argmax(held.to_numpy())), j)
+                raise DataError(f"{place}: the column has no name; expected {ask.format(n=j + 1)}")
+            table.note(f"{table.column(j)} has neither a name nor a value: it is left out")
         if self.kind.one_column and isinstance(table, text.Text) and (delimiter := table.other_delimiter()):
             separator = next(name for name, words in separators.WORDS.items() if words == delimiter)
-            table.note(
-                f"every row holds {delimiter}, which is read as part of the token "
-                f"(data.separator={separator} lets it end a cell)"
-            )
+            way = f"data.separator={separator} lets it end a cell"
+            table.note(f"every row holds {delimiter}, which is read as part of the token ({way})")
 
 
 def as_list(key: str, value: Sequence[str | int] | str | int | None) -> list[str | int] | None:

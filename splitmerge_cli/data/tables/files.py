@@ -198,7 +198,12 @@ def read_written(path: Path, wanted: Wanted, header: str | bool, suffix: str, fo
     if not wanted.kind.one_column and separators.SVMLIGHT.match(data):
         raise separators.unknown_format(path, ".svmlight", f"one of {FORMATS}")
     notes: list[str] = []
-    before, data = skip[0], without_rows(path, data, *skip)
+    before = skip[0]
+    if any(skip):
+        rows = data.split(b"\n")
+        fewer = f"fewer than {len(rows)} rows, as {path} has"
+        require(len(rows) > sum(skip), "data.skip", write(list(skip)), fewer)
+        data = b"\n".join(rows[skip[0] : len(rows) - skip[1]])
     if not wanted.kind.one_column:
         data, lines, named = separators.without_separator_line(data)
         before += lines
@@ -220,14 +225,24 @@ def read_written(path: Path, wanted: Wanted, header: str | bool, suffix: str, fo
     else:
         usual = {"separator": default, "decimal": "point"}
         layout_found = separators.Layout(*(usual[key] if word == "auto" else word for key, word in asked.items()))
-    notes += _layout_notes(path, layout_found, default, separator, decimal)
+    unusual = []
+    if separator == "auto" and layout_found.separator != default:
+        unusual.append(f"{separators.WORDS[layout_found.separator]} ends a cell (data.separator)")
+    if decimal == "auto" and layout_found.decimal == "comma":
+        unusual.append("numbers have a decimal comma (data.decimal)")
+    notes += [f"{path}: {' and '.join(unusual)}"] if unusual else []
     if layout_found.separator == "space":
         data = separators.tabs(path, data, before)
     elif layout_found.separator == "tab":
         data, rows_filled = _with_ends(path, data, before)
         notes += rows_filled
-    data, ends = _without_empty_end(data, layout_found.delimiter)
+    end, ends, empty = len(data), 0, (layout_found.delimiter + " \r").encode()
+    while empty[:1] in (line := data[(start := data.rfind(b"\n", 0, end) + 1) : end]) and start > 0:
+        if line.strip(empty):
+            break
+        end, ends = start - 1, ends + 1
     if ends:
+        data = data[:end]
         notes.append(f"{path}: rows without any cell at the end: {ends}; they are left out")
     if header in ("auto", True) and not wanted.kind.one_column:
         data, above = separators.with_row_names(path, data, layout_found.delimiter)
@@ -235,14 +250,6 @@ def read_written(path: Path, wanted: Wanted, header: str | bool, suffix: str, fo
     table = Text(path, data, layout_found.delimiter, before, decimal=separators.DECIMALS[layout_found.decimal])
     table.notes += notes
     return parse_table(table, wanted, header)
-
-
-def without_rows(path: Path, data: bytes, top: int, bottom: int) -> bytes:
-    """A text without so many rows at its top and its bottom; raises a `DataError` if none is left."""
-    rows = data.split(b"\n") if top or bottom else []
-    fewer = f"fewer than {len(rows)} rows, as {path} has"
-    require(not rows or len(rows) > top + bottom, "data.skip", write([top, bottom]), fewer)
-    return b"\n".join(rows[top : len(rows) - bottom]) if rows else data
 
 
 def _comments(data: bytes) -> int:
@@ -255,16 +262,6 @@ def _comments(data: bytes) -> int:
     ends = (b",", b";", b"\t", b"|")
     named = top and any(top[0].count(end) and top[0].count(end) == first.count(end) for end in ends)
     return 0 if named else start
-
-
-def _layout_notes(path: Path, layout_found: separators.Layout, default: str, separator: str, decimal: str) -> list[str]:
-    """Notes on a layout that is neither the usual one nor asked for."""
-    notes = []
-    if separator == "auto" and layout_found.separator != default:
-        notes.append(f"{separators.WORDS[layout_found.separator]} ends a cell (data.separator)")
-    if decimal == "auto" and layout_found.decimal == "comma":
-        notes.append("numbers have a decimal comma (data.decimal)")
-    return [f"{path}: {' and '.join(notes)}"] if notes else []
 
 
 def _with_ends(path: Path, data: bytes, before: int) -> tuple[bytes, list[str]]:
@@ -285,16 +282,6 @@ def _with_ends(path: Path, data: bytes, before: int) -> tuple[bytes, list[str]]:
     return b"\n".join(lines), [f"{path}: rows whose last cells lack their tabs: {len(short)} ({shown}): empty cells"]
 
 
-def _without_empty_end(data: bytes, delimiter: str) -> tuple[bytes, int]:
-    """The rows without those at the end of which every cell is empty, and how many these were."""
-    end, rows, empty = len(data), 0, (delimiter + " \r").encode()
-    while delimiter.encode() in (line := data[(start := data.rfind(b"\n", 0, end) + 1) : end]) and start > 0:
-        if line.strip(empty):
-            break
-        end, rows = start - 1, rows + 1
-    return (data[:end], rows) if rows else (data, 0)
-
-
 def parse_table(table: Text, wanted: Wanted, header: str | bool) -> Text:
     """Parse the names and cells of a table; errors as of `splitmerge_cli.data.tables.files.csv`."""
     while header == "auto" and not wanted.kind.one_column and table.has_title():
@@ -304,7 +291,9 @@ def parse_table(table: Text, wanted: Wanted, header: str | bool) -> Text:
         two = header == "2" or (header == "auto" and not with_roles and table.has_two_headers())
         table.take_header(2 if two else 1)
         if with_roles:
-            table.leave_out_roles()
+            rows = f"rows {table.first} and {1 + table.first}"
+            table.note(f"{rows} hold types and roles of the columns: they are left out")
+            table.first += 2
         table.tell_names_apart()
         if len(table.top) == 1:
             raise DataError(f"{table.path}: the file has a header but no row of data; expected at least one row")
@@ -396,11 +385,9 @@ def _has_header(table: Text, wanted: Wanted) -> bool:
             return table.names_by_number(positions)
         numbers_above = [j for j in positions if j in data]
         years, under = [head[j] for j in numbers_above], [[cells[j] for j in numbers_above] for cells in below]
+        as_names = "are read as names of columns (data.header=false reads them as data)"
         if _are_successive_years(years, under):
-            table.note(
-                f"row {1 + table.before}: its words and years, {head[numbers_above[0]]} to "
-                f"{head[numbers_above[-1]]}, are read as names of columns (data.header=false reads them as data)"
-            )
+            table.note(f"row {1 + table.before}: its words and years, {years[0]} to {years[-1]}, {as_names}")
             return True
         if _are_years(years):
             raise table.header_error()
@@ -409,21 +396,15 @@ def _has_header(table: Text, wanted: Wanted) -> bool:
         if not words:
             return False
         if _stand_apart([[head[j], *(cells[j] for cells in below)] for j in numbers_above], table.number):
-            table.note(
-                f"row {1 + table.before}: its words and its numbers, which lie outside what the rows "
-                "below hold, are read as names of columns (data.header=false reads them as data)"
-            )
+            outside = "which lie outside what the rows below hold"
+            table.note(f"row {1 + table.before}: its words and its numbers, {outside}, {as_names}")
             return True
     if words and numbers:
-        raise DataError(
-            f"{table.path}: row {1 + table.before}: {quote(head[words[0]])} next to numbers; expected only names or "
-            "only numbers (data.header=true or false decides)"
-        )
+        problem = f"{table.path}: row {1 + table.before}: {quote(head[words[0]])} next to numbers"
+        raise DataError(f"{problem}; expected only names or only numbers (data.header=true or false decides)")
     if wanted.kind.any_columns and len(words) > 1 and words == positions and _recurs(table, head, words):
-        table.note(
-            f"row {1 + table.before}: its words stand in other rows, too: it is read as data "
-            "(data.header=true reads it as names of columns)"
-        )
+        as_data = "it is read as data (data.header=true reads it as names of columns)"
+        table.note(f"row {1 + table.before}: its words stand in other rows, too: {as_data}")
         return False
     return bool(words) or table.names_by_number(positions, bool(wanted.kind.truth_values))
 

@@ -43,9 +43,8 @@ def read_json(path: Path) -> Table:
 
     A cell whose key an object lacks is missing. Objects within rows are columns of their own; lists are left out.
     """
-    limit, text = Limit.current(), read_text(path)
-    is_list = text.lstrip().startswith(b"[")
-    rows, notes = (_read_list(path, text, limit), []) if is_list else _read_objects(path, text, limit)
+    limit = Limit.current()
+    rows, notes = _read_objects(path, read_text(path), limit)
     columns: dict[str, list[Any]] = {}
     nested: dict[str, None] = {}
     for i, row in enumerate(rows):
@@ -90,18 +89,24 @@ def _flat(cells: dict[str, Any], within: str = "") -> Iterator[tuple[str, Any]]:
 
 
 def _read_objects(path: Path, text: bytes, limit: Limit) -> tuple[list[Any], list[str]]:
-    """The lines of a text, an object each; or the rows of the one object that the whole text is, and a note on them."""
-    lines = text.split(b"\n")
+    """The lines of a text, an object each; the values of the list that the whole text is; or the rows of the one object
+    that it is, and a note on them. Cells are counted by their colons or commas before they are parsed."""
+    is_list = text.lstrip().startswith(b"[")
+    lines = [] if is_list else text.split(b"\n")
     if len(lines) > 1:
         with suppress(ValueError):
             parse_json(lines[0])
             return lines, []
-    limit.check(path, text.count(b",") * CELL_BYTES, " of cells")
+    limit.check(path, text.count(b":" if is_list else b",") * CELL_BYTES, " of cells")
     try:
         whole = parse_json(text)
-    except ValueError:
+    except ValueError as error:
+        if is_list:
+            raise DataError(f"{path}: {error}; expected {_LIST}") from error
         return lines, []
-    return _rows_of(path, whole) if isinstance(whole, dict) else (lines, [])
+    if is_list and not whole:
+        raise DataError(f"{path}: an empty list; expected objects of JSON in it")
+    return _rows_of(path, whole) if isinstance(whole, dict) else (whole if is_list else lines, [])
 
 
 def _rows_of(path: Path, whole: dict[str, Any]) -> tuple[list[Any], list[str]]:
@@ -129,18 +134,6 @@ def _rows_of(path: Path, whole: dict[str, Any]) -> tuple[list[Any], list[str]]:
         are_names = not all(key.isdecimal() for key in by_key)
         return [{"": key, **row} if are_names else row for key, row in by_key.items()], []
     return [whole], []
-
-
-def _read_list(path: Path, text: bytes, limit: Limit) -> list[Any]:
-    """The values of the list that the whole text is; its cells are counted by their colons before it is parsed."""
-    limit.check(path, text.count(b":") * CELL_BYTES, " of cells")
-    try:
-        rows: list[Any] = parse_json(text)
-    except ValueError as error:
-        raise DataError(f"{path}: {error}; expected {_LIST}") from error
-    if not rows:
-        raise DataError(f"{path}: an empty list; expected objects of JSON in it")
-    return rows
 
 
 def _column(values: list[Any]) -> pa.ChunkedArray:
@@ -358,15 +351,11 @@ def read_sheet(path: Path, sheet: str | int | None = None, ask: str = "", skip: 
         raise DataError(f"{path}: not a readable .xlsx file: {error or type(error).__name__}") from error
     table = Sheet(path, text, ",", before)
     if longest >= 10**KEPT_DIGITS:
-        table.notes.append(
-            f"{path}: a spreadsheet keeps {KEPT_DIGITS} digits of a number, and there are longer ones, such as "
-            f"'{longest}': write codes as text"
-        )
+        longer = f"there are longer ones, such as '{longest}': write codes as text"
+        table.notes.append(f"{path}: a spreadsheet keeps {KEPT_DIGITS} digits of a number, and {longer}")
     if lack_values:
-        table.notes.append(
-            f"{path}: formulas without a stored value are read as empty cells (a spreadsheet program stores values "
-            "when it saves a file)"
-        )
+        when = "a spreadsheet program stores values when it saves a file"
+        table.notes.append(f"{path}: formulas without a stored value are read as empty cells ({when})")
     return table
 
 
@@ -381,10 +370,8 @@ def _choose_sheet(path: Path, sheets: list[Any], sheet: str | int | None, ask: s
             # a name where that needs no quotes
             name = filled[0].title
             key = name if re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII) else names.index(name) + 1
-            raise DataError(
-                f"{path}: sheets that hold cells: {list_names([each.title for each in filled])}; expected "
-                + (ask or f"data.sheet={key}, or another of them")
-            )
+            titles, expected = [each.title for each in filled], ask or f"data.sheet={key}, or another of them"
+            raise DataError(f"{path}: sheets that hold cells: {list_names(titles)}; expected {expected}")
         if not filled:
             raise DataError(f"{path}: the file is empty; expected a sheet with at least one row")
         return filled[0]

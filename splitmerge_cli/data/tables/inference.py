@@ -232,8 +232,12 @@ def infer(cells: Cells, key: str, chosen: bool = False) -> Reading:
     if cells.other is not None:
         return _foreign(cells, key, chosen)
     if cells.numbers is not None and not cells.category and not cells.is_coded:
-        reading = _warn_of_rounding(cells, _of_numbers(cells, key, name, chosen))
-        return reading if chosen or reading.type is None else _warn_of_codes(cells, reading)
+        reading = _of_numbers(cells, key, name, chosen)
+        may_be_rounded = np.abs(cells.numbers[~cells.missing]).max() >= EXACT
+        if reading.type is None:
+            return replace(reading, why=f"{reading.why}; {ROUNDED}") if may_be_rounded else reading
+        reading = reading.saying(ROUNDED) if may_be_rounded and reading.type.levels else reading
+        return reading if chosen else _warn_of_codes(cells, reading)
     codes, words = cells.values(spelled=True)
     note = ""
     if not cells.category and len(words) < cells.present and len(words) <= MOST:
@@ -252,7 +256,19 @@ def infer(cells: Cells, key: str, chosen: bool = False) -> Reading:
     missing = [word for word in levels if CODE_WORDS.fullmatch(word)]
     if missing and not chosen and len(levels) > len(missing) + 1:
         reading = _note_codes(reading, missing, int(np.isin(codes, [words.index(word) for word in missing]).sum()))
-    return _of_digits(cells, key, name, reading, chosen) if cells.is_long and cells.numbers is not None else reading
+    if not cells.is_long or cells.numbers is None:
+        return reading
+    assert cells.text is not None
+    way = f"data.types={{{key}:real}}"
+    if reading.problem:
+        return replace(reading, ways=(*reading.ways, f"{way} reads it as numbers, rounded"))
+    if reading.type is None:
+        return replace(reading, ways=(f"{way} would read it, rounded",))
+    if not chosen and REPEATED_ID.search(name):
+        return _repeated_id(key, *cells.values())
+    shown = quote(str(cells.text[cells.first(~cells.missing)].as_py()))
+    note = f"whole numbers such as {shown}, longer than a number keeps, are words ({way} reads them rounded)"
+    return replace(reading, said=note)
 
 
 def _warn_of_codes(cells: Cells, reading: Reading) -> Reading:
@@ -318,32 +334,6 @@ def _range_of(word: str) -> tuple[float, float] | None:
     return (-math.inf, first) if match["below"] else (first, last)
 
 
-def _warn_of_rounding(cells: Cells, reading: Reading) -> Reading:
-    """A column of numbers that are no quantities, with a warning where they may have been longer before."""
-    assert cells.numbers is not None
-    present = cells.numbers[~cells.missing]
-    if (reading.type is not None and not reading.type.levels) or np.abs(present).max() < EXACT:
-        return reading
-    if reading.type is None:
-        return replace(reading, why=f"{reading.why}; {ROUNDED}")
-    return reading.saying(ROUNDED)
-
-
-def _of_digits(cells: Cells, key: str, name: str, reading: Reading, chosen: bool) -> Reading:
-    """Complete the `reading` as words that long whole numbers have: ids that repeat, how to read them as numbers."""
-    assert cells.numbers is not None and cells.text is not None
-    way = f"data.types={{{key}:real}}"
-    if reading.problem:
-        return replace(reading, ways=(*reading.ways, f"{way} reads it as numbers, rounded"))
-    if reading.type is None:
-        return replace(reading, ways=(f"{way} would read it, rounded",))
-    if not chosen and REPEATED_ID.search(name):
-        return _repeated_id(key, *cells.values())
-    shown = quote(str(cells.text[cells.first(~cells.missing)].as_py()))
-    note = f"whole numbers such as {shown}, longer than a number keeps, are words ({way} reads them rounded)"
-    return replace(reading, said=note)
-
-
 def _repeated_id(key: str, codes: NDArray[np.int64], words: list[str]) -> Reading:
     """An id that stands in several rows: a column that is left out."""
     counts = np.bincount(codes[codes >= 0])
@@ -375,7 +365,9 @@ def _of_numbers(cells: Cells, key: str, name: str, chosen: bool) -> Reading:
     is_subject = len(different) > SOME and REPEATED_SUBJECT.fullmatch(name) is not None
     if not chosen and whole and len(different) < len(present) and (is_subject or REPEATED_ID.search(name)):
         return _repeated_id(key, *cells.values())
-    if whole and np.median(present) <= TYPICAL_COUNT and _has_tail(different, counts):
+    consecutive = different[0] == 0 and different[-1] == len(different) - 1 > 2
+    has_tail = consecutive and TAIL * counts[-1] < counts.sum() and 10 * counts[-1] <= counts.max()
+    if whole and np.median(present) <= TYPICAL_COUNT and has_tail:
         return _as_numbers(cells, "count")
     most_values = SOME if low > 0 else SOME_FROM_0
     if whole and low >= 0 and high <= LARGEST_CODE and len(different) <= min(most_values, len(present) // 2):
@@ -410,12 +402,6 @@ def _are_seasons(words: Sequence[str]) -> bool:
 def _are_levels(counts: NDArray[np.int64]) -> bool:
     """Whether values are so few, and each in so many rows, that they are categories whatever they are."""
     return bool(len(counts) <= MOST_NUMBERS and counts.min() >= max(FREQUENT, counts.sum() / (TAIL * len(counts))))
-
-
-def _has_tail(different: NDArray[np.float64], counts: NDArray[np.int64]) -> bool:
-    """Whether values, ascending, with the number of rows that hold each, are counts by their shape."""
-    consecutive = different[0] == 0 and different[-1] == len(different) - 1 > 2
-    return bool(consecutive and TAIL * counts[-1] < counts.sum() and 10 * counts[-1] <= counts.max())
 
 
 def tells_apart(values: NDArray[np.floating], name: str, complete: bool = True) -> str | None:

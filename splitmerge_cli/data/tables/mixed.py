@@ -72,12 +72,6 @@ class Numbers:
         return self.ends != (0, 1) or bool(self.rows.sum() * (1 - np.exp(-mean) * (1 + mean)) > EXPECTED)
 
 
-def whole_numbers(j: int, type: str, present: NDArray[np.float64]) -> Numbers | None:
-    """The column of these cells, none of them missing; None if they are not whole numbers from 0 on."""
-    is_whole = ((present >= 0) & (present == np.floor(present))).all()
-    return Numbers(j, type, *np.unique(present, return_counts=True)) if is_whole else None
-
-
 def read_alike(columns: Sequence[Numbers | None], cells: Callable[[int], NDArray[np.float64] | None]) -> dict[int, str]:
     """Types of columns that are to be read as their neighbours, by position. `columns`: in the order of the table; None
     stands for any other column. `cells`: the numbers of the column at a position; None where cells are missing.
@@ -223,7 +217,10 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
         if (type := readings[j].type) is not None:
             is_named = j in types or cells.category or cells.boolean or cells.is_coded
             present = None if is_named or cells.numbers is None else cells.numbers[~cells.missing]
-            neighbours.append(None if present is None else whole_numbers(j, type.type, present))
+            if present is None or not ((present >= 0) & (present == np.floor(present))).all():
+                neighbours.append(None)
+            else:
+                neighbours.append(Numbers(j, type.type, *np.unique(present, return_counts=True)))
         if cells.text is None or not (cells.numbers is None or cells.is_padded):
             continue
         by_name = readings[j].why.startswith("every value differs")
@@ -247,7 +244,12 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
     alike = read_alike(neighbours, numbers_of)
     for j, type_of_neighbours in alike.items():
         readings[j] = inference.read_as_type(cells_of(table, j, wanted.missing, j in with_none), type_of_neighbours)
-    _note_alike(table, alike)
+    for shared_type in dict.fromkeys(alike.values()):
+        columns = [table.names[j] if table.names else str(j + 1) for j in alike if alike[j] == shared_type]
+        read_as = "categories" if shared_type == "categorical" else f"{shared_type}s"
+        how_many = f"{len(columns)} columns are" if len(columns) > 1 else "1 column holds"
+        listed = shorten(", ".join(columns), SHORT, placeholder=" ...")
+        table.note(f"{how_many} {read_as}, judged together: {listed}")
     without = {j: one for j, one in readings.items() if one.type is None}
     reads = {j: one.ways[0] for j, one in without.items() if one.ways}
     categories = "data.types={{{}:categorical}} would read it"
@@ -266,14 +268,8 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
         none_left = f"{table.path}: no column is left for the data"
         reasons = [f"{table.column(j)}: {one.why}" for j, one in without.items()]
         reasons += [*(note.partition(": ")[2] for note in spelt[:1]), *documents]
-        as_read = (
-            others
-            or [
-                [f"data.types={{{column_key(table, j)}:categorical}}"]
-                for j, way in reads.items()
-                if way.startswith("data.types")
-            ][:1]
-        )
+        typed = [column_key(table, j) for j, way in reads.items() if way.startswith("data.types")]
+        as_read = others or [[f"data.types={{{key}:categorical}}"] for key in typed[:1]]
         if spelt and len(columns_read) > 1:
             as_read = [[other_kind]]
         ways = "".join(f", or of texts: {way}" for way in documents)
@@ -362,16 +358,6 @@ def _note_readings(table: Table, readings: Mapping[int, inference.Reading]) -> N
         table.note(f"{table.column(first)}: {readings[first].said}{likewise}")
     if codes := list(dict.fromkeys(code for reading in readings.values() for code in reading.codes)):
         table.note(f"{shell_word(f'data.missing={write(codes)}')} reads what may be a code as missing in all columns")
-
-
-def _note_alike(table: Table, alike: Mapping[int, str]) -> None:
-    """Note which columns are read as their neighbours, a line for each type."""
-    for type in dict.fromkeys(alike.values()):
-        columns = [table.names[j] if table.names else str(j + 1) for j in alike if alike[j] == type]
-        read_as = "categories" if type == "categorical" else f"{type}s"
-        many = f"{len(columns)} columns are" if len(columns) > 1 else "1 column holds"
-        listed = shorten(", ".join(columns), SHORT, placeholder=" ...")
-        table.note(f"{many} {read_as}, judged together: {listed}")
 
 
 def _note_read(table: Table, readings: Mapping[int, inference.Reading], read: Sequence[int], values: Any) -> None:

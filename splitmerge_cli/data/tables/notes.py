@@ -72,10 +72,8 @@ def check_names(table: Table) -> None:
             return
         again &= numbers_of(pc.is_in(pc.utf8_trim_whitespace(column), array_of([name], column.type)))
     if again.any():
-        raise DataError(
-            f"{table.path}: row {table.row(int(np.argmax(again)))}: the names of the columns again; expected them in "
-            "the first row alone"
-        )
+        problem = f"row {table.row(int(np.argmax(again)))}: the names of the columns again"
+        raise DataError(f"{table.path}: {problem}; expected them in the first row alone")
 
 
 def leave_out_copies(table: Table, are_same: Callable[[int, int], bool]) -> None:
@@ -121,16 +119,6 @@ def set_aside(table: Table, j: int, also: Sequence[str | int | float] = ()) -> b
         note_left_out(table, {j: reading.why}, {j: f"model=mixed {reading.ways[0]}"})
         return True
     return False
-
-
-def note_rounding(table: Table, j: int, also: Sequence[str | int | float] = ()) -> None:
-    """Note that whole numbers of a column that is read as numbers lose digits; `also` as of `set_aside`."""
-    if (digits := table.long_digits(j, also)) is not None:
-        present = [cell for cell in map(str, digits.to_pylist()) if not is_missing(cell)]
-        table.note(
-            f"{table.column(j)}: whole numbers such as {quote(present[0].strip())} are rounded: they "
-            "have more digits than a number keeps"
-        )
 
 
 def written_column(table: Table, j: int, also: Sequence[str | int | float] = ()) -> pa.ChunkedArray | None:
@@ -222,9 +210,8 @@ def _note_total(table: Table, columns: Sequence[int], x: NDArray[Any]) -> None:
     sums = np.nansum(others, axis=0)
     # the errors of so many rounded numbers add up to a third of this, typically
     error = np.sqrt(len(x)) * np.array([_step(column[~np.isnan(column)]) for column in others.T])
-    is_sum = (np.abs(last - sums) <= error + 1e-9 * np.abs(sums)) & (
-        np.abs(last) > np.abs(np.nan_to_num(others)).max(axis=0)
-    )
+    is_largest = np.abs(last) > np.abs(np.nan_to_num(others)).max(axis=0)
+    is_sum = is_largest & (np.abs(last - sums) <= error + 1e-9 * np.abs(sums))
     held = int((~np.isnan(last)).sum())
     if held and is_sum.sum() >= max(min(held, 2), held / 2):
         names = list_names([table.column(columns[d]) for d in np.flatnonzero(is_sum).tolist()])
@@ -242,16 +229,12 @@ def note_names(table: Table, columns: Sequence[int], x: NDArray[Any]) -> None:
         if inference.NAMED_AS_WEIGHT.fullmatch(table.names[j].strip()) and np.nanmin(x[:, d]) > 0:
             key = column_key(table, j)
             drop, weights = shell_word(f"data.drop=[{key}]"), shell_word(f"data.weights={key}")
-            table.note(
-                f"{table.column(j)}: if it says how many people a row stands for, it is no measurement: {drop} leaves "
-                f"it out, {weights} counts rows so"
-            )
+            people = "if it says how many people a row stands for, it is no measurement"
+            table.note(f"{table.column(j)}: {people}: {drop} leaves it out, {weights} counts rows so")
         low, high = np.nanmin(x[:, d]), np.nanmax(x[:, d])
         if inference.NAMED_AS_ANGLE.fullmatch(table.names[j].strip()) and 0 <= low < 30 and 330 < high <= 360:
-            table.note(
-                f"{table.column(j)}: if it is an angle, 0 and 360 are one direction, which no model knows: columns of "
-                "its sine and its cosine have it"
-            )
+            direction = "0 and 360 are one direction, which no model knows: columns of its sine and its cosine have it"
+            table.note(f"{table.column(j)}: if it is an angle, {direction}")
         if inference.NAMED_AS_CLASS.fullmatch(table.names[j].strip()) is None:
             continue
         values = x[:, d][~np.isnan(x[:, d])] if x.dtype.kind == "f" else x[:, d]
@@ -259,10 +242,8 @@ def note_names(table: Table, columns: Sequence[int], x: NDArray[Any]) -> None:
         few = len(values) >= inference.SOME and (values == np.floor(values)).all() and 2 * different <= len(values)
         if few and 1 < different <= MOST_CLASSES:
             key = column_key(table, j)
-            table.note(
-                f"{table.column(j)} has {different} values. If it is a label, add data.truth={key} "
-                f"(left out, then compared with the clusters) or data.drop=[{key}]"
-            )
+            ways = f"add data.truth={key} (left out, then compared with the clusters) or data.drop=[{key}]"
+            table.note(f"{table.column(j)} has {different} values. If it is a label, {ways}")
 
 
 def note_name(table: Table, j: int, tokens: NDArray[np.int32], words: int) -> None:
@@ -272,10 +253,8 @@ def note_name(table: Table, j: int, tokens: NDArray[np.int32], words: int) -> No
         return
     known = inference.NAMED_AS_ID.fullmatch(first) or inference.NAMED_AS_CLASS.fullmatch(first)
     if known or (len(tokens) > inference.SOME and 2 * words <= len(tokens) and (np.bincount(tokens) == 1).sum() == 1):
-        table.note(
-            f"row {table.row(0)}: {quote(first)} is read as a token (data.header=true reads it as the "
-            "name of the column)"
-        )
+        way = "data.header=true reads it as the name of the column"
+        table.note(f"row {table.row(0)}: {quote(first)} is read as a token ({way})")
 
 
 def note_distinct(table: Table, j: int, tokens: NDArray[np.int32], words: int) -> None:
@@ -408,9 +387,8 @@ def _find(
             if k in may_follow and number.is_finer(other) and (function := _of_one(other, [number])):
                 follow[k] = f"{function}, but for rounding"
         others = list(kept.values()) if d in may_follow and not follow else []
-        function = (
-            _of_one(number, others) or _of_several(number, others, "{}") or _of_several(number, others, "log({})")
-        )
+        function = _of_one(number, others) or _of_several(number, others, "{}")
+        function = function or _of_several(number, others, "log({})")
         if function:
             follow[d] = f"{function}, but for rounding"
         found |= follow
@@ -490,12 +468,9 @@ def _of_several(number: _Number, others: Sequence[_Number], form: str) -> str | 
         size = np.abs(fit[:-1]) * x.std(axis=0)
         matters = size > error.max()
         # cells of many digits give columns that say nothing a coefficient of rounding errors
-        if (
-            matters.all()
-            and len(others) > 2
-            and _fit(y, np.delete(x, size.argmin(), 1), error, np.delete(errors, size.argmin(), 1)) is not None
-        ):
-            matters[size.argmin()] = False
+        if matters.all() and len(others) > 2:
+            least = size.argmin()
+            matters[least] = _fit(y, np.delete(x, least, 1), error, np.delete(errors, least, 1)) is None
         if matters.all():
             if form != "{}" and len(others) > SHOWN:  # no product that anybody makes
                 return None

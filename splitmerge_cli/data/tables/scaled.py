@@ -220,10 +220,8 @@ def reduce_columns(dataset: Dataset, reduce: ReduceOption) -> Dataset:
     if len(real) < 2 or dataset.N < 3:
         raise DataError(f"{REDUCE}={reduce}: {place}: expected at least 2 real columns, not sparse, and 3 rows")
     if missing:
-        raise DataError(
-            f"{REDUCE}={reduce}: {place}: {dataset.first_missing}; expected {NO_REDUCTION}, or real columns without "
-            "missing cells"
-        )
+        expected = f"{NO_REDUCTION}, or real columns without missing cells"
+        raise DataError(f"{REDUCE}={reduce}: {place}: {dataset.first_missing}; expected {expected}")
     x = np.asarray(dataset.values[:, real], dtype=np.float64)
     most_components = min(len(real), dataset.N - 1)
     asked = int(str(reduce)) if is_number else 0
@@ -234,10 +232,8 @@ def reduce_columns(dataset: Dataset, reduce: ReduceOption) -> Dataset:
         f"{len(real):,} real columns are reduced to {r} principal component{'s' * (r > 1)} "
         f"({100 * components.share:.0f} % of the variance); {REDUCE}={NO_REDUCTION} reads them as they are"
     )
-    meta = dataset.meta | {
-        "notes": [*without_spikes(dataset).notes, note],
-        "reduced": {"columns": len(real), "components": r},
-    }
+    reduced = {"columns": len(real), "components": r}
+    meta = dataset.meta | {"notes": [*without_spikes(dataset).notes, note], "reduced": reduced}
     return Reduction(dataset, real, components).project(replace(dataset, meta=meta))
 
 
@@ -320,10 +316,8 @@ def _read_scale(key: str, word: Any, cells: NDArray[np.floating], counts: NDArra
         present = cells[is_present].astype(np.float64)
         weights = None if counts is None else counts[is_present]
         return scales.Scale(scales.YEO_JOHNSON, fit_power(present, weights) if len(np.unique(present)) > 1 else 1.0)
-    is_power = (
-        isinstance(word, int | float) and not isinstance(word, bool) and scales.LEAST_POWER <= word <= scales.MOST_POWER
-    )
-    require(is_power, key, word, EXPECTED)
+    is_number = isinstance(word, int | float) and not isinstance(word, bool)
+    require(is_number and scales.LEAST_POWER <= word <= scales.MOST_POWER, key, word, EXPECTED)
     return scales.Scale(scales.YEO_JOHNSON, float(word))
 
 
@@ -443,7 +437,6 @@ def read_sparse(path: Path) -> "sparse.csr_array":
         raise
     except Exception as error:  # a damaged archive raises all kinds
         reject_machine_error(error, path)
-        raise DataError(
-            f"{path}: not a readable sparse matrix of real numbers, as scipy.sparse.save_npz writes it: {error}"
-        ) from error
+        expected = "sparse matrix of real numbers, as scipy.sparse.save_npz writes it"
+        raise DataError(f"{path}: not a readable {expected}: {error}") from error
     return matrix

@@ -319,10 +319,8 @@ def read_list(path: Path, separator: str, comments: bool, empty: bool = False, t
                 f"{path}: row 1: a file of Matrix Market; expected the ending .mtx, or a list of edges"
             )
         if re.match(rb"%\s*bip\b", comment) and not two_kinds:
-            raise received.DataError(
-                f"{path}: row 1: a two-mode network, in which one number may name two nodes; expected "
-                "data.bipartite=true"
-            )
+            problem = "a two-mode network, in which one number may name two nodes"
+            raise received.DataError(f"{path}: row 1: {problem}; expected data.bipartite=true")
         start = end
     before, data = data.count(b"\n", 0, start), data[start:]
     if not data.strip() and start and empty:
@@ -333,10 +331,8 @@ def read_list(path: Path, separator: str, comments: bool, empty: bool = False, t
         )
     if comments and (late := re.search(rb"^[#%]", data, re.MULTILINE)):
         line = before + data.count(b"\n", 0, late.start()) + 1
-        raise received.DataError(
-            f"{path}: row {line}: a comment below the first row; expected comments at the top alone "
-            "(data.comments=false takes such lines for rows)"
-        )
+        expected = "comments at the top alone (data.comments=false takes such lines for rows)"
+        raise received.DataError(f"{path}: row {line}: a comment below the first row; expected {expected}")
     if separator == "auto":
         # without what stands in quotes
         top = re.sub(r'"[^"]*"', "", data.partition(b"\n")[0].decode("utf-8"))
@@ -374,8 +370,6 @@ def tabs(path: Path, data: bytes, before: int = 0) -> bytes:
         for cells in reader:
             writer.writerow(cells[:-1] if cells and not cells[-1] else cells)
     except csv_module.Error as error:
-        raise received.DataError(
-            f"{path}: row {before + reader.line_num}: a quote that does not end its cell; expected quotes around whole "
-            "cells"
-        ) from error
+        problem = f"row {before + reader.line_num}: a quote that does not end its cell"
+        raise received.DataError(f"{path}: {problem}; expected quotes around whole cells") from error
     return out.getvalue().encode("utf-8").rstrip(b"\n")

@@ -217,16 +217,6 @@ class Table:
                     raise received.DataError(f"{problem}; expected {ask.format(n=j + 1)}")
             self.note(f"{self.column(j)} {why}: it is left out ({reads})")
 
-    def leave_out_blank(self, blank: Collection[int], ask: str) -> None:
-        """Note which of the `blank` columns are left out; one that holds a cell after all is refused."""
-        for j in blank:
-            column = self.cells(j)
-            held = pc.not_equal(pc.utf8_length(pc.utf8_trim_whitespace(column)), 0)
-            if pc.any(held).as_py():
-                place = self.place(int(np.argmax(held.to_numpy())), j)
-                raise received.DataError(f"{place}: the column has no name; expected {ask.format(n=j + 1)}")
-            self.note(f"{self.column(j)} has neither a name nor a value: it is left out")
-
     def counts_from(self, j: int) -> int | None:
         """0 or 1 if the cells of column `j` are 0, 1, 2, ... or 1, 2, 3, ...; None if they are not."""
         column = self.cells(j)
@@ -381,9 +371,5 @@ def has_long_digits(text: pa.ChunkedArray, also: Sequence[str | int | float] = (
     """Whether a cell of text, without spaces around it, is a whole number that loses digits as float64; `also`: what
     else stands for a missing cell."""
     long_numbers = pc.unique(text.filter(pc.match_substring_regex(text, _LONG))).to_pylist()
-    missing = set(map(str, also))
-    return any(
-        len(word) > _MOST_DIGITS or int(word.partition(".")[0]) != float(word)
-        for word in long_numbers
-        if word not in missing
-    )
+    present = {*long_numbers} - {*map(str, also)}
+    return any(len(word) > _MOST_DIGITS or int(word.partition(".")[0]) != float(word) for word in present)

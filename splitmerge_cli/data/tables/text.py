@@ -99,11 +99,8 @@ class Text(Table):
         if self.names is None or not any(NAMELESS.fullmatch(name) for name in self.names):
             return []
         below = self.rows_below()
-        return [
-            j
-            for j, name in enumerate(self.names)
-            if NAMELESS.fullmatch(name) and not any(cells[j] for cells in below if j < len(cells))
-        ]
+        nameless = [j for j, name in enumerate(self.names) if NAMELESS.fullmatch(name)]
+        return [j for j in nameless if not any(cells[j] for cells in below if j < len(cells))]
 
     def other_delimiter(self) -> str | None:
         """A character in a table of one column that may end its cells, as often in every row; None without one."""
@@ -148,18 +145,13 @@ class Text(Table):
         faulty = binary and max(map(int, head)) > 1
         counts = start is not None and len(counted) > 1 + start
         if counts and (pointed == len(head) or faulty):
-            self.note(
-                f"row {1 + self.before} counts the columns from {start}: it is read as their names "
-                "(data.header=false reads it as data)"
-            )
+            as_names = "it is read as their names (data.header=false reads it as data)"
+            self.note(f"row {1 + self.before} counts the columns from {start}: {as_names}")
             return True
         steps = {int(later) - int(earlier) for earlier, later in pairwise(head)}
-        below_or_above = all(
-            max(numbers) < int(cell) or int(cell) < min(numbers)
-            for cell, numbers in zip(
-                head, ([float(self.number(cell)) for cell in cells] for cells in read), strict=True
-            )
-        )
+        columns = ([float(self.number(cell)) for cell in cells] for cells in read)
+        pairs = zip(map(int, head), columns, strict=True)
+        below_or_above = all(max(held) < name or name < min(held) for name, held in pairs)
         if len(head) > 2 and len(steps) == 1 and min(steps) > 0 and pointed == len(head) and below_or_above:
             self.note(
                 f"row {1 + self.before}: its numbers, {head[0]} to {head[-1]} in equal steps, lie outside what "
@@ -179,10 +171,8 @@ class Text(Table):
     def header_error(self) -> DataError:
         """Build the error for a first row of numbers that may be data or names."""
         shown = ", ".join(cell.strip() for cell in self.top[0][:4]) + ", ..." * (self.width > 4)
-        return DataError(
-            f"{self.path}: row {1 + self.before}: {quote(shown)} may name the columns or be the first row of data; "
-            "expected data.header=true or false"
-        )
+        problem = f"{quote(shown)} may name the columns or be the first row of data"
+        return DataError(f"{self.path}: row {1 + self.before}: {problem}; expected data.header=true or false")
 
     def take_header(self, rows: int = 1) -> None:
         """Take the first row, or two, for the names of the columns; an empty cell of the first is as the one before."""
@@ -227,11 +217,6 @@ class Text(Table):
         typed = sum(cell in TYPES for cell in types)
         listed = all(cell in TYPES or not cell or " " in cell for cell in types)
         return 0 < typed >= len(types) / 2 and listed and all(cell in ROLES or "=" in cell for cell in roles)
-
-    def leave_out_roles(self) -> None:
-        """Leave out the rows of types and roles, and note that."""
-        self.note(f"rows {self.first} and {1 + self.first} hold types and roles of the columns: they are left out")
-        self.first += 2
 
     def has_title(self) -> bool:
         """Whether the first row holds a word in its first cell alone, or nothing, and a row soon below holds more."""
@@ -291,10 +276,8 @@ class Text(Table):
                 table = self._parse(self.data, self.width, types, block, skipped, missing, self.quoted)
                 parsed = dict(zip(columns_asked, table.columns, strict=True))
                 if rows not in (None, table.num_rows):
-                    raise DataError(
-                        f"{self.path}: {table.num_rows} rows or {rows}, depending on how its quotes are read; "
-                        "expected quotes with one reading"
-                    )
+                    problem = f"{table.num_rows} rows or {rows}, depending on how its quotes are read"
+                    raise DataError(f"{self.path}: {problem}; expected quotes with one reading")
                 break
             except pa.ArrowInvalid as error:
                 failure = error
@@ -341,9 +324,8 @@ class Text(Table):
             or len(set(kind.values())) > 1
             or kind[numeric[0]] == pa.string()
             or self.data.find(b'"', start) >= 0
+            or self.data.count(b"\r") != self.data.count(b"\r\n")
         ):
-            return None
-        if self.data.count(b"\r") != self.data.count(b"\r\n"):
             return None
         delimiter, whole = self.delimiter.encode(), numeric == list(range(self.width))
         texts: dict[int, list[str]] = {j: [] for j in words}
@@ -438,9 +420,8 @@ class Text(Table):
             try:
                 cells = next(reader, None)
             except csv_module.Error as error:
-                raise DataError(
-                    f"{self.path}: row {line}: a quote that does not end its cell; expected quotes around whole cells"
-                ) from error
+                problem = f"row {line}: a quote that does not end its cell"
+                raise DataError(f"{self.path}: {problem}; expected quotes around whole cells") from error
             if cells is None:
                 return
             yield line, cells or [""]
@@ -459,11 +440,8 @@ class Text(Table):
                     ways.append(f"data.skip={top} leaves out all up to row {top}, as a title")
                 hint = f" ({'; '.join(ways)})" if ways else ""
                 last = self.data.count(b"\n") + 1 + self.before
-                if (
-                    not ways
-                    and line > last - FOOTNOTES
-                    and all(len(rest) == 1 for at, rest in self.lines() if at >= line)
-                ):
+                footnotes = line > last - FOOTNOTES and all(len(rest) == 1 for at, rest in self.lines() if at >= line)
+                if footnotes and not ways:
                     rows = f"last {last - line + 1} rows, as footnotes" if line < last else "last row, as a footnote"
                     hint = f" (data.skip=[0,{last - line + 1}] leaves out the {rows})"
                 return DataError(

@@ -136,7 +136,12 @@ class ColumnAnswers(Answers):
                 "number, so that they become a cluster"
             )
         if probability := summary.get("informative"):
-            yield _describe_informative(probability)
+            # the most certain first
+            names = sorted((name for name, p in probability.items() if p > 0.5), key=lambda name: -probability[name])
+            more = f", and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+            listed = f": {', '.join(names[:MOST_NAMED])}{more}" if names else ""
+            verb = "tells" if len(names) == 1 else "tell"
+            yield f"{len(names) or 'none'} of {len(probability)} columns {verb} the clusters apart{listed}"
         if (found := summary.get("outcome")) is None:
             return
         by_cluster: dict[int, list[list[Any]]] = {}
@@ -237,15 +242,6 @@ def _mean_weights(plan: "Plan", late: Mapping[int, "Late"]) -> NDArray[np.float6
         return None
     # behind all else that a state holds
     return np.asarray(np.concatenate(draws)[:, -plan.dataset.N :].mean(axis=0))
-
-
-def _describe_informative(probability: Mapping[str, float]) -> str:
-    """Name the columns that tell the clusters apart with a probability above one half, the most certain first."""
-    names = sorted((name for name, p in probability.items() if p > 0.5), key=lambda name: -probability[name])
-    more = f", and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
-    listed = f": {', '.join(names[:MOST_NAMED])}{more}" if names else ""
-    verb = "tells" if len(names) == 1 else "tell"
-    return f"{len(names) or 'none'} of {len(probability)} columns {verb} the clusters apart{listed}"
 
 
 def _as_dropped(keys: Iterable[str]) -> list[str | int]:

@@ -33,6 +33,8 @@ from splitmerge_cli.verify.enumerate import (
 
 WEIGHTS = (0.25, 1.75, 0.5, 3.0, 1.0, 0.125, 2.5, 0.75)
 """Weights of rows at the start, in turn, where these have any: a case has no more rows."""
+OUT = 1
+"""Number of the column that tells no clusters apart, where columns are selected."""
 CELL = 1
 """Number of the missing cell whose density a case has."""
 
@@ -83,7 +85,7 @@ def gaussian_case(build: Callable[..., Model], size: int, seed: int, params: Map
 
     selects = options.get("select", False)
     if selects:
-        another = partial(_build_apart, another)
+        another = partial(_start_with, another, OUT, 0.0)
 
     def weigh(
         x: Any, b0: Any, kappa0: Any, concentration: Concentration, sums: bool = False
@@ -164,22 +166,12 @@ def noisy_points_log_weight(
     return noise_log_weight(x, concentration, prior, rho, box, weigh, rest[-1])
 
 
-def _build_apart(build: Callable[[], Model], out: int = 1) -> Model:
-    """A model of columns, all of which but the one with this number tell clusters apart."""
+def _start_with(build: Callable[[], Model], place: Any, values: Any) -> Model:
+    """A model whose state has these values at a place of its parameters."""
     model = build()
     parameters = model.parameters
     assert parameters is not None
-    parameters[out] = 0.0
-    model.set_parameters(parameters)
-    return model
-
-
-def _with_weights(build: Callable[[], Model]) -> Model:
-    """A model whose rows have the first of `WEIGHTS`."""
-    model = build()
-    parameters = model.parameters
-    assert parameters is not None
-    parameters[-model.N :, 0] = WEIGHTS[: model.N]
+    parameters[place] = values
     model.set_parameters(parameters)
     return model
 
@@ -202,8 +194,8 @@ def _case_with_tails(
 
     held, integrable = _hold_scales(reals, options)
     at_start, integrated = partial(weigh_scales, held, WEIGHTS[: len(reals)]), partial(weigh_scales, integrable, None)
-    states = mixture_states(len(reals))
-    return mixture_case(partial(_with_weights, build), states, at_start, options, title, integrated)
+    weighted = partial(_start_with, build, (slice(-len(reals), None), 0), WEIGHTS[: len(reals)])
+    return mixture_case(weighted, mixture_states(len(reals)), at_start, options, title, integrated)
 
 
 def _case_of_reals(
@@ -323,7 +315,8 @@ def mixed_case(build: Callable[..., Model], size: int, seed: int, params: Mappin
         options["covariance"] = "diag"
     selects = options.pop("select", False)
     if selects:
-        made = partial(_build_apart, partial(build.build, x, columns, None, options | {"select": True}))  # type: ignore[attr-defined]
+        every = partial(build.build, x, columns, None, options | {"select": True})  # type: ignore[attr-defined]
+        made = partial(_start_with, every, OUT, 0.0)
     if options["rate"] is None:
         cells = x[x[:, 2] > 0.0, 2] - 1.0 if zeros_apart else x[~np.isnan(x[:, 2]), 2]
         mean = float(cells.mean()) if len(cells) else 0.0
@@ -338,7 +331,12 @@ def mixed_case(build: Callable[..., Model], size: int, seed: int, params: Mappin
     weigh_table: Callable[..., Callable[[State], float]] = continuous.mixed_log_weight
     weigh_all, latent = weigh_table, None
     if options.get("outcome") is not None:
-        latent, weigh_all = latent_outcomes(made(), x, types, options), outcome_log_weight
+        outcome, weigh_all = options["outcome"] - 1, outcome_log_weight
+        if types[outcome] == "binary" and options.get("effects"):
+            latent, parameters = np.array(x[:, outcome]), made().parameters
+            assert parameters is not None
+            known = ~np.isnan(latent)
+            latent[known] = parameters[: int(known.sum()), 0]
         weigh_table = partial(outcome_log_weight, latent=latent)
     else:
         options = {key: value for key, value in options.items() if key not in ("outcome", "effects")}
@@ -346,11 +344,8 @@ def mixed_case(build: Callable[..., Model], size: int, seed: int, params: Mappin
     def read_columns(table: Any, chosen: Sequence[int] = range(5)) -> tuple[Any, list[str], list[int]]:
         """Columns of the table, their types and levels; zeros apart: whether a count is 0 is one more, in which the
         second code is 0, and what is above 0 counts from there; likewise whether a real cell is the spike."""
-        cells, kinds, numbers = (
-            np.array(table[:, chosen]),
-            [types[j] for j in chosen],
-            [(2, 3, 0, 0, 0)[j] for j in chosen],
-        )
+        cells, kinds = np.array(table[:, chosen]), [types[j] for j in chosen]
+        numbers = [(2, 3, 0, 0, 0)[j] for j in chosen]
         if zeros_apart and 2 in chosen:
             counts = table[:, 2]
             cells[:, list(chosen).index(2)] = [v - 1.0 if v >= 1.0 else np.nan for v in counts]
@@ -385,7 +380,7 @@ def mixed_case(build: Callable[..., Model], size: int, seed: int, params: Mappin
             apart.append(continuous.mixed_log_weight(*read_columns(table, [j]), **own | of_column | alone))
         if sums:
             return continuous.sum_over_indicators(apart, len(table), concentration, options["prior"])
-        del apart[1]  # it is out
+        del apart[OUT]
         return mixture_log_weight(
             lambda z: sum(one((tuple(z.tolist()), int(z.max()) + 1)) for one in apart), concentration, options["prior"]
         )
@@ -475,19 +470,6 @@ def log_orthant(y: NDArray[np.float64], X: NDArray[np.float64], weights: NDArray
     side = np.where(y == 1, 1.0, -1.0)
     covariance = (np.eye(len(y)) + (X / weights) @ X.T) * np.outer(side, side)
     return float(np.log(multivariate_normal.cdf(np.zeros(len(y)), cov=covariance))) if len(y) else 0.0
-
-
-def latent_outcomes(
-    model: Any, x: NDArray[np.float64], types: Sequence[str], options: dict[str, Any]
-) -> NDArray[np.float64] | None:
-    """Latent outcomes of a model's state for each row, NaN where the outcome is missing; None: it has none."""
-    outcome = options["outcome"] - 1
-    if types[outcome] != "binary" or not options.get("effects"):
-        return None
-    latent = np.array(x[:, outcome])
-    known = ~np.isnan(latent)
-    latent[known] = model.parameters[: int(known.sum()), 0]
-    return latent
 
 
 def outcome_log_weight(

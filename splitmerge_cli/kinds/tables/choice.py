@@ -124,8 +124,6 @@ def find_scales(dataset: Dataset) -> dict[str | int, str | float]:
 def format_scales(scales: Mapping[str | int, str | float]) -> str:
     """Scales as text: ``x1 log, x2 yeo-johnson(-0.3)``.
 
-    Examples
-    --------
     >>> format_scales({"x1": "log", "x2": -0.3})
     'x1 log, x2 yeo-johnson(-0.3)'
     """
@@ -349,8 +347,6 @@ def calibrate(options: Mapping[str, Any], dataset: Dataset, sample: Sample, seed
 def take(clusters: NDArray[np.float64], fit: NDArray[np.float64]) -> int:
     """Return the number of the chosen point on a curve whose first point has power 1.
 
-    Examples
-    --------
     >>> take(np.array([7.4, 5.3, 4.0, 3.2, 1.0]), np.array([-3.58, -3.61, -3.65, -3.68, -4.93]))
     3
     >>> take(np.array([3.0, 3.0, 2.0, 1.0]), np.array([-3.5, -3.5, -4.1, -4.9]))
@@ -380,6 +376,5 @@ def format_calibration(calibration: Calibration) -> str:
         f"1 has {clusters[1]}, held-out density {chosen['fit'] - first['fit']:+.3f} nats a row"
     )
     described = f"model.power=auto: {calibration.power:g}, where {why}"
-    return "\n".join(
-        [*lines, described, "model.power=1 keeps the likelihood unchanged; another number sets that power"]
-    )
+    ways = "model.power=1 keeps the likelihood unchanged; another number sets that power"
+    return "\n".join([*lines, described, ways])

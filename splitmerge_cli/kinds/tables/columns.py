@@ -362,9 +362,6 @@ def _against_others(known: Statistics, k: int, f: int) -> tuple[tuple[float, flo
 
 def format_two(cluster_value: float, others: float, spread: float) -> tuple[str, str]:
     """Two numbers as text, with the digits that differ in view of the spread.
-
-    Examples
-    --------
     >>> format_two(120.2, 119.8, 1.3), format_two(9.3e-15, 2.0, 0.4), format_two(90928.1, 43968.2, 8e3)
     (('120.2', '119.8'), ('0.0', '2.0'), ('90928', '43968'))
     """
@@ -408,7 +405,15 @@ def describe_pairs(dataset: Any, labels: NDArray[np.int64], known: Statistics) -
         divergence = np.where(np.isfinite(divergence), divergence, 0.0)
         i, j = map(int, np.unravel_index(np.argmax(divergence), divergence.shape))
         if divergence[i, j] > max(LEAST_PAIRED, CLEARER * alone[k]):
-            descriptions[int(k)] = _describe_pair(dataset, known, reals[i], reals[j], float(slopes[i, j]), labels == k)
+            # the multiple as it is printed
+            multiple, first, other = f"{abs(slopes[i, j]):.3g}", reals[i], reals[j]
+            difference = values[:, first] - np.sign(slopes[i, j]) * float(multiple) * values[:, other]
+            here, others = difference[labels == k], difference[labels != k]
+            texts = format_two(float(here.mean()), float(others.mean()), float(min(here.std(), others.std())))
+            sign = "-" if slopes[i, j] > 0 else "+"
+            times = f"{multiple} " if multiple != "1" else ""
+            pair = f"{known.columns[first]} {sign} {times}{known.columns[other]}"
+            descriptions[int(k)] = f"{pair} = {texts[0]} (others {texts[1]})"
     return descriptions
 
 
@@ -416,18 +421,6 @@ def _variances(covariance: NDArray[np.float64], slopes: NDArray[np.float64]) -> 
     """Variances ``[D, D]`` of column i less its slope times column j."""
     variance = np.diag(covariance)
     return np.asarray(variance[:, None] - 2 * slopes * covariance + slopes**2 * variance)
-
-
-def _describe_pair(dataset: Any, known: Statistics, i: int, j: int, slope: float, in_cluster: NDArray[np.bool_]) -> str:
-    values = dataset.original.values
-    # the multiple as it is printed
-    multiple = f"{abs(slope):.3g}"
-    difference = values[:, i] - np.sign(slope) * float(multiple) * values[:, j]
-    parts = difference[in_cluster], difference[~in_cluster]
-    texts = format_two(float(parts[0].mean()), float(parts[1].mean()), float(min(part.std() for part in parts)))
-    sign = "-" if slope > 0 else "+"
-    times = f"{multiple} " if multiple != "1" else ""
-    return f"{known.columns[i]} {sign} {times}{known.columns[j]} = {texts[0]} (others {texts[1]})"
 
 
 def named_columns(known: Statistics, clusters: Iterable[int]) -> list[int]:

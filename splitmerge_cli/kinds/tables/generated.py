@@ -26,16 +26,6 @@ from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.data.tables import separators, text
 from splitmerge_cli.data.tables.columns import numbers
 from splitmerge_cli.data.tables.table import NUMBER
-from splitmerge_cli.data.values import (
-    LARGEST,
-    crp,
-    equal_sizes,
-    require,
-    require_number,
-    require_range,
-    require_seed,
-    require_size,
-)
 from splitmerge_cli.received import DataError
 
 SIZES = ("equal", "crp")
@@ -79,22 +69,22 @@ def gaussian(
     4.2.1 (S1 to S3: 10 components that differ in mean and variance, D = 25, 100 to 10,000 points); it gives neither the
     distances nor the spreads.
     """
-    require_size("N", N)
-    require_size("data.D", D, LARGEST // N)
-    require_seed(seed)
-    require_number("data.separation", separation, 0, 1e12)
-    require_number("data.spread", spread, 0, LARGEST_SPREAD)
+    values.require_size("N", N)
+    values.require_size("data.D", D, values.LARGEST // N)
+    values.require_seed(seed)
+    values.require_number("data.separation", separation, 0, 1e12)
+    values.require_number("data.spread", spread, 0, LARGEST_SPREAD)
     if spreads is not None:
-        require_range("data.spreads", spreads, 0, LARGEST_SPREAD)
-    require(sizes in SIZES, "data.sizes", sizes, f"one of {', '.join(SIZES)}")
+        values.require_range("data.spreads", spreads, 0, LARGEST_SPREAD)
+    values.require(sizes in SIZES, "data.sizes", sizes, f"one of {', '.join(SIZES)}")
     require_dtype(dtype)
     rng = np.random.default_rng(seed)
     if sizes == "equal":
-        require_size("data.components", components, N)
-        truth = equal_sizes(rng, N, components)
+        values.require_size("data.components", components, N)
+        truth = values.equal_sizes(rng, N, components)
     else:
-        require_number("data.concentration", concentration, 1e-100, 1e100)
-        truth = crp(rng, N, concentration)
+        values.require_number("data.concentration", concentration, 1e-100, 1e100)
+        truth = values.crp(rng, N, concentration)
     means = separation * spread * rng.standard_normal((int(truth.max()) + 1, D))
     x = standard_normal(rng, N, D, dtype)
     least, largest = (spread, spread) if spreads is None else spreads
@@ -108,7 +98,7 @@ def gaussian(
 
 def require_dtype(dtype: str) -> None:
     """Raise a `DataError` unless points can have the type."""
-    require(dtype in DTYPES, "data.dtype", dtype, f"one of {', '.join(DTYPES)}")
+    values.require(dtype in DTYPES, "data.dtype", dtype, f"one of {', '.join(DTYPES)}")
 
 
 def standard_normal(rng: np.random.Generator, N: int, D: int, dtype: str) -> NDArray[np.floating]:
@@ -141,17 +131,17 @@ def jain_neal(N: int, components: int = 5, attributes: int = 15, example: int | 
     (Examples 1 to 3); Wang & Russell 2015, section 5.2 (5 components, 15 attributes; the paper refers to Jain & Neal
     for the probabilities).
     """
-    require_size("N", N)
-    require_seed(seed)
+    values.require_size("N", N)
+    values.require_seed(seed)
     rng = np.random.default_rng(seed)
     if example is not None:
-        require(example in EXAMPLES, "data.example", example, "1, 2, 3 or null")
-        require(N % 5 == 0, "N", N, "a multiple of 5 (five components of equal size)")
+        values.require(example in EXAMPLES, "data.example", example, "1, 2, 3 or null")
+        values.require(N % 5 == 0, "N", N, "a multiple of 5 (five components of equal size)")
         components, attributes = 5, EXAMPLES[example]
-        truth = equal_sizes(rng, N, components)
+        truth = values.equal_sizes(rng, N, components)
     else:
-        require_size("data.attributes", attributes, LARGEST // N)
-        require_size("data.components", components, LARGEST // attributes)
+        values.require_size("data.attributes", attributes, values.LARGEST // N)
+        values.require_size("data.components", components, values.LARGEST // attributes)
         truth = rng.integers(components, size=N, dtype=np.int32)
     if components == len(TABLE):
         p = TABLE[:, np.minimum(np.arange(attributes), TABLE.shape[1] - 1)]
@@ -173,14 +163,14 @@ def counts(
     >>> counts(100, clusters=3, columns=8).values.shape
     (100, 8)
     """
-    require_size("N", N)
-    require_seed(seed)
-    require_size("data.clusters", clusters, N)
-    require_size("data.columns", columns, LARGEST // N)
-    require_number("data.total", total, 1e-3, 1e6)
-    require_number("data.concentration", concentration, 1e-3, 1e6)
+    values.require_size("N", N)
+    values.require_seed(seed)
+    values.require_size("data.clusters", clusters, N)
+    values.require_size("data.columns", columns, values.LARGEST // N)
+    values.require_number("data.total", total, 1e-3, 1e6)
+    values.require_number("data.concentration", concentration, 1e-3, 1e6)
     rng = np.random.default_rng(seed)
-    truth = equal_sizes(rng, N, clusters)
+    truth = values.equal_sizes(rng, N, clusters)
     shares = rng.dirichlet(np.full(columns, concentration), size=clusters)
     totals = np.maximum(1, rng.poisson(total, size=N))
     x = rng.multinomial(totals, shares[truth]).astype(np.int32)
@@ -206,21 +196,21 @@ def mixed(
     Kind ``mixed``, float64 ``[N, D]``, NaN where a cell is missing; the truth is the component. Names of columns: the
     type and a number from 1.
     """
-    require_size("N", N)
-    require_seed(seed)
-    require_size("data.components", components, N)
+    values.require_size("N", N)
+    values.require_seed(seed)
+    values.require_size("data.components", components, N)
     numbers = {"binary": binary, "categorical": categorical, "count": count, "real": real}
     for key, value in numbers.items():
-        good = isinstance(value, int) and 0 <= value <= LARGEST // N
-        require(good, f"data.{key}", value, f"a whole number from 0 to {LARGEST // N}")
+        good = isinstance(value, int) and 0 <= value <= values.LARGEST // N
+        values.require(good, f"data.{key}", value, f"a whole number from 0 to {values.LARGEST // N}")
     D = sum(numbers.values())
-    require(1 <= D <= LARGEST // N, "data.real", real, f"1 to {LARGEST // N} columns in all")
+    values.require(1 <= D <= values.LARGEST // N, "data.real", real, f"1 to {values.LARGEST // N} columns in all")
     good = isinstance(levels, int) and 2 <= levels <= MOST_LEVELS
-    require(good, "data.levels", levels, f"a whole number from 2 to {MOST_LEVELS}")
-    require_number("data.separation", separation, 0, 100)
-    require_number("data.missing", missing, 0, 1)
+    values.require(good, "data.levels", levels, f"a whole number from 2 to {MOST_LEVELS}")
+    values.require_number("data.separation", separation, 0, 100)
+    values.require_number("data.missing", missing, 0, 1)
     rng = np.random.default_rng(seed)
-    truth = equal_sizes(rng, N, components)
+    truth = values.equal_sizes(rng, N, components)
     x = np.empty((N, D))
     types: list[ColumnType] = []
     columns: list[str] = []
@@ -273,9 +263,8 @@ def kddcup04bio(N: int | None = None) -> Dataset:
     path = downloads.locate("kddcup04bio", FILE)
     table = text.Text(path, separators.tabs(path, separators.read_text(path)), "\t")
     if table.width not in (FEATURES, BEFORE + FEATURES):
-        raise DataError(
-            f"{path}: row 1: cells: {table.width}; expected {FEATURES}, or {BEFORE + FEATURES} in the original file"
-        )
+        expected = f"{FEATURES}, or {BEFORE + FEATURES} in the original file"
+        raise DataError(f"{path}: row 1: cells: {table.width}; expected {expected}")
     features = range(table.width - FEATURES, table.width)
 
     def misfit(cell: str) -> str | None:

@@ -65,27 +65,15 @@ def count_rows(dataset: Dataset, model: Component) -> tuple[Dataset, NDArray[np.
 def find_effects(
     model: Component, dataset: Dataset, states: Sequence[State], labels: NDArray[Any], seed: int = 0
 ) -> dict[str, Any]:
-    """Effects on the outcome in each cluster of a partition, with intervals.
+    """Effects on the outcome in each cluster of a partition, `labels` ``[N]`` from 0, with intervals, by the draws
+    `states` of a run.
 
-    In each draw the coefficients of every cluster are drawn given its rows. The effect of a cluster of the partition
-    `labels` is the mean over its rows of the coefficients of the clusters that these are in, a number of every draw
-    that does not depend on what clusters are called.
+    In each draw the coefficients of every cluster are drawn given its rows. The effect of a cluster of the partition is
+    the mean over its rows of the coefficients of the clusters that these are in, a number of every draw that does not
+    depend on what clusters are called.
 
-    Parameters
-    ----------
-    model, dataset
-        Of the run.
-    states : sequence of State
-        Draws.
-    labels : ndarray of int, shape (N,)
-        A partition, from 0.
-    seed : int
-
-    Returns
-    -------
-    dict
-        `outcome`, its name; `type`; `latent`, whether the coefficients are of a probit regression; `scale`, on which
-        a regressed outcome has them, if it has one; and `rows`, each [cluster from 0, term, mean, low, high].
+    Returns `outcome`, its name; `type`; `latent`, whether the coefficients are of a probit regression; `scale`, on
+    which a regressed outcome has them, if it has one; and `rows`, each [cluster from 0, term, mean, low, high].
     """
     rng = Rng(seed, 1)
     dataset, rows, powers = count_rows(dataset, model)
@@ -98,7 +86,10 @@ def find_effects(
     built: Any = None
     if regressed:
         built = construct(model, lambda: model.target.from_data(dataset, **{**model.options, **powers}))
-    terms = ["intercept", *term_names(dataset, [e - 1 for e in options["effects"]])] if regressed else _levels(column)
+    levels = column.levels[1:] if column.type == "binary" else column.levels
+    terms = [f"P({level})" for level in levels] or ["rate"]
+    if regressed:
+        terms = ["intercept", *term_names(dataset, [e - 1 for e in options["effects"]])]
     draws = np.empty((len(states), len(sizes), len(terms)))
     for s, state in enumerate(states):
         numbers, own = np.unique(state.labels[rows], return_inverse=True)
@@ -124,11 +115,6 @@ def find_effects(
     scale = None if dataset.scales is None or not regressed else dataset.scales[j]
     of_scale = {} if scale is None else {"scale": str(scale)}
     return {"outcome": dataset.column_names[j], "type": column.type, "latent": latent, **of_scale, "rows": listed}
-
-
-def _levels(column: ColumnType) -> list[str]:
-    levels = column.levels[1:] if column.type == "binary" else column.levels
-    return [f"P({level})" for level in levels] or ["rate"]
 
 
 def _draw_levels(
@@ -184,27 +170,12 @@ class OutcomePrediction:
 def predict_outcome(
     model: Component, dataset: Dataset, new: Dataset, states: Sequence[State], level: float = 0.9, seed: int = 0
 ) -> OutcomePrediction:
-    """Predict the outcome of new rows, each alone, whatever outcome they have.
+    """Predict the outcome of n new rows like the data of a run, each alone, whatever outcome they have.
 
     A draw counts by the density that it gives the other columns of the row, and within it each cluster by the
-    probability that the row joins it given these.
-
-    Parameters
-    ----------
-    model, dataset
-        Of the run.
-    new : Dataset
-        n rows like the data.
-    states : sequence of State
-    level : float
-        Probability of the interval.
-    seed : int
-        Of the draws whose quantiles are the interval of a number.
-
-    Raises
-    ------
-    ConfigError
-        A model without an outcome; errors of `splitmerge_cli.analysis.predictive.predict`.
+    probability that the row joins it given these. `level` is the probability of the interval of a number, between
+    quantiles of draws by `seed`. A `ConfigError`: a model without an outcome; errors of
+    `splitmerge_cli.analysis.predictive.predict`.
     """
     options = options_of(model, count_rows(dataset, model)[0])
     j = options["outcome"] - 1
@@ -414,7 +385,11 @@ class OutcomeAnswers(stored_draws.StoredDraws):
         if not 0.0 < level < 1.0:
             raise ConfigError(f"level: {level}; expected a number between 0 and 1")
         draws = draws_of(self.run, states, self._recorded_partitions)
-        items = self.dataset.kind.new_items(self.dataset, self._with_outcome(new))
+        table = as_pandas(new)
+        # a data frame need not have the column
+        if isinstance(table, pd.DataFrame) and self._model.as_typed.get("outcome") is not None:
+            new = table if self._outcome in map(str, table.columns) else table.assign(**{self._outcome: np.nan})
+        items = self.dataset.kind.new_items(self.dataset, new)
         found = predict_outcome(self._model, self.dataset, items, draws, level, self.run.config["seed"])
         if found.probability is not None:
             return stored_draws.Table(found.probability, columns=list(found.levels))
@@ -482,9 +457,8 @@ class OutcomeAnswers(stored_draws.StoredDraws):
         fits = short_fits.sample_by(None, seed)
         whole = fits(of_model)(train)
         own = [self._outcome, *map(self._name_of, model.as_typed.get("effects") or ())]
-        others = fits({key: value for key, value in of_model.items() if key not in OF_OUTCOME})(
-            without_columns(train, own)
-        )
+        of_others = {key: value for key, value in of_model.items() if key not in OF_OUTCOME}
+        others = fits(of_others)(without_columns(train, own))
         found = [outcome_densities(whole.model, train, test, fit.thin(STATES)) for fit in (whole, others)]
         difference = found[0] - found[1]
         error = float(difference.std(ddof=1) / np.sqrt(len(difference))) if len(difference) > 1 else float("nan")
@@ -496,13 +470,6 @@ class OutcomeAnswers(stored_draws.StoredDraws):
 
     def _name_of(self, column: Any) -> str:
         return self.dataset.column_names[column - 1] if isinstance(column, int) else str(column)
-
-    def _with_outcome(self, new: Any) -> Any:
-        """New rows with a column for the outcome, if they are a data frame without it."""
-        table = as_pandas(new)
-        if not isinstance(table, pd.DataFrame) or self._model.as_typed.get("outcome") is None:
-            return new
-        return table if self._outcome in map(str, table.columns) else table.assign(**{self._outcome: np.nan})
 
 
 def gain_lines(run: Run, share: float) -> Iterator[str]:
@@ -517,16 +484,9 @@ def without_columns(dataset: Dataset, names: list[str]) -> Dataset:
     kept = [j for j, name in enumerate(dataset.column_names) if name not in names]
     if not kept:
         raise ConfigError("model.outcome: no other column to form clusters of; expected some")
-
-    def of_kept(values: Any) -> Any:
-        return None if values is None else type(values)(values[j] for j in kept)
-
     values: NDArray[np.float64] = np.ascontiguousarray(dataset.values[:, kept])
-    return replace(
-        dataset,
-        values=values,
-        columns=of_kept(dataset.columns),
-        types=of_kept(dataset.types),
-        positions=of_kept(dataset.positions),
-        scales=of_kept(dataset.scales),
-    )
+    further: dict[str, Any] = {}
+    for key in ("columns", "types", "positions", "scales"):
+        all_of = getattr(dataset, key)
+        further[key] = None if all_of is None else type(all_of)(all_of[j] for j in kept)
+    return replace(dataset, values=values, **further)

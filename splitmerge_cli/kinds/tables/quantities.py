@@ -48,10 +48,8 @@ class Table(checks.Quantities):
         self._has_words = any(one.type == "ordinal" and not one.levels[0].isdecimal() for one in types)
         self._missing = np.isnan(self.values)
         if any(levels and form != "ordinal" for _, form, levels in self.of_columns):
-            self.unchecked.append(
-                "a binary or categorical column alone: shares of a cluster always fit; its ties to "
-                "other columns are checked"
-            )
+            why = "shares of a cluster always fit; its ties to other columns are checked"
+            self.unchecked.append(f"a binary or categorical column alone: {why}")
         if any(form == "ordinal" for _, form, _ in self.of_columns):
             self.unchecked.append(
                 "an ordinal column alone: a cluster fits the shares of its levels with two numbers, so shares with "
@@ -133,18 +131,14 @@ def _average(values_by_key: checks.Found) -> checks.Found:
     values: dict[str, list[float]] = {}
     for (_, quantity), value in values_by_key.items():
         values.setdefault(quantity, []).append(value)
-    return {
-        (
-            f"{len(column_values)} columns",
-            f"{'root mean square' if quantity == checks.SKEWNESS else 'mean'} {quantity}",
-        ): (
-            math.sqrt(checks.mean_of_finite(np.square(column_values)))
-            if quantity == checks.SKEWNESS
-            else checks.mean_of_finite(np.array(column_values))
-        )
-        for quantity, column_values in values.items()
-        if len(column_values) > 1
-    }
+    averages: checks.Found = {}
+    for quantity, of_columns in values.items():
+        if len(of_columns) > 1:
+            has_sign = quantity == checks.SKEWNESS
+            mean = checks.mean_of_finite(np.square(of_columns) if has_sign else np.array(of_columns))
+            name = f"{'root mean square' if has_sign else 'mean'} {quantity}"
+            averages[f"{len(of_columns)} columns", name] = math.sqrt(mean) if has_sign else mean
+    return averages
 
 
 class Shares(Table):

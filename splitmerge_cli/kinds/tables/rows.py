@@ -19,7 +19,7 @@ from splitmerge_cli.data.dataset import Dataset, Labels
 from splitmerge_cli.data.objects import numbers_of, object_table, table_of, with_exposure, with_nan
 from splitmerge_cli.data.tables import cells, files, notes, scaled, text
 from splitmerge_cli.data.tables.columns import POSITIVE, TOTAL, Wanted, matrix_of, true_labels
-from splitmerge_cli.data.tables.table import NUMBER, Table, column_key, is_missing, is_text
+from splitmerge_cli.data.tables.table import NUMBER, Table, column_key, is_missing, is_text, quote
 from splitmerge_cli.data.values import has_nan, is_sparse, notes_entry, place_of, positions_in, width_entry
 from splitmerge_cli.extras import sparse
 from splitmerge_cli.runs.initial import build_model
@@ -134,7 +134,10 @@ class RowsReading(reading.KindReading):
                 notes.set_aside(table, j, wanted.missing)
         t, columns_read = wanted.resolve(table)
         for j in columns_read if wanted.columns is not None else ():
-            notes.note_rounding(table, j, wanted.missing)
+            if (digits := table.long_digits(j, wanted.missing)) is not None:
+                shown = next(cell for cell in map(str, digits.to_pylist()) if not is_missing(cell))
+                rounded = "are rounded: they have more digits than a number keeps"
+                table.note(f"{table.column(j)}: whole numbers such as {quote(shown.strip())} {rounded}")
         labels = None if t is None else true_labels(table, t, wanted.missing)
         e = wanted.find_roles(table).get("exposure")
         exposure = None if e is None else matrix_of(table, [e], "data.exposure chooses the column of exposures")[:, 0]
@@ -153,9 +156,8 @@ class RowsReading(reading.KindReading):
         if isinstance(x, np.ndarray) and x.dtype.kind == "f" and has_nan(x):
             cells.note_missing(table, columns_read, x)
         columns = [table.names[j] for j in columns_read] if table.names else None
-        meta = (
-            {"path": str(table.path), "rows": rows} | notes_entry(table.notes) | width_entry(columns_read, table.width)
-        ) | table.entries(columns_read)
+        meta = {"path": str(table.path), "rows": rows} | notes_entry(table.notes)
+        meta |= width_entry(columns_read, table.width) | table.entries(columns_read)
         if is_sparse(x):
             meta["nonzeros"] = int(x.nnz)
         # new rows need no weights, units or classes

@@ -198,10 +198,8 @@ def simulate_with_noise(rng: Rng, given: Given) -> Array:
 
 
 def _draw_roots(rng: Rng, freedom: Array, scale: Array) -> Array:
-    """Cholesky factors of inverse Wishart covariances, ``[K, m, m]``.
-
-    C B^-T of scales C C^T, where B is upper triangular and B B^T has a Wishart distribution (Bartlett's decomposition).
-    """
+    """Cholesky factors of inverse Wishart covariances, ``[K, m, m]``: C B^-T of scales C C^T, where B is upper
+    triangular and B B^T has a Wishart distribution (Bartlett's decomposition)."""
     K, m = scale.shape[:2]
     root, diagonal = np.triu(rng.normal(size=(K, m, m)), 1), np.arange(m)
     root[:, diagonal, diagonal] = np.sqrt(rng.chisquare(freedom[:, None] - diagonal[::-1]))

@@ -6,7 +6,7 @@ from typing import NoReturn
 
 from splitmerge_cli.config import ConfigError, DataSource, classes, component
 from splitmerge_cli.data import opening
-from splitmerge_cli.data.dataset import READ_AS, Dataset, Kind, get_kind
+from splitmerge_cli.data.dataset import READ_AS, Dataset, get_kind
 from splitmerge_cli.overrides import shell_word, write
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs import identity, initial
@@ -91,16 +91,17 @@ def _answer(data: DataSource, digests: dict[str, str]) -> tuple[str, list[tuple[
         for columns in to_try:
             chosen = {} if columns is None else {"data.columns": write(columns)}
             tried = data if columns is None else data.with_options(columns=columns, drop=None)
-            read = _read_as(tried, kind, digests)
-            if read is None or not _takes(model, read):
+            missing = data.values.get("missing") if kind.allows_missing else None
+            try:
+                read = initial.load_dataset(
+                    tried.with_options(kind=kind.name, types=None, missing=missing), kind, digests
+                )
+                initial.build_model(component("model", model), read)
+            except (ConfigError, DataError):
                 continue
             # ids and the like are no data, numbers though they may be
-            if (
-                columns is None
-                and mixed is not None
-                and len(to_try) > 1
-                and read.values[0].size > mixed.values.shape[1]
-            ):
+            is_wider = mixed is not None and read.values[0].size > mixed.values.shape[1]
+            if columns is None and len(to_try) > 1 and is_wider:
                 continue
             works.append((model, chosen))
             break
@@ -110,29 +111,11 @@ def _answer(data: DataSource, digests: dict[str, str]) -> tuple[str, list[tuple[
     path = "standard input" if path == "-" else path
     if mixed is None:
         return f"{path}: {failure}" if str(path) not in str(failure) else str(failure), works, None
-    read_as = next((note.partition(READ_AS)[2] for note in mixed.notes if READ_AS in note), "").partition(
-        " (data.types="
-    )
+    types_read = next((note.partition(READ_AS)[2] for note in mixed.notes if READ_AS in note), "")
+    read_as = types_read.partition(" (data.types=")[0]
     others = "".join(f"; {note.partition(': ')[2]}" for note in mixed.notes if READ_AS not in note)
-    return f"{path}: {mixed.N} rows; {READ_AS}{read_as[0]}{problem}{others}", works, None if problem else mixed
+    return f"{path}: {mixed.N} rows; {READ_AS}{read_as}{problem}{others}", works, None if problem else mixed
 
 
 def _read_mixed(data: DataSource, digests: dict[str, str]) -> Dataset:
     return initial.load_dataset(data.with_options(kind=MIXED), get_kind(MIXED), digests)
-
-
-def _read_as(data: DataSource, kind: Kind, digests: dict[str, str]) -> Dataset | None:
-    try:
-        missing = data.values.get("missing") if kind.allows_missing else None
-        return initial.load_dataset(data.with_options(kind=kind.name, types=None, missing=missing), kind, digests)
-    except (ConfigError, DataError):
-        return None
-
-
-def _takes(model: str, dataset: Dataset) -> bool:
-    """Whether a model, its options at their defaults, takes a data set."""
-    try:
-        initial.build_model(component("model", model), dataset)
-    except ConfigError:
-        return False
-    return True

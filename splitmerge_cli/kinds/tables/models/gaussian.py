@@ -137,20 +137,15 @@ class Gaussian(normal.Normal):
         params = real_columns.settle_resolution(data, params)
         covariance = _covariance(params) if data.missing else "full"
         if data.missing and params.get("tails") == "t" and covariance != "diag":
-            raise ValueError(
-                f"model.tails=t, model.covariance={covariance}: {data.first_missing}; expected model.covariance=diag, "
-                "model.tails=normal, or a table without missing cells"
-            )
+            expected = "model.covariance=diag, model.tails=normal, or a table without missing cells"
+            raise ValueError(f"model.tails=t, model.covariance={covariance}: {data.first_missing}; expected {expected}")
         if data.missing and params.get("noise") and covariance == "full":
-            raise ValueError(
-                f"model.noise={params['noise']:g}, model.covariance=full: {data.first_missing}; expected "
-                "model.covariance=diag, model.noise=0, or a table without missing cells"
-            )
+            expected = "model.covariance=diag, model.noise=0, or a table without missing cells"
+            given = f"model.noise={params['noise']:g}, model.covariance=full"
+            raise ValueError(f"{given}: {data.first_missing}; expected {expected}")
         if covariance == "iso":
-            raise ValueError(
-                f"model.covariance={covariance}: {data.first_missing}; expected a table without "
-                "missing cells, or model.covariance=diag or full, which read such tables"
-            )
+            expected = "a table without missing cells, or model.covariance=diag or full, which read such tables"
+            raise ValueError(f"model.covariance={covariance}: {data.first_missing}; expected {expected}")
         return super().from_data(data, **params)
 
     @classmethod

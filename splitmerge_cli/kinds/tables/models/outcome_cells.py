@@ -95,10 +95,8 @@ def outcome_kinds(kinds: Sequence[str], options: Mapping[str, Any]) -> tuple[str
     if form == "count" and options.get("zeros") == "apart":
         raise ValueError("model.zeros=apart: expected poisson with a column of counts as model.outcome")
     if form not in REGRESSED and effects:
-        raise ValueError(
-            f"model.effects: an outcome of type {form} has no effects; expected no effects, or an outcome of type real "
-            "or binary (data.types)"
-        )
+        expected = "no effects, or an outcome of type real or binary (data.types)"
+        raise ValueError(f"model.effects: an outcome of type {form} has no effects; expected {expected}")
     if form == "binary" and effects and options["power"] != 1.0:
         raise ValueError(f"model.power={options['power']:g}: expected 1 of a binary model.outcome with model.effects")
     marked = list(kinds)

@@ -45,10 +45,8 @@ def box_of(points: NDArray[Any], box: Any, resolutions: Any) -> Numbers:
         return np.array([low, high])
     half = resolutions_of(resolutions, D, points.T) / 2.0
     absent = np.isnan(points)
-    low, high = (
-        np.where(absent, np.inf, points).min(axis=0) - half,
-        np.where(absent, -np.inf, points).max(axis=0) + half,
-    )
+    low = np.where(absent, np.inf, points).min(axis=0) - half
+    high = np.where(absent, -np.inf, points).max(axis=0) + half
     low, high = np.where(absent.all(axis=0), 0.0, [low, high])
     half = np.where(low == high, 0.5, 0.0)
     return np.array([low - half, high + half], dtype=np.float64)
@@ -65,9 +63,6 @@ def find_resolution(column: ArrayLike) -> float:
     values that repeat are too few to show it: the least difference between any. `column`: float of shape (N,), NaN
     where a cell is missing. 0 where no value occurs twice: a density has no ties. Where all cells are one number, as in
     some rows of a table, its last digit: without a step the density would have no bound.
-
-    Examples
-    --------
     >>> round(find_resolution([5.1, 4.9, 4.7, 5.1, 4.9, 6.05]), 9)
     0.2
     >>> find_resolution([0.31, 0.12, 0.73])
@@ -298,7 +293,15 @@ def prepare(
         largest_n = N if isinstance(kappa0, Gamma) else min(kappa0, N)
         largest = N * variance + np.maximum(largest_n * (usual + np.abs(location)) ** 2, min(largest_n, 1.0) * rare)
         least = max(least, zeta * 5e-11 * (largest / unit).max())
-        _check_digits(scale, largest, zeta, isinstance(b0, Gamma))
+        narrow = 2.0 * scale < 1e-10 * largest
+        if narrow.any():
+            # a factorisation would lose what the scatter exceeds the prior's by
+            d = int(narrow.argmax())
+            described = f"a prior of mean {zeta * scale[d]:.3g}" if isinstance(b0, Gamma) else f"{zeta * scale[d]:.3g}"
+            raise ValueError(
+                f"model.b0: expected at least {zeta * 5e-11 * largest[d]:.3g} in column {d + 1} with "
+                f"model.covariance=full and this model.m0, got {described}: less leaves no digits of the covariances"
+            )
     for first in range(0, D, step):
         here = slice(first, min(first + step, D))
         x[:, here] = np.rint((np.array(points[:, here], dtype=np.float64, order="C") - centre[here]) / units[here])
@@ -381,27 +384,9 @@ def _moments(points: NDArray[Any], absent: NDArray[np.bool_] | None, step: int) 
         # the middle as a number that loses no digit of points near it
         centre = part.min(axis=1) / 2 + part.max(axis=1) / 2
         part -= centre[:, None]
-        moments[:, first : first + len(part)] = (
-            centre,
-            part.mean(axis=1),
-            part.var(axis=1),
-            np.ptp(part, axis=1),
-            np.abs(part).max(axis=1),
-        )
+        of_part = centre, part.mean(axis=1), part.var(axis=1), np.ptp(part, axis=1), np.abs(part).max(axis=1)
+        moments[:, first : first + len(part)] = of_part
     return moments
-
-
-def _check_digits(scale: Numbers, largest: Numbers, zeta: float, is_resampled: bool) -> None:
-    """A ValueError where a factorisation would lose what the scatter exceeds the prior's by."""
-    narrow = 2.0 * scale < 1e-10 * largest
-    if narrow.any():
-        d = int(narrow.argmax())
-        described = f"a prior of mean {zeta * scale[d]:.3g}" if is_resampled else f"{zeta * scale[d]:.3g}"
-        raise ValueError(
-            f"model.b0: expected at least {zeta * 5e-11 * largest[d]:.3g} in column {d + 1} with "
-            f"model.covariance=full and this model.m0, got {described}: less leaves no digits of the "
-            "covariances"
-        )
 
 
 def _reach_of(half: Numbers, location: Numbers, scale: Numbers, b0: Any, kappa0: Any, a0: float) -> Numbers:

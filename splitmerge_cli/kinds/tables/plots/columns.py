@@ -162,7 +162,15 @@ def pairs(run: Run) -> Figure:
             if b > a:
                 ax.axis("off")
             elif a == b:
-                _draw_histogram(ax, cells[a], labels, drawn_part.looks)
+                present = ~np.isnan(cells[a])
+                edges = np.histogram_bin_edges(cells[a][present], bins=24)
+                below = np.zeros(len(edges) - 1)
+                for cluster, (colour, _) in drawn_part.looks.items():
+                    held, _ = np.histogram(cells[a][present & (labels == cluster)], edges)
+                    ax.stairs(below + held, edges, baseline=below, fill=True, color=colour, edgecolor="white", lw=0.3)
+                    below += held
+                ax.set(yticks=[], ylim=(0, None))
+                ax.spines["left"].set_visible(False)
             else:
                 both = ~np.isnan(cells[a]) & ~np.isnan(cells[b])
                 points = np.column_stack([drawn[b], drawn[a]])[both]
@@ -187,18 +195,6 @@ def pairs(run: Run) -> Figure:
         + (f" Rows without a value are left out ({gaps} cells)." if gaps else ""),
     )
     return figure
-
-
-def _draw_histogram(ax: Axes, x: Numbers, labels: NDArray[np.int64], looks: dict[int, tuple[str, str]]) -> None:
-    present = ~np.isnan(x)
-    edges = np.histogram_bin_edges(x[present], bins=24)
-    below = np.zeros(len(edges) - 1)
-    for cluster, (colour, _) in looks.items():
-        held, _ = np.histogram(x[present & (labels == cluster)], edges)
-        ax.stairs(below + held, edges, baseline=below, fill=True, color=colour, edgecolor="white", lw=0.3)
-        below += held
-    ax.set(yticks=[], ylim=(0, None))
-    ax.spines["left"].set_visible(False)
 
 
 def _marks(drawn: Found) -> str:
@@ -318,9 +314,8 @@ def projection(run: Run) -> Figure:
     panels = [("Principal components", "component", principal(x), "of variance")]
     if (np.bincount(labels) > 1).sum() > 1:
         panels += [("Directions that separate the clusters", "direction", discriminating(x, labels), "of separation")]
-    figure, axes = plt.subplots(
-        1, len(panels), figsize=(style.FULL, 4.1) if len(panels) > 1 else (5.4, 5.0), squeeze=False
-    )
+    size = (style.FULL, 4.1) if len(panels) > 1 else (5.4, 5.0)
+    figure, axes = plt.subplots(1, len(panels), figsize=size, squeeze=False)
     figure.suptitle(f"All {len(drawn.known.columns):,} columns: {subject(run)}", x=0.01, ha="left")
     style.footnote(
         figure,
@@ -337,19 +332,16 @@ def projection(run: Run) -> Figure:
         for axis, axis_index in (("x", 0), ("y", 1)):
             share = f"{word} {axis_index + 1}, {found_here.shares[axis_index]:.0%} {of_what}"
             label = "variance within clusters" if within and axis_index == 1 else share
-            ax.set(**{f"{axis}label": f"{label}\n{_top_loadings(found_here.loadings[axis_index], names)}"})
+            # the columns of largest correlation, with their signs
+            loadings = found_here.loadings[axis_index]
+            order = np.argsort(-np.abs(loadings), kind="stable")[:NAMED]
+            terms = [f"{'+' if loadings[j] >= 0 else '−'} {names[j]}" for j in order if loadings[j]]
+            ax.set(**{f"{axis}label": f"{label}\n{style.plain_text('  '.join(terms))}"})
             getattr(ax, f"{axis}axis").label.set_fontsize(6.5)
     figure.canvas.draw()
     for ax, (_, _, found_here, _) in zip(axes[0], panels, strict=True):
         style.write_numbers(ax, found_here.places, labels, style.numbers_by_size(run, labels))
     return figure
-
-
-def _top_loadings(loadings: Numbers, names: list[str]) -> str:
-    """The columns of largest correlation with a direction, with their signs."""
-    order = np.argsort(-np.abs(loadings), kind="stable")[:NAMED]
-    terms = [f"{'+' if loadings[j] >= 0 else '−'} {names[j]}" for j in order if loadings[j]]
-    return style.plain_text("  ".join(terms))
 
 
 def rows_of(known: Statistics, clusters: NDArray[np.int64], most_rows: int = MOST_FEATURES) -> NDArray[np.int64]:
@@ -390,18 +382,14 @@ def cluster_means(run: Run) -> Figure:
     across = min(style.FULL, 3.8 + 0.45 * K) if written else style.FULL
     size, ratios = (across, min(9.4, 1.85 + 0.165 * max(R, 3))), [0.5, max(0.165 * R, 0.3), 0.09]
     figure, (top, ax, below) = plt.subplots(3, 1, figsize=size, height_ratios=ratios)
-    image = ax.imshow(
-        np.ma.masked_invalid(far), cmap=_SCALE, vmin=-LIMIT, vmax=LIMIT, aspect="auto", interpolation="nearest"
-    )
+    held = np.ma.masked_invalid(far)
+    image = ax.imshow(held, cmap=_SCALE, vmin=-LIMIT, vmax=LIMIT, aspect="auto", interpolation="nearest")
     ax.set_facecolor("#E4E4E4")
     ax.set_yticks(range(R), [style.plain_text(name) for name in style.shorten_names(names, NAME_BESIDE)], fontsize=6.5)
     turned = 0 if K <= 25 else 90
-    ax.set_xticks(
-        range(K),
-        [name_clusters(labels, run.summary, run.first_cluster)[k] for k in clusters],
-        fontsize=6.5 if K <= 30 else style.SMALLEST,
-        rotation=turned,
-    )
+    cluster_names = name_clusters(labels, run.summary, run.first_cluster)
+    fontsize = 6.5 if K <= 30 else style.SMALLEST
+    ax.set_xticks(range(K), [cluster_names[k] for k in clusters], fontsize=fontsize, rotation=turned)
     ax.set_xlabel("cluster")
     ax.grid(False)
     ax.tick_params(length=0)

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Ellipse
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from splitmerge_cli.analysis.plots import uncertainty
 from splitmerge_cli.analysis.plots.races import option, subject
@@ -59,16 +59,6 @@ def segment(points: Points, intercept: float, slope: float) -> Points:
         if max(left, low) < min(right, high):
             ends = np.array([max(left, low), min(right, high)])
     return np.column_stack([ends, intercept + slope * ends])
-
-
-def join_units(ax: Axes, points: Points, labels: ArrayLike, units: NDArray[np.int32]) -> None:
-    """Join the points ``[N, 2]`` of each unit by thin lines, from left to right, in the colour of its cluster."""
-    labels = np.asarray(labels)
-    colour_of = {int(labels[items[0]]): style_of(rank)[0] for rank, items in enumerate(by_size(labels))}
-    for unit in np.unique(units):
-        rows = np.flatnonzero(units == unit)
-        x, y = points[rows[np.argsort(points[rows, 0], kind="stable")]].T
-        ax.plot(x, y, color=colour_of[int(labels[rows[0]])], linewidth=0.6, alpha=0.5, zorder=2)
 
 
 def fitted_lines(ax: Axes, points: Points, labels: ArrayLike, model: Mapping[str, Any]) -> None:
@@ -126,7 +116,12 @@ def clusters(run: Run) -> Figure:
     scatter(ax, x, labels, size=14.0, unsure=unsure, looks=looks_of(run, labels))
     draw, caption = FITS[option(run, "model")]
     if dataset.items is not None and dataset.unit_names is not None:
-        join_units(ax, x, labels, dataset.items)
+        # from left to right, in the colour of the cluster
+        colour_of = {int(labels[items[0]]): style_of(rank)[0] for rank, items in enumerate(by_size(labels))}
+        for unit in np.unique(dataset.items):
+            rows = np.flatnonzero(dataset.items == unit)
+            ends = x[rows[np.argsort(x[rows, 0], kind="stable")]].T
+            ax.plot(*ends, color=colour_of[int(labels[rows[0]])], linewidth=0.6, alpha=0.5, zorder=2)
         caption += " Thin lines join the points of a unit."
     in_clusters = slice(None) if (is_apart := grouping.rows_apart(labels, run.summary)) is None else ~is_apart
     draw(ax, x[in_clusters], labels[in_clusters], run.config["model"])
