@@ -27,7 +27,19 @@ def names(requirements: list[str]) -> dict[str, str]:
     return found
 
 
-FOLDERS = ".ci .github bench conf docs recipe results scripts smcmc splitmerge_cli tests".split()
+FOLDERS = [
+    ".ci",
+    ".github",
+    "bench",
+    "conf",
+    "docs",
+    "recipe",
+    "results",
+    "scripts",
+    "smcmc",
+    "splitmerge_cli",
+    "tests",
+]
 
 
 def test_nothing_that_a_test_wrote_is_kept() -> None:
