@@ -20,31 +20,31 @@ pytestmark = pytest.mark.xdist_group("sources")
 ROOT = Path(splitmerge_cli.__file__).parent
 SLACK = 150
 LINES = {
-    "analysis": 4_360,
-    "api": 2_220,
-    "cli": 1_940,
-    "config": 2_840,
-    "core": 9_160,
-    "data": 8_520,
-    "diagnostics": 4_100,
+    "analysis": 4_260,
+    "api": 2_180,
+    "cli": 1_920,
+    "config": 2_740,
+    "core": 9_060,
+    "data": 8_440,
+    "diagnostics": 3_960,
     "fits": 1_120,
     "kinds": 60,
-    "kinds/documents": 7_580,
+    "kinds/documents": 7_480,
     "kinds/lines": 980,
-    "kinds/networks": 8_780,
-    "kinds/records": 4_620,
-    "kinds/tables": 13_440,
+    "kinds/networks": 8_900,
+    "kinds/records": 4_560,
+    "kinds/tables": 13_300,
     "kinds/tokens": 440,
-    "papers": 8_720,
+    "papers": 8_240,
     "priors": 1_120,
-    "runs": 9_800,
+    "runs": 9_580,
     "samplers": 6_740,
     "top": 1_280,
-    "verify": 3_420,
+    "verify": 3_360,
 }
 """Lines of .py, .pyx, .pxd and .h by room, and by slice of `kinds`."""
-ALL_LINES = 101_100
-TEST_LINES = 58_400
+ALL_LINES = 99_500
+TEST_LINES = 58_700
 """Lines of .py and .pyx, and of the tables of cases, .yaml."""
 FILES, IMPORT_SHARE = 255, 5.0
 """Python files, and the share of their lines that are imports, in per cent."""
