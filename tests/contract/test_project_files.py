@@ -29,18 +29,6 @@ def names(requirements: list[str]) -> dict[str, str]:
 
 FOLDERS = [".ci", ".github", "bench", "conf", "docs", "recipe", "results", "scripts", "tests"]
 FOLDERS += ["smcmc", "splitmerge_cli"]
-    ".ci",
-    ".github",
-    "bench",
-    "conf",
-    "docs",
-    "recipe",
-    "results",
-    "scripts",
-    "smcmc",
-    "splitmerge_cli",
-    "tests",
-]
 
 
 def test_nothing_that_a_test_wrote_is_kept() -> None:
