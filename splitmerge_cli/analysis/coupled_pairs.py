@@ -65,7 +65,7 @@ OnPair = Callable[[int, int], None]
 def check_coupling(spec: RunSpecification) -> Plan:
     """Check that chains of this configuration can be coupled; nothing is written."""
     spec = spec.with_fixed_length()
-    plan = prepare(spec, records=False)
+    plan = prepare(spec, records=False, runs=False)
     if spec.iterations is None:
         raise ConfigError("iterations: expected a largest number of iterations for a pair of chains")
     # before its chain is handed out

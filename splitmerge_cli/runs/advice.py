@@ -93,7 +93,7 @@ def say_next(run: read.Run, judged: Convergence, spec: RunSpecification | None =
     if checks.name_limit(run.summary):
         # another way to read the file stands in its notes
         commands = [note[note.index(COMMAND) :] for note in run.summary.get("notes", ()) if COMMAND in note]
-        if commands:
+        if commands and run.summary["N"] > 1:
             yield "to read the file in another way:"
             yield f"next: {commands[0]}"
         return

@@ -138,6 +138,7 @@ class Builder:
         """Build chains 0 to `number` - 1 at their starts, as many at a time as may run; raises as `chain`."""
         if number == 1:
             return [self.chain(0)]
+        # a start that takes time looks for the signal itself
         with interrupts.AnsweredBy(lambda: None), ThreadPoolExecutor(workers(self.spec)) as pool:
             return list(pool.map(self.chain, range(number)))
 
@@ -317,9 +318,12 @@ def threads(spec: RunSpecification) -> int:
     return spec.workers or os.cpu_count() or 1
 
 
-def prepare(spec: RunSpecification, records: bool = True, labels: NDArray[np.int32] | None = None) -> Plan:
+def prepare(
+    spec: RunSpecification, records: bool = True, labels: NDArray[np.int32] | None = None, runs: bool = True
+) -> Plan:
     """Check all that can be checked without running: load the data, build a first chain. `records`: whether the disk is
-    to hold what a run records; `labels` ``[chains, N]``: clusters that chains take in the place of a search. Raises
+    to hold what a run records; `labels` ``[chains, N]``: clusters that chains take in the place of a search; `runs`:
+    whether the chains are to run, so that as many as may run start together where a start takes time. Raises
     `ConfigError` or `DataError` (the message names the key, or the file, row and column, and what was expected)."""
     spec.data.check()
     with opening.limit_bytes(spec.data.max_bytes):
@@ -342,7 +346,7 @@ def prepare(spec: RunSpecification, records: bool = True, labels: NDArray[np.int
         builder = Builder(spec, dataset, labels, sizes=recorder.sizes, partitions=recorder.spacing.every)
         try:
             # a start by trials takes as long as many iterations: others do not wait for the first
-            first = workers(spec) if spec.init in starts.SEARCHES else 1
+            first = workers(spec) if runs and spec.init in starts.SEARCHES else 1
             chains = builder.adaptive_chains() if spec.is_adaptive else builder.first_chains(first)
         except MemoryError as error:
             raise ConfigError(f"N={dataset.N}, model={spec.model.name}: not enough memory: {error}") from error

@@ -269,7 +269,12 @@ def test_jobs_that_differ_in_their_seed_are_planned_once(smcmc, monkeypatch: pyt
     """Their folders are those of runs that are made one by one."""
     planned = []
     real = runs.prepare
-    monkeypatch.setattr("splitmerge_cli.runs.sweeps.sweep.prepare", lambda cfg: planned.append(cfg.seed) or real(cfg))
+
+    def plan_it(cfg, **words):
+        planned.append(cfg.seed)
+        return real(cfg, **words)
+
+    monkeypatch.setattr("splitmerge_cli.runs.sweeps.sweep.prepare", plan_it)
     jobs = list(map(config.specify, expand(["sampler=rm", "N=20,30", "seed=range(5)", "iterations=50", "chains=1"])))
     found = check_jobs(jobs)
     assert planned == [0, 0]

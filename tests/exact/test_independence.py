@@ -72,5 +72,7 @@ def test_chains_start_at_the_same_time(init, n, monkeypatch):
     prepared = plan.prepare(specify(["data=emm", "N=60", f"init={init}", "chains=4", "workers=3"]))
     assert sorted(prepared._built) == list(range(n))
     begun = threading.Barrier(1)
+    # who only checks a configuration starts one
+    assert list(plan.prepare(prepared.spec, runs=False)._built) == [0]
     for number in range(n):
         assert (prepared.chain(number).model.labels == prepared.builder.chain(number).model.labels).all()

@@ -531,8 +531,9 @@ class NetworkStart(Start):
         if HAS_DIRECTIONS not in simple.meta or simple.meta["edges"] > MANY or is_asked:
             return super().choose(say)
         with_directions = type(self)(self.with_(**{"data.directed": True}))
-        given = compare_directions, self.model, simple, with_directions.load()
-        ahead, (own, others) = self._compare("directions", simple, *given)
+        ahead, (own, others) = self._compare(
+            "directions", simple, lambda: compare_directions(self.model, simple, with_directions.load())
+        )
         if ahead <= ALIKE:
             return super().choose(say)
         blocks = f"{own} blocks, not {others}" if own != others else "as many blocks"

@@ -13,7 +13,7 @@ than the columns as they are is asked of the model itself (`splitmerge_cli.fits.
 
 ``model.noise=auto``: whether rows of no cluster are noise, by the same density, of the tails that are chosen. Noise is
 one more thing to explain, so it has to be ahead by more than `CLEAR` standard errors. It is fitted only if a uniform
-component beside the densities of the model without noise would gain `GAINED` nats, and hold half of the rows at most:
+component next to the densities of the model without noise would gain `GAINED` nats, and hold half of the rows at most:
 rows that are spread evenly are no background of others.
 
 ``model.power=auto``, by a calibration curve, fit against number of clusters (Miller and Dunson 2019): of at most

@@ -141,7 +141,7 @@ def _check_job(job: RunSpecification, alike: dict[str, Plan]) -> JobOutcome:
             return JobOutcome(job.words, "skipped", done.path, notes=done.summary.get("notes", []))
         if key not in alike:
             # no chain is kept
-            alike[key] = replace(prepare(job), _built={})
+            alike[key] = replace(prepare(job, runs=False), _built={})
         plan = replace(alike[key], spec=job)
         path = plan.path
         if not (done_now := plan.is_done):

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import networkx
 import numpy as np
 import pandas as pd
 import pytest
@@ -122,3 +123,12 @@ def test_directions_are_read_where_they_follow_from_blocks(tmp_path: Path, name:
     assert any(line.startswith(note) for line in said) == (name == "levels")
     # nobody's word is overruled
     assert choose(path, "data.directed=false")[0] == choose(path, "model.degrees=plain")[0] == SIMPLE
+
+
+@pytest.mark.parametrize("directed", [True, False])
+def test_directions_that_a_file_names_may_follow_an_order(tmp_path: Path, directed: bool) -> None:
+    rows = [line.split(",") for line in draw_levels("numbered").splitlines()[1:]]
+    forward = [(i, j) for i, j in rows if i < j]
+    graph = networkx.DiGraph(forward) if directed else networkx.Graph(forward)
+    networkx.write_gml(graph, tmp_path / "levels.gml")
+    assert choose(tmp_path / "levels.gml")[0] == SIMPLE | {"directed": directed}

@@ -27,8 +27,8 @@ from splitmerge_cli.received import DataError
 SHOWN = "shown"
 """Entry of ``Dataset.meta`` with the options that a run takes unless somebody names one; stored nowhere."""
 HAS_DIRECTIONS = "has_directions"
-"""Entry of ``Dataset.meta`` if some pairs are written in both directions and others are not, and the directions follow
-from no order of the nodes; stored nowhere."""
+"""Entry of ``Dataset.meta`` if the file itself says that edges have directions, or if some pairs are written in both
+and others are not, and the directions follow from no order of the nodes; stored nowhere."""
 ORDERED = 0.95
 """Share of edges that lead from a node to one behind it in an order, from which on the order may be why."""
 
@@ -153,7 +153,7 @@ def simple(listed: Listed, threshold: float, command: Command) -> tuple[Dataset,
     meta = counts | size | notes_entry(notes)
     parts, options = _left_out(listed, Use(), counts)
     are_mixed = "directions" in parts and counts["reversed"] > 0
-    if are_mixed and not _follow_an_order(listed):
+    if "directions" in parts and (listed.directed or (are_mixed and not _follow_an_order(listed))):
         meta[HAS_DIRECTIONS] = True
     if shown := _find_shown(listed, options):
         meta[SHOWN] = ({"directed": True} if are_mixed else {}) | shown
