@@ -43,7 +43,7 @@ LINES = {
     "verify": 3_360,
 }
 """Lines of .py, .pyx, .pxd and .h by room, and by slice of `kinds`."""
-ALL_LINES = 99_500
+ALL_LINES = 99_600
 TEST_LINES = 58_700
 """Lines of .py and .pyx, and of the tables of cases, .yaml."""
 FILES, IMPORT_SHARE = 255, 5.0
