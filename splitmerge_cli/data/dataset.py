@@ -45,6 +45,8 @@ class Kind:
     """Word for an item, in the singular."""
     cluster: ClassVar[str] = "cluster"
     """Word for a cluster, in the singular."""
+    outlier: ClassVar[str] = "outlier"
+    """Word for an item that is nearly alone in its cluster, in the singular."""
     model: ClassVar[str] = ""
     """The model of ``model=auto``."""
     reader: ClassVar[str] = "csv"

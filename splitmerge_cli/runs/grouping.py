@@ -138,7 +138,8 @@ def count_listed(labels: ArrayLike, summary: Mapping[str, Any] | None = None, no
     sizes, clusters = np.bincount(found, sizes_of_rows), estimates.count_larger(found, sizes_of_rows)
     are_outliers = clusters < np.count_nonzero(sizes)
     outliers = sum(size for size in sizes.tolist() if estimates.is_outlying(size, sizes.sum())) if are_outliers else 0
-    counted = [count_of(clusters, noun), *([count_of(round(outliers), "outlier")] if outliers else [])]
+    word = kind_of_summary(facts).outlier
+    counted = [count_of(clusters, noun), *([count_of(round(outliers), word)] if outliers else [])]
     if (is_apart := rows_apart(found, facts)) is not None and is_apart.any():
         rows = np.ones(len(found)) if (whole := row_sizes(facts, whole=True)) is None else np.asarray(whole)
         counted.append(count_of(round(rows[is_apart].sum()), f"{facts[schema.APART]['word']} {nouns(facts)[0]}"))

@@ -160,7 +160,8 @@ def outlier_lines(run: read.Run, labels: Sequence[int], outliers: Sequence[Mappi
         items = [i for i in items if sizes[i] > 0]  # the first row of each unit
     numbers = ", ".join([*map(str, sorted(outlying)[:NAMED]), *["..."] * (len(outlying) > NAMED)])
     clusters = f"cluster{'s' * (len(outlying) != 1)} {numbers}"
-    yield f"outliers, at most {FEW_ITEMS} together ({clusters}): {name_items(run, items)}"
+    word = cluster_table.plural_of(grouping.kind_of_summary(run.summary).outlier)
+    yield f"{word}, at most {FEW_ITEMS} together ({clusters}): {name_items(run, items)}"
 
 
 def name_items(run: read.Run, items: Sequence[int]) -> str:
@@ -205,8 +206,9 @@ def describe_interval(interval: tuple[int, int], summary: Mapping[str, Any], uni
     labels = summary["point_estimate"].get("labels")
     apart, units = "", cluster_table.plural_of(unit)
     if labels and count_larger(labels, grouping.row_sizes(summary)) < summary["point_estimate"]["n_clusters"]:
-        without = " and ".join(["outliers", *([summary[schema.APART]["word"]] if schema.APART in summary else [])])
-        apart = f" without {without}" if summary.get(schema.OUTLIERS_APART) else " and outliers"
+        word = cluster_table.plural_of(grouping.kind_of_summary(summary).outlier)
+        without = " and ".join([word, *([summary[schema.APART]["word"]] if schema.APART in summary else [])])
+        apart = f" without {without}" if summary.get(schema.OUTLIERS_APART) else f" and {word}"
     if low == high:
         amount = "at least 95%" if share is None or number != low else _name_share(share)
         line = f"number of {units}{apart}: {low:,} in {amount} of the draws (second halves of {chains})"

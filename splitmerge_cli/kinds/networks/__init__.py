@@ -24,6 +24,8 @@ class Graph(Kind):
 
     name = "graph"
     item = "node"
+    # they may be the hubs
+    outlier = "exceptional node"
     model = "irm"
     reader = "edges"
     generator = "splitmerge_cli.kinds.networks.generated:generate"
@@ -46,7 +48,7 @@ class Graph(Kind):
     start = "splitmerge_cli.kinds.networks.start:NetworkStart"
     answers = "splitmerge_cli.kinds.networks.quantities:NetworkAnswers"
     quantities = "splitmerge_cli.kinds.networks.quantities:Network"
-    pictures = (*Kind.pictures, "network", "blocks")
+    pictures = (*Kind.pictures, "network", "blocks", "tree")
     drawings = "splitmerge_cli.kinds.networks.pictures:PICTURES"
 
     def require_rows(self, asked: str) -> None:

@@ -21,6 +21,8 @@ from splitmerge_cli.analysis.plots.races import Picture, data_name, option
 from splitmerge_cli.diagnostics.cluster_table import shorten
 from splitmerge_cli.kinds.networks import relation_matrix
 from splitmerge_cli.kinds.networks.data import COUNT, REAL, Relation, Relations, network_of
+from splitmerge_cli.kinds.networks.hierarchy import KEY
+from splitmerge_cli.kinds.networks.tree import tree
 from splitmerge_cli.runs.grouping import count_listed
 from splitmerge_cli.runs.initial import dataset_of
 from splitmerge_cli.runs.store.read import Run
@@ -268,7 +270,7 @@ def block_graph(run: Run) -> Figure:
         place = f"{style.plain_text(layers[n].name)}: " if layers[n].name else ""
         notes.append(f"{place}{what}, {chance:.2g} of all pairs, {most:.2g} for the widest")
     K = len(np.unique(labels))
-    title = f"{style.title_of(option(run, 'sampler'))} on {data_name(run)}: {count_listed(labels)}"
+    title = f"{style.title_of(option(run, 'sampler'))} on {data_name(run)}: {count_listed(labels, run.summary)}"
     title_panels(axes, title, [layer.name for layer in layers])
     if any(relation_matrix.has_signs(layer) for layer in layers):
         signs = ((relation_matrix.POSITIVE, "mostly positive"), (relation_matrix.NEGATIVE, "mostly negative"))
@@ -396,9 +398,8 @@ def clusters(run: Run) -> Figure:
         draw_network(axes[0, 1], dataset.values, labels, places)
     alone = bool((np.bincount(labels) == 1).any())
     sampler, edges = option(run, "sampler"), sum(len(layer.ends) for layer in relations.layers)
-    title = (
-        f"{style.title_of(sampler)} on {data_name(run)}: {dataset.N:,} nodes, {edges:,} edges; {count_listed(labels)}"
-    )
+    counted = f"{dataset.N:,} nodes, {edges:,} edges; {count_listed(labels, run.summary)}"
+    title = f"{style.title_of(sampler)} on {data_name(run)}: {counted}"
     if one and relations.sides is not None:
         figure.suptitle(title, x=0.01, ha="left")
     else:
@@ -433,6 +434,12 @@ PICTURES = {
         "clusters as circles, with lines or arrows between those that have more edges than all pairs",
         lambda run: run.is_done,
         block_graph,
+    ),
+    "tree": Picture(
+        "Which clusters are alike?",
+        "groups of clusters with edges to the same others, level above level, next to the edges between the clusters",
+        lambda run: run.is_done and KEY in run.summary,
+        tree,
     ),
 }
 """Pictures of runs of networks, by name."""

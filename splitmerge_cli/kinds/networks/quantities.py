@@ -7,14 +7,17 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from splitmerge_cli.config.resolution import AUTO
 from splitmerge_cli.data.dataset import Dataset
+from splitmerge_cli.kinds.networks import hierarchy
 from splitmerge_cli.kinds.networks.data import BINARY, COUNT, REAL, Relation, Relations, network_of, simple_graph
 from splitmerge_cli.kinds.networks.layout import PLAIN, SCATTERED
-from splitmerge_cli.runs import answers, checks
+from splitmerge_cli.runs import answers, checks, summaries
+from splitmerge_cli.runs.plan import Plan
 from splitmerge_cli.runs.store.read import Run
+from splitmerge_cli.runs.store.store import RunStore
 
 SPREAD = "standard deviation within clusters"
 CLOSED = "share of paths of two ties that a third closes"
@@ -171,6 +174,17 @@ def _measure_values(
 
 class NetworkAnswers(answers.Answers):
     """The answers of networks."""
+
+    @staticmethod
+    def write(
+        plan: Plan, store: RunStore, labels: ArrayLike, late: Mapping[int, answers.Late], certainty: ArrayLike | None
+    ) -> dict[str, Any]:
+        """Write the levels above the clusters, where a run describes its clusters."""
+        return hierarchy.write(store, plan.dataset, labels) if summaries.is_described(plan) else {}
+
+    @staticmethod
+    def further_lines(summary: Mapping[str, Any], first: int, most_clusters: int | None = None) -> Iterator[str]:
+        return hierarchy.lines(summary, first)
 
     @staticmethod
     def another_model(
