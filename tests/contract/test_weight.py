@@ -20,20 +20,20 @@ pytestmark = pytest.mark.xdist_group("sources")
 ROOT = Path(splitmerge_cli.__file__).parent
 SLACK = 150
 LINES = {
-    "analysis": 4_260,
-    "api": 2_180,
+    "analysis": 4_280,
+    "api": 2_200,
     "cli": 1_920,
-    "config": 2_740,
+    "config": 2_760,
     "core": 9_060,
     "data": 8_440,
-    "diagnostics": 3_960,
+    "diagnostics": 3_980,
     "fits": 1_120,
-    "kinds": 60,
+    "kinds": 80,
     "kinds/documents": 7_480,
     "kinds/lines": 980,
-    "kinds/networks": 8_900,
+    "kinds/networks": 9_300,
     "kinds/records": 4_560,
-    "kinds/tables": 13_300,
+    "kinds/tables": 13_320,
     "kinds/tokens": 440,
     "papers": 8_240,
     "priors": 1_120,
@@ -43,10 +43,10 @@ LINES = {
     "verify": 3_360,
 }
 """Lines of .py, .pyx, .pxd and .h by room, and by slice of `kinds`."""
-ALL_LINES = 99_600
-TEST_LINES = 58_700
+ALL_LINES = 99_900
+TEST_LINES = 58_800
 """Lines of .py and .pyx, and of the tables of cases, .yaml."""
-FILES, IMPORT_SHARE = 255, 5.0
+FILES, IMPORT_SHARE = 257, 5.05
 """Python files, and the share of their lines that are imports, in per cent."""
 NAMED = {"records": 4, "networks": 4, "tables": 7, "documents": 5}
 """Files outside a slice that have a word of it."""
