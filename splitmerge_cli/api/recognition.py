@@ -4,7 +4,7 @@ A folder holds documents, and so does a file whose lines are texts, or a table w
 at most, or with few words in no text. A graph file, a table whose columns are named as the ends of edges or are two of
 the same names, a list of pairs below comments, or a matrix of numbers whose rows and columns have the same names is a
 network, and so is a symmetric matrix that holds nothing on its diagonal; the matrix if a pair has no tie, as distances
-and correlations all differ from 0. All else is a table.
+and correlations all differ from 0. A table whose rows agree but for typing errors holds records. All else is a table.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,12 +22,18 @@ from splitmerge_cli.kinds.networks.readers import conversions, graph_files
 from splitmerge_cli.kinds.networks.readers.edge_rows import MANY_PAIRS as FEWEST_PAIRS
 from splitmerge_cli.kinds.networks.readers.edge_rows import REPEATED, WHOLE, names_ends
 from splitmerge_cli.kinds.networks.readers.edge_values import are_times
+from splitmerge_cli.kinds.records import recognition
 from splitmerge_cli.received import DataError
 
 TABLE, NETWORK, DOCUMENTS = "csv", "edges", "corpus"
 """Choices of ``data``."""
 OWN_OF_NETWORKS = [f"data.{name}" for name in (*OF_NETWORKS, "matrix", "source", "target")]
 """Keys that networks alone have."""
+RECORDS = "records"
+"""The model of tables of records."""
+OF_RECORDS = ("data.path", "data.encoding", "data.separator", "data.truth", "data.labels")
+CHOICES = ("data", "model", "sampler", "experiment", "init", "gap")
+"""Keys of data with which records are recognised; with others, and with further choices, a table is what it was."""
 EDGE_LISTS = (".edges", ".edgelist", ".ncol", ".mtx")
 COUNTED = (".ldac", ".lda-c")
 ARRAYS = (".npy", ".npz")
@@ -38,10 +44,12 @@ MOST_PAIRS = 2_000
 
 
 class Recognised(NamedTuple):
-    """The choice of ``data`` that reads a file, and why, in words; empty of a table."""
+    """The choice of ``data`` that reads a file, and why, in words; empty of a table. The `model` of a table, if it is
+    not chosen by its columns."""
 
     data: str
     why: str = ""
+    model: str = ""
 
 
 def recognise(path: str | Path, encoding: str = "utf-8", separator: str = "auto") -> Recognised:
@@ -83,6 +91,9 @@ def recognise_named(path: str | Path, named: Mapping[str, Any]) -> Recognised:
     """As `recognise`, of a run that names these keys: a key that networks alone have makes a table a network; a model
     of tables, or a key that only tables have, makes anything else a table."""
     found = recognise(path, str(named.get("data.encoding", "utf-8")), str(named.get("data.separator", "auto")))
+    asked = {key for key in named if key.partition(".")[0] in CHOICES} - {*OF_RECORDS, "data"}
+    if found.model and asked:
+        return Recognised(TABLE)
     if found.data == TABLE:
         key = next((key for key in named if key in OWN_OF_NETWORKS), None)
         return found if key is None or "data" in named else Recognised(NETWORK, f"the key {key}")
@@ -149,6 +160,22 @@ def _names_pairs(table: Table) -> bool:
     return few >= 3 and len(pairs) >= REPEATED * many and 2 * len(first & second) >= few
 
 
+def _of_records(table: Table) -> Recognised | None:
+    if not 3 <= table.width <= recognition.WIDEST:
+        return None
+    most = recognition.MOST
+    if isinstance(table, text.Text):
+        rows = [row for _, row in islice(table.lines(), 1, most + 1) if len(row) == table.width]
+        columns = [[cell.strip() for cell in column] for column in zip(*rows, strict=True)]
+    else:
+        cells = (column.slice(0, most).to_pylist() for column in table.columns)
+        columns = [["" if cell is None else str(cell).strip() for cell in column] for column in cells]
+    if (found := recognition.find_records(columns)) is None:
+        return None
+    a, b = found.rows
+    return Recognised(TABLE, f"rows agree but for typing errors, such as rows {a + 1} and {b + 1}", RECORDS)
+
+
 def _is_edge(cells: Sequence[str]) -> bool:
     """Whether a row holds two names or whole numbers, and perhaps a weight."""
     return len(cells) in (2, 3) and all(WHOLE.fullmatch(cell) or not separators.is_numeric(cell) for cell in cells[:2])
@@ -169,6 +196,8 @@ def _of_cells(table: Table) -> Recognised:
         return Recognised(NETWORK, "two columns of the same names, and in every row another pair")
     if names_ends(head):
         return Recognised(NETWORK, f"the columns {' and '.join(map(repr, head[:2]))}")
+    if found := _of_records(table):
+        return found
     if formats.names_tokens(head):
         return Recognised(DOCUMENTS, f"the columns {', '.join(map(repr, head))}")
     if formats.is_of_texts(table):

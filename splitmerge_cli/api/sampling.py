@@ -243,7 +243,8 @@ def specify_sample(
     asks_scale = of_table.get("scale", keys["model"]) == selection.AUTO and not (is_file or is_held)
     of_table = {key: value for key, value in of_table.items() if (key, value) != ("scale", selection.AUTO)}
     if keys["model"] == selection.AUTO and is_file and Path(data).exists():
-        keys["model"] = MODELS.get(recognition.recognise_named(data, of_run).data, selection.AUTO)
+        recognised = recognition.recognise_named(data, of_run)
+        keys["model"] = recognised.model or MODELS.get(recognised.data, selection.AUTO)
     fits = short_fits(sampler, int(keys.get("seed", 0)), say, keys["progress"])
 
     def read(model: str, **further: Any) -> Dataset:

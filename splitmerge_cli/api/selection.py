@@ -128,7 +128,8 @@ def model_for_object(data: Any, of_table: Mapping[str, Any] | None = None) -> tu
     if values.is_sparse(data):
         return model_for(objects.from_object(data, "points")), data
     for kind in kinds().values():
-        if (part := kind.part_of(data)) is not None and not (of_table and part is not data):
+        # options of tables ask for one, unless a kind has objects of its own
+        if (part := kind.part_of(data)) is not None and not (of_table and (part is not data or kind.any_columns)):
             if part is not data:
                 which = f"column {part.name!r} alone is"
                 if isinstance(part.name, tuple):

@@ -80,7 +80,13 @@ _CFG = ("job", "hydra", "all")
 _INFO = ("all", "config", "defaults", "defaults-tree", "plugins", "searchpath")
 
 
-_READ_AS = {"csv": "a table", "edges": "a network", "corpus": "documents"}
+_RECORDS = "model=records"
+_READ_AS = {
+    "data=csv": "a table",
+    "data=edges": "a network",
+    "data=corpus": "documents",
+    _RECORDS: "records of entities",
+}
 
 
 def with_file(words: Sequence[str]) -> list[str]:
@@ -95,12 +101,14 @@ def with_file(words: Sequence[str]) -> list[str]:
         recognised = recognise_named(path, dict(word.partition("=")[::2] for word in words))
         overrides += [f"data={recognised.data}", f"data.path={write(path, PATH)}"]
         if recognised.data == TABLE and not any(override.startswith(("model=", "experiment=")) for override in words):
-            overrides.append("model=auto")
+            overrides.append(f"model={recognised.model or 'auto'}")
         if recognised.why:
             # a folder is nothing else
-            forms = {} if os.path.isdir(path) else {k: v for k, v in _READ_AS.items() if k != recognised.data}
-            others = ", ".join(f"data={data} {path_word(path)} as {form}" for data, form in forms.items())
-            base.note(f"{path}: read as {_READ_AS[recognised.data]} ({recognised.why}){'; ' * bool(others)}{others}")
+            read_as = f"model={recognised.model}" if recognised.model else f"data={recognised.data}"
+            forms = {} if os.path.isdir(path) else {k: v for k, v in _READ_AS.items() if k not in (read_as, _RECORDS)}
+            forms = {"model=auto": "a table"} if recognised.model else forms
+            others = ", ".join(f"{keys} {path_word(path)} as {form}" for keys, form in forms.items())
+            base.note(f"{path}: read as {_READ_AS[read_as]} ({recognised.why}){'; ' * bool(others)}{others}")
     return overrides
 
 

@@ -53,6 +53,11 @@ class Records(Kind):
     )
     drawings = "splitmerge_cli.kinds.records.pictures:PICTURES"
 
+    def part_of(self, data: Any) -> Any | None:
+        from splitmerge_cli.kinds.records.recognition import rows_of_a_frame
+
+        return None if rows_of_a_frame(data) is None else data
+
     def check(self, dataset: Dataset) -> None:
         x, name, types = dataset.values, dataset.name, dataset.types
         if not isinstance(x, np.ndarray) or x.ndim != 2 or x.shape[1] == 0 or x.dtype != np.int32:
