@@ -72,7 +72,7 @@ class Counts:
         return np.asarray(gammaln(n + 1.0) if self.known is None else self.known[n])
 
     def ways(self, cells: NDArray[np.int64], edges: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Logarithms of the numbers of ways to distribute edges over cells; without cells there are no edges."""
+        """In how many ways edges lie in cells, as a logarithm; without cells there are no edges."""
         last = np.maximum(cells - 1, 0)
         return self.log_factorial(last + edges) - self.log_factorial(edges) - self.log_factorial(last)
 

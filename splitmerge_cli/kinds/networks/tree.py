@@ -88,7 +88,7 @@ def _name_leaves(dataset: Dataset, relations: Relations, labels: Labels, first: 
 
 
 def tree(run: Run) -> Figure:
-    """Draw the levels of a run as a tree, its leaves in the rows of the matrix of edges between them."""
+    """Draw the levels of a run as a tree, and the edges between its leaves as a matrix with the same rows."""
     dataset, first = dataset_of(run), run.first_cluster
     relations, levels = network_of(dataset), [np.asarray(level) for level in run.summary[KEY]]
     labels = np.asarray(run.summary["point_estimate"]["labels"], dtype=np.int64)

@@ -48,7 +48,7 @@ def test_the_descriptions_of_all_tables_are_probabilities(directed: bool) -> Non
 
 @pytest.mark.parametrize("form", ["undirected", "directed", "two kinds"])
 def test_the_search_finds_the_groups_of_least_description(form: str) -> None:
-    """Of seven blocks with two or three groups of counts, against all partitions."""
+    """Seven blocks with up to three groups, against all partitions."""
     directed, found_more = form == "directed", 0
     sides = [0, 0, 0, 0, 1, 1, 1] if form == "two kinds" else None
     for seed in range(6):
@@ -71,7 +71,7 @@ def test_the_search_finds_the_groups_of_least_description(form: str) -> None:
     assert found_more >= (3 if sides is None else 1)
 
 
-def planted(groups: int, blocks: int, size: int, shares: tuple[float, float, float], seed: int = 1) -> Relations:
+def plant(groups: int, blocks: int, size: int, shares: tuple[float, float, float], seed: int = 1) -> Relations:
     """A network of blocks in groups; `shares` of pairs that are tied: in a block, in a group, elsewhere."""
     label = np.arange(groups * blocks * size) // size
     i, j = np.triu_indices(len(label), 1)
@@ -83,15 +83,15 @@ def planted(groups: int, blocks: int, size: int, shares: tuple[float, float, flo
 def test_planted_levels_are_found_and_blocks_without_any_have_none() -> None:
     """Three groups of four blocks; twelve blocks that are tied to all others alike; two blocks."""
     labels = np.arange(240) // 20
-    assert find_levels(planted(3, 4, 20, (0.6, 0.15, 0.01)), labels) == [[0] * 4 + [1] * 4 + [2] * 4]
-    assert find_levels(planted(12, 1, 20, (0.5, 0.05, 0.05)), labels) == []
-    assert find_levels(planted(2, 1, 20, (0.5, 0.05, 0.05)), labels[:40] // 1) == []
+    assert find_levels(plant(3, 4, 20, (0.6, 0.15, 0.01)), labels) == [[0] * 4 + [1] * 4 + [2] * 4]
+    assert find_levels(plant(12, 1, 20, (0.5, 0.05, 0.05)), labels) == []
+    assert find_levels(plant(2, 1, 20, (0.5, 0.05, 0.05)), labels[:40] // 1) == []
 
 
 @pytest.mark.usefixtures("commands")
 def test_a_run_lists_draws_and_writes_its_levels(smcmc, tmp_path) -> None:
     """The group of most nodes is the first, and the file has the cluster and the group of every node."""
-    ends = planted(2, 4, 12, (0.9, 0.3, 0.01)).layers[0].ends
+    ends = plant(2, 4, 12, (0.9, 0.3, 0.01)).layers[0].ends
     with open(tmp_path / "ties.csv", "w") as file:
         csv.writer(file).writerows([("source", "target"), *((f"n{i}", f"n{j}") for i, j in ends.tolist())])
     result = smcmc("run", "data=edges", "data.path=ties.csv", "iterations=60", "chains=2", "seed=1", "init=best")

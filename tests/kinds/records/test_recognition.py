@@ -29,7 +29,7 @@ LAST = [
 ]
 
 
-def written(dataset) -> list[list[str]]:
+def as_rows(dataset) -> list[list[str]]:
     """The cells of records as text, below the names of their columns."""
     rows = [
         ["" if k < 0 else str(t.levels[k]) for k, t in zip(row, dataset.types, strict=True)] for row in dataset.values
@@ -56,8 +56,8 @@ def seasons() -> list[list[str]]:
     return [["player", "town", "college", "year", "points"], *rows]
 
 
-def measured() -> list[list[str]]:
-    """People of which there are copies with errors, and eight measurements of each."""
+def measurements() -> list[list[str]]:
+    """People, copies with errors, and eight measurements of each."""
     head, *rows = people(30)
     numbers = np.random.default_rng(0).normal(size=(len(rows), 8)).round(3).astype(str)
     return [[*head, *(f"x{d}" for d in range(8))], *([*row, *own] for row, own in zip(rows, numbers, strict=True))]
@@ -70,11 +70,11 @@ def save(rows: list[list[str]], path: Path) -> Path:
 
 
 RECORDS = {
-    "generated": lambda: written(generate(200, seed=1)),
+    "generated": lambda: as_rows(generate(200, seed=1)),
     "few copies": lambda: people(10),
-    "many errors": lambda: written(generate(300, distortion=0.2, seed=2)),
+    "many errors": lambda: as_rows(generate(300, distortion=0.2, seed=2)),
 }
-TABLES = {"no copies": lambda: people(0), "households": households, "seasons": seasons, "measured": measured}
+TABLES = {"no copies": lambda: people(0), "households": households, "seasons": seasons, "measurements": measurements}
 
 
 @pytest.mark.parametrize("name", RECORDS | TABLES)
