@@ -4,6 +4,7 @@ import csv
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from io import StringIO
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from splitmerge_cli.runs import grouping, identity, initial, judgement
 from splitmerge_cli.runs.answers import answers_of, interval_of_run, kind_of
 from splitmerge_cli.runs.plan import Plan
 from splitmerge_cli.runs.store import read, schema
-from splitmerge_cli.runs.store.files import CLUSTER_SUMMARY, COLUMN_SUMMARY, report_damage
+from splitmerge_cli.runs.store.files import CLUSTER_SUMMARY, CLUSTERS, COLUMN_SUMMARY, report_damage
 from splitmerge_cli.runs.store.store import RunStore
 
 NUMBERS = {
@@ -166,9 +167,13 @@ def outlier_lines(run: read.Run, labels: Sequence[int], outliers: Sequence[Mappi
 
 def name_items(run: read.Run, items: Sequence[int]) -> str:
     """Name items of a run by their numbers from 0, `NAMED` at most."""
-    clusters = run.clusters()
-    names = clusters.get(schema.UNIT, clusters.get("name", clusters["row"]))
-    listed = [cluster_table.shorten(str(names[i]), cluster_table.PROTOTYPE) for i in items[:NAMED]]
+    # without pandas, as in `_read`
+    with report_damage(run.path / CLUSTERS):
+        rows = csv.DictReader(StringIO(run.content(CLUSTERS).decode(), newline=""), strict=True)
+        of_items = (row for row in rows if not row.get(schema.COPY_OF))
+        first = list(islice(of_items, max(items[:NAMED], default=-1) + 1))
+        names = [first[i].get(schema.UNIT) or first[i].get("name") or first[i]["row"] for i in items[:NAMED]]
+    listed = [cluster_table.shorten(name, cluster_table.PROTOTYPE) for name in names]
     return ", ".join(listed) + f" and {len(items) - NAMED:,} more" * (len(items) > NAMED)
 
 

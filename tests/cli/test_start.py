@@ -94,6 +94,15 @@ def test_a_table_of_ones_own_needs_neither_pandas_nor_scipy(tmp_path: Path) -> N
     assert imports_of(*run_it, among=(*LIBRARIES, "numpy")) == {"numpy"}
 
 
+def test_a_network_of_ones_own_needs_no_pandas(tmp_path: Path) -> None:
+    """Its nodes have names, and some are nearly alone in their blocks."""
+    edges = [f"hub,{i}" for i in range(40)] + [f"{i},{i + 1}" for i in range(0, 40, 2)]
+    (tmp_path / "t.csv").write_text("\n".join(["source,target", *edges]) + "\n")
+    out = f"out={tmp_path / 'out'}"
+    among = ("pandas", "sklearn", "matplotlib", "scipy.sparse")
+    assert imports_of("run", str(tmp_path / "t.csv"), out, "iterations=200", among=among) == {"scipy.sparse"}
+
+
 def test_no_file_is_read_of_a_choice_that_was_not_made() -> None:
     code = "from splitmerge_cli.config import compose, groups; compose(['sampler=gibbs']); print(*groups.named_targets)"
     named = subprocess.check_output([sys.executable, "-c", code], text=True).split()

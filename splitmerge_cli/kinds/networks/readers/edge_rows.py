@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from splitmerge_cli.data.arrow import array_of
 from splitmerge_cli.data.tables import inference, notes, text
 from splitmerge_cli.data.tables.columns import index, labels_in, position, words
 from splitmerge_cli.data.tables.separators import is_numeric
@@ -296,7 +297,7 @@ def are_whole(column: pa.ChunkedArray) -> bool:
 def names_of(table: Table, j: int) -> pa.ChunkedArray:
     """Column `j` as names of nodes, without spaces around them."""
     column = pc.cast(words(table, j, A_NODE), pa.large_string())
-    return pc.utf8_trim_whitespace(pc.fill_null(column, ""))
+    return pc.utf8_trim_whitespace(pc.coalesce(column, array_of([""], pa.large_string())[0]))
 
 
 def _code_names(
