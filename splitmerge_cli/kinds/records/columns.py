@@ -79,7 +79,7 @@ def find_followers(values: NDArray[np.int32], types: tuple[ColumnType, ...]) -> 
         for child in range(F):
             left = [f for f in range(F) if f not in (parent, child, *found)]
             if child not in found and (entropy[child], -child) < (entropy[parent], -parent) and left:
-                share = _share_given(values, pairs, by_chance, [parent, child, *left])
+                share = _share_given(values, types, pairs, by_chance, [parent, child, *left])
                 if share >= LEAST_SHARE:
                     found[child] = Follows([parent], share)
     return found
@@ -132,16 +132,23 @@ def _draw_pairs(codes: NDArray[np.signedinteger[Any]], rng: np.random.Generator)
 
 
 def _share_given(
-    values: NDArray[np.int32], pairs: NDArray[np.int64], by_chance: NDArray[np.float64], columns: list[int]
+    values: NDArray[np.int32],
+    types: Sequence[ColumnType],
+    pairs: NDArray[np.int64],
+    by_chance: NDArray[np.float64],
+    columns: list[int],
 ) -> float:
     """The share of the second column that follows from the first, whose values agree in the `pairs`; the other
-    `columns` show which are duplicates. 0 where it is not certain."""
+    `columns` show which are duplicates, also by words that are equal but for an error. 0 where it is not certain."""
     parent, child = columns[:2]
     pairs = pairs[(values[pairs, child] >= 0).all(axis=1)]
     if not len(pairs):
         return 0.0
     one, other = values[pairs.T][:, :, columns[1:]]
     both, alike, base = (one >= 0) & (other >= 0), (one == other) & (one >= 0), by_chance[columns[1:]]
+    for d, f in enumerate(columns[2:], 1):
+        if types[f].type == "string":
+            alike[:, d] |= _are_near(values[pairs, f], types[f].levels)
     known = float((values[values[:, child] >= 0, parent] >= 0).mean())
     records = len(np.unique(pairs)) - len(np.unique(values[pairs, parent]))
     room = 1.0 - base[0]
@@ -154,6 +161,23 @@ def _share_given(
     if different < DIFFERENT or (free - least) * min(records / len(pairs), 1.0) < LEAST_GAIN:
         return 0.0
     return known * min(float((rate - base[0]) / max(kept - base[0], 1e-9)), 1.0)
+
+
+def _are_near(codes: NDArray[np.int32], levels: Sequence[Any]) -> NDArray[np.bool_]:
+    """Which pairs of cells ``[pairs, 2]``, some missing (-1), are different words with the same digits that may be one,
+    misspelt."""
+    from rapidfuzz.distance import Levenshtein
+
+    different, place = np.unique(np.sort(codes, axis=1), axis=0, return_inverse=True)
+    near = np.zeros(len(different), dtype=bool)
+    for n, (a, b) in enumerate(different.tolist()):
+        if 0 <= a < b and _digits_of(levels[a]) == _digits_of(levels[b]):
+            near[n] = Levenshtein.normalized_similarity(str(levels[a]), str(levels[b])) >= ALIKE_CODES
+    return near[place.ravel()]
+
+
+def _digits_of(level: Any) -> str:
+    return "".join(filter(str.isdigit, str(level)))
 
 
 def _fit_pairs(

@@ -153,6 +153,19 @@ def test_parts_and_wholes() -> None:
     assert left_out(frame.assign(initial=frame["given"].str[:3])) == {"town", "initial"}
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_names_with_one_error_show_that_records_are_duplicates(seed: int) -> None:
+    """Each second record has its street and telephone, and never the same name to the letter."""
+    rng = np.random.default_rng(seed)
+    places = [[spell(rng, 12), spell(rng, 12), spell(rng, 8), str(rng.choice(LETTERS[:3]))] for _ in range(120)]
+    again = [[f"{name[:5]}q{name[6:]}", *rest] for name, *rest in places[:40]]
+    for place in again[::3]:
+        place[1] += " road"
+    kinds = rng.choice(LETTERS[:4], len(places + again))
+    frame = pd.DataFrame(places + again, columns=["name", "street", "telephone", "town"]).assign(kind=kinds)
+    assert left_out(frame) == set()
+
+
 def test_tables_without_dependence_are_read_whole() -> None:
     """Random small tables of few and many levels, with duplicates or without."""
     rng = np.random.default_rng(6)
