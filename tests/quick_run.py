@@ -19,7 +19,6 @@ THINNED = {
     "tests/unit/test_memory_safety": (8, 4),
     # tables of messages, of which each stands there once: all, but for those of options, which one check makes
     "tests/unit/test_refused_options.py::test_configurations": (40, 3),
-    "tests/unit/test_refused": (1000, 1000),
     # what is read of a file, a case in a line
     "tests/unit/test_reading": (1000, 1000),
     "tests/cli/test_bad_input.py::test_commands": (1000, 1000),

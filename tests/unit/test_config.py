@@ -41,11 +41,6 @@ def test_a_default_that_is_text_stands_beside_other_declared_types(value):
     assert compose(["data=edges", "data.path=x", "data.weights=true"]).data.options["weights"] == "true"
 
 
-@pytest.mark.parametrize("override", ["sampler=gibbs", "sampler.mode=as_printed"])
-def test_a_weighted_list_stands_in_place_of_the_sampler(override):
-    assert read_rejection("schedule=[sdds, gibbs]", override).startswith(f"{override}: expected no sampler, because")
-
-
 @pytest.mark.parametrize(
     ("group", "text", "message"),
     [

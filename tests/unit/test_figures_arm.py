@@ -5,13 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from figure_runs import make_runs, options
+from figure_runs import make_runs
 from scipy.sparse import csr_array
 
 from splitmerge_cli.analysis.plots import style
 from splitmerge_cli.config import compose
 from splitmerge_cli.diagnostics.restarts import standardised_iterations
-from splitmerge_cli.kinds import kinds
 from splitmerge_cli.kinds.networks import generated, relation_matrix
 from splitmerge_cli.kinds.networks import pictures as network
 from splitmerge_cli.papers import claims, experiments, reproduce
@@ -78,18 +77,6 @@ def test_figures_share_runs(tmp_path):
     shared = jobs["arm-fig6a"] & jobs["arm-table4"]
     assert len(shared) == 4 * 5 * 4 and len(jobs["arm-fig6a"] - shared) == 4 * 3 * 4
     assert not any(o.startswith("init=") for job in shared for o in job)
-
-
-def test_paper_scale_is_the_papers(tmp_path):
-    table = options("arm-table3", "paper", tmp_path)
-    levels = {(job["data"], job["data.scale"]) for job in table}
-    named = {f"{arm_runs.NETWORKS[data]} scale={float(scale):g}" for data, scale in levels}
-    assert named == {c.data for c in claims.published_claims("arm-table3") if c.data != "networks"}
-    assert {int(job["iterations"]) for job in table if job["sampler"] == "arm" and "init" not in job} == {2000}
-    # the default start comes first
-    first = next(k for k, job in enumerate(table) if "init" in job)
-    assert first == len(levels) * 3 * 4 and all("init" in job for job in table[first:])
-    assert {job["data.seed"] for job in options("arm-table2", "paper", tmp_path)} == set(map(str, range(20)))
 
 
 def test_the_network_of_four_is_the_papers(tmp_path):
@@ -227,16 +214,6 @@ def test_chains_that_share_their_past_are_one_unit(networks, fixed_costs):
     more = replace(of_arm, draws=np.concatenate([of_arm.draws, of_arm.draws + 0.1]), restarts=4)
     centre, low, high = more.estimate.interval
     assert low < centre < high
-
-
-def test_numbers_of_the_tables_are_the_papers():
-    table = {(c.data, c.sampler, c.metric): c.value for c in claims.published_claims("arm-table3")}
-    assert (
-        table["caltech scale=0.6", "arm", "rhat_T1000"] == 1.03
-        and table["hagmann scale=0.4", "sm", "rhat_T2000"] == 4.24
-    )
-    assert len([key for key in table if key[2].startswith("rhat")]) == 72
-    assert len([c for c in claims.published_claims("arm-table5") if c.metric == "acceptance_percent"]) == 16
 
 
 # figures
@@ -438,7 +415,3 @@ def test_a_run_on_a_network_has_its_picture(tmp_path, monkeypatch):
     monkeypatch.setattr(relation_matrix, "MOST_NODES", 3)
     with style.use_style():
         assert len(network.clusters(run).axes) == 1
-
-
-def test_other_kinds_have_no_network():
-    assert [name for name, kind in kinds().items() if "network" in kind.pictures] == ["graph"]

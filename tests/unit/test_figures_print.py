@@ -146,6 +146,8 @@ def test_no_two_samplers_have_the_same_marker_and_dashes() -> None:
     looks = {name: (style["marker"], str(style.get("dashes"))) for name, style in figure_styles().items()}
     assert set(looks) == set(choices("sampler")) - {"auto"}
     assert len(set(looks.values())) == len(looks)
+    colours = [style["colour"] for style in figure_styles().values() if "colour" in style]
+    assert len(set(colours)) == len(colours)
 
 
 @pytest.mark.parametrize("samplers", TOGETHER)

@@ -9,7 +9,7 @@ from figure_runs import make_runs, options
 
 from splitmerge_cli.analysis.plots import races, style
 from splitmerge_cli.analysis.plots.style import use_style
-from splitmerge_cli.config import compose, figure_styles
+from splitmerge_cli.config import compose
 from splitmerge_cli.kinds.tables.plots import points
 from splitmerge_cli.papers import claims, experiments, reproduce
 from splitmerge_cli.papers.triadic import runs as triadic_runs
@@ -177,13 +177,6 @@ def test_errors_of_a_clustering_of_lines():
     assert wrong.broken == (2,) and (wrong.second, wrong.clusters) == (4, 2)
     # a line of few points counts for nothing
     assert triadic_runs.errors_of(x[:9], truth[:9], np.arange(9)) == triadic_runs.Errors((), np.inf, (), 0, 0)
-
-
-def test_new_samplers_have_colours_and_names_of_their_own():
-    styles = figure_styles()
-    assert {"triadic", "sams", "dyadic", "neal8"} <= set(styles)
-    colours = [style["colour"] for style in styles.values() if "colour" in style]
-    assert len(set(colours)) == len(colours)
 
 
 # points

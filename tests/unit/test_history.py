@@ -49,28 +49,6 @@ def test_a_restored_past_goes_on_alike(freeze: int | None, present_only: bool, w
         assert len(history.kept_states(0)[2]) >= freeze - freeze // 2 + 1
 
 
-def pairs_drawn(sampler: ARM, steps: int) -> np.ndarray:
-    counts = np.zeros((sampler.model.N, sampler.model.N))
-    for _ in range(steps):
-        sampler.model.set_labels(np.zeros(sampler.model.N, dtype=np.int32))
-        sampler.step()
-        counts[sampler.pair] += 1
-    return counts
-
-
-def test_pairs_are_uniform_over_disagreements() -> None:
-    model = MODELS["bernoulli"]()
-    za, zb = random_partitions(2, model.N, 3, seed=4)
-    sampler = ARM(model, Rng(3), relabel=False)
-    sampler.fix(za, zb)
-    counts = pairs_drawn(sampler, 20_000)
-    disagree = (za[:, None] == za) != (zb[:, None] == zb)
-    assert counts[~disagree].sum() == 0
-    expected = 20_000 / disagree.sum()
-    chi2 = ((counts[disagree] - expected) ** 2 / expected).sum()
-    assert abs(chi2 - disagree.sum()) < 5 * np.sqrt(2 * disagree.sum())
-
-
 @pytest.mark.parametrize("adaptation", ["paper", "population"])
 @pytest.mark.parametrize("past", ["uniform", "likelihood"])
 def test_a_past_is_drawn_uniformly_or_by_likelihood(adaptation: str, past: str) -> None:

@@ -141,23 +141,6 @@ def test_types_are_those_that_a_key_takes(given: str, value: object) -> None:
     assert specify([*CSV, given]).data.values[key] == value
 
 
-@pytest.mark.parametrize(
-    ("given", "message"),
-    [
-        ("data.drop=größe,2", "data.drop=größe,2: expected 'data.drop=[größe,2]'; of several values"),
-        ("data.types={a}", "data.types={a}: cannot be read as a value; expected data.types={NAME: VALUE, ...}"),
-        ("seed=ä", "seed=ä: cannot be read as a value"),
-        ("a.=2", "a.=2: 'a.' is no key; expected KEY=VALUE"),
-        ("data=dä.csv", "data=dä.csv: expected data=csv 'data.path=dä.csv'"),
-        ("sampler=größe", "sampler=größe: expected one of"),
-    ],
-)
-def test_messages_name_what_was_typed(given: str, message: str) -> None:
-    with pytest.raises(ConfigError) as raised:
-        specify([*CSV, given])
-    assert str(raised.value).startswith(message)
-
-
 def test_values_of_a_sweep_are_those_of_runs() -> None:
     jobs = expand(["data.path=dä.csv,'a,b.csv', x=y.csv", "seed=range(2)", "model.kappa0=1e-2,gamma(1,1)", "N='7'"])
     assert len(jobs) == 12 and jobs[0] == ["data.path=dä.csv", "seed=0", "model.kappa0=1e-2", "N='7'"]

@@ -99,6 +99,11 @@ DOUBTED = {
 FINDING = "{title: A sentence., text: A paragraph., claims: [{figure: sdds-fig3}]}"
 
 
+def finding_of(claim: str) -> str:
+    """A file with one finding, of this claim."""
+    return f"findings: [{FINDING.replace('figure: sdds-fig3', claim)}]"
+
+
 @pytest.mark.parametrize("key", FIVE)
 def test_findings_of_a_paper(key: str) -> None:
     found = findings(PAPERS[key])
@@ -145,7 +150,7 @@ def test_a_paper_without_findings_has_none(tmp_path: Path) -> None:
         ("findings: [{title: 7, text: B., claims: [{figure: sdds-fig3}]}]", "findings[0].title: "),
         (f"findings: [{', '.join([FINDING] * 4)}]", "findings: "),
         (
-            FINDING.join(("findings: [", "]")).replace("figure:", "id: x, figure:"),
+            finding_of("id: x, figure: sdds-fig3"),
             "findings[0].claims[0].id: no such key; expected figure, data, sampler, metric",
         ),
         (f"doubtful: [{FINDING}]", "doubtful[0].command: expected a value, found none"),
@@ -154,17 +159,11 @@ def test_a_paper_without_findings_has_none(tmp_path: Path) -> None:
             "doubtful[0].command=python x.py: expected a command that begins with smcmc",
         ),
         (
-            f"findings: [{FINDING.replace('sdds-fig3', 'arm-fig1')}]",
-            "findings[0].claims[0].figure=arm-fig1: expected one of sdds-table1, sdds-fig1, ",
+            finding_of("figure: arm-fig1"),
+            "findings[0].claims[0].figure=arm-fig1: expected one of sdds-table1, sdds-fig1",
         ),
-        (
-            f"findings: [{FINDING.replace('sdds-fig3', 'sdds-fig3, sampler: sm')}]",
-            "findings[0].claims[0].sampler=sm: no such claim of sdds-fig3 in ",
-        ),
-        (
-            f"findings: [{FINDING.replace('sdds-fig3', 'sdds-fig3, sampler: rm, metric: K')}]",
-            "expected one of does_not_reach_K",
-        ),
+        (finding_of("figure: sdds-fig3, sampler: sm"), "].sampler=sm: no such claim of sdds-fig3 in "),
+        (finding_of("figure: sdds-fig3, sampler: rm, metric: K"), "expected one of does_not_reach_K"),
     ],
 )
 def test_what_is_wrong_is_said_by_file_and_key(tmp_path: Path, text: str, said: str) -> None:

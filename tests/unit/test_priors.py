@@ -10,7 +10,7 @@ import scores
 from compiled import pieces
 from scipy.sparse import csr_array
 from scipy.stats import beta, gamma
-from small_cases import CLOUD, MIXED, NETWORK, POINTS, ROWS, TABLE, THINNED, TYPES, check_walk_weights
+from small_cases import CLOUD, MIXED, NETWORK, POINTS, ROWS, TABLE, THINNED, TYPES, check_resumption, check_walk_weights
 from small_priors import NAMES, PACKAGE, PLAIN, register_priors
 
 from splitmerge_cli.core.chain import Chain
@@ -280,18 +280,6 @@ def test_scans_are_the_definition(name, prior):
             check_walk_weights(model)
 
 
-@pytest.mark.parametrize("prior", ALL)
-@pytest.mark.parametrize("name", [n for n in MODELS if n != "lines-kept"])
-def test_the_definition_is_the_conditional(name, prior):
-    """Weights of a scan against the joint probability of the states that an item's options lead to."""
-    model = MODELS[name](prior=prior, concentration=1.3)
-    for labels in sets_of_labels(prior, model.N):
-        for i in (0, 5, model.N - 1):
-            expected = scores.conditional(model, labels, i)
-            found = pieces.scan(model, i)
-            np.testing.assert_allclose(found / found.sum(), expected, rtol=1e-7, atol=1e-12)
-
-
 @pytest.mark.parametrize("prior", BY_COUNT)
 @pytest.mark.parametrize("name", MODELS)
 def test_odds_hold_the_weights(name, prior):
@@ -430,13 +418,8 @@ def test_a_chain_goes_on_with_its_hyper_parameters():
         model, rng = Bernoulli(ROWS, prior=RESAMPLED, concentration="gamma(2,1)"), Rng(3)
         return Chain(model, rng, [Gibbs(model, rng), Refresh(model, rng)])
 
-    whole, first, second = chain(), chain(), chain()
-    expected = whole.advance(20)["discount"]
-    begun = first.advance(8)["discount"]
-    second.state = first.state
+    first, _ = check_resumption(chain, 8, 12, recorded=("concentration", "discount"))
     assert first.state["hyperparameters"].keys() == {"concentration", "discount"}
-    np.testing.assert_array_equal(np.r_[begun, second.advance(12)["discount"]], expected)
-    assert len(set(expected)) == 21
 
 
 @pytest.mark.parametrize("sizes", [[3, 2, 1], [1] * 6, [6], [2, 2, 2]])
