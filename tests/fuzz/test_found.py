@@ -143,15 +143,6 @@ def test_clusters_that_no_run_has_are_damaged(run: Run, what: str) -> None:
         received.clusters()
 
 
-def test_a_configuration_that_was_changed_is_no_runs(run: Run) -> None:
-    file = run.path / "config.yaml"
-    text = file.read_text()
-    assert "iterations: 12" in text
-    file.write_text(text.replace("iterations: 12", "iterations: 13"))
-    with pytest.raises(DamagedRun, match=r"config\.yaml"):
-        _ = Run(run.path).config
-
-
 def test_a_list_of_runs_that_was_changed_is_damaged(run: Run) -> None:
     with schema.SealedFolder(Path("listed/sweeps/one")) as files:
         files.add_text(LISTED_RUNS, f"{run.path}\n")

@@ -219,18 +219,6 @@ def test_weights_choose_one_sampler():
     assert counts["gibbs"] / 8000 == pytest.approx(0.25, abs=0.02)
 
 
-def test_as_printed_counts_as_the_printed_distribution():
-    """sampler.mode=as_printed on the labelled model and mode=exact on label_prior=as_printed are one chain."""
-    tokens = np.repeat(np.arange(5), 20).astype(np.int32)
-    traces = []
-    for labels, mode in (("labelled", "as_printed"), ("as_printed", "exact")):
-        model = EMM(tokens, label_prior=labels, alpha=0.05)
-        rng = Rng(4)
-        traces.append(Chain(model, rng, [SDDS(model, rng, mode=mode), Gibbs(model, rng)]).advance(3000))
-    np.testing.assert_array_equal(traces[0]["K"], traces[1]["K"])
-    assert len(np.unique(traces[0]["K"])) > 1
-
-
 @pytest.mark.parametrize(
     ("make", "message"),
     [

@@ -100,6 +100,11 @@ def offer(server: Server, monkeypatch: pytest.MonkeyPatch) -> Offer:
     return put
 
 
+def refuse(message: str, read: Callable[..., object] = downloads.fetch, *files: str) -> None:
+    with pytest.raises(DataError, match=message):
+        read("far", *files)
+
+
 @pytest.mark.parametrize("announced", [len(CONTENT), None])
 @pytest.mark.parametrize("sha256", [DIGEST, None])
 def test_a_file_arrives_whole(
@@ -134,11 +139,7 @@ def test_an_unknown_digest_is_recorded_and_held_to(folder: Path, offer: Offer, s
         downloads.locate("far", "a.txt")
     path.unlink()
     server.content = CONTENT.replace(b"3", b"4")
-    with pytest.raises(
-        DataError,
-        match=rf"^{address}: SHA-256 [0-9a-f]{{64}}; expected {DIGEST}, as first fetched according to .*{SUMS}",
-    ):
-        downloads.fetch("far")
+    refuse(rf"^{address}: SHA-256 [0-9a-f]{{64}}; expected {DIGEST}, as first fetched according to .*{SUMS}")
     assert [p.name for p in (folder / "far").iterdir()] == [SUMS]
     sums.unlink()
     downloads.fetch("far")
@@ -158,11 +159,9 @@ def test_a_damaged_record_is_named(folder: Path, offer: Offer) -> None:
     downloads.fetch("far")
     sums = folder / "far" / SUMS
     sums.write_text(f"{DIGEST}  a.txt\nabc  b.txt\n")
-    with pytest.raises(DataError, match=rf"{SUMS}: row 2: expected a SHA-256, two spaces"):
-        downloads.locate("far", "a.txt")
+    refuse(rf"{SUMS}: row 2: expected a SHA-256, two spaces", downloads.locate, "a.txt")
     sums.write_bytes(b"\xff")
-    with pytest.raises(DataError, match=rf"{SUMS}: cannot be read"):
-        downloads.locate("far", "a.txt")
+    refuse(rf"{SUMS}: cannot be read", downloads.locate, "a.txt")
 
 
 @pytest.mark.parametrize(
@@ -195,8 +194,7 @@ def test_nothing_is_left_of_a_failure(
     address = offer(DIGEST, size)
     for key, value in answer.items():
         setattr(server, key, value)
-    with pytest.raises(DataError, match=rf"^{address}: {message}"):
-        downloads.fetch("far")
+    refuse(rf"^{address}: {message}")
     assert not folder.exists()
     assert not downloads.present("far")
 
@@ -237,16 +235,14 @@ def test_a_server_that_is_not_reached_or_falls_silent(
 ) -> None:
     address = offer()
     monkeypatch.setattr(downloads, "_opener", lambda: Mock(open=Mock(side_effect=[answer])))
-    with pytest.raises(DataError, match=rf"^{address}: cannot be fetched: {message}"):
-        downloads.fetch("far")
+    refuse(rf"^{address}: cannot be fetched: {message}")
     assert not folder.exists()
 
 
 def test_a_place_that_cannot_be_written(folder: Path, offer: Offer, server: Server) -> None:
     offer()
     folder.write_text("a file, no folder")
-    with pytest.raises(DataError, match=r"far/a.txt: cannot be written: (Not a directory|File exists)"):
-        downloads.fetch("far")
+    refuse(r"far/a.txt: cannot be written: (Not a directory|File exists)")
     assert folder.read_text() == "a file, no folder" and server.requests == 0
 
 
@@ -315,8 +311,7 @@ def test_the_commands_say_what_is_unverified(tmp_path: Path, monkeypatch: pytest
 )
 def test_another_scheme_is_refused(folder: Path, offer: Offer, plain: Server, address: str) -> None:
     address = offer(address=address.format(plain=plain.address))
-    with pytest.raises(DataError, match=rf"^{re.escape(address)}: (expected an https address|cannot be fetched)"):
-        downloads.fetch("far")
+    refuse(rf"^{re.escape(address)}: (expected an https address|cannot be fetched)")
     assert plain.requests == 0 and not folder.exists()
 
 
@@ -352,8 +347,7 @@ def test_a_redirect_to_another_scheme_is_refused(
     address = offer()
     server.status, server.location = status, target.format(**named)
     asked = second.address if target == "{second}" else address
-    with pytest.raises(DataError, match=f"^{asked}: {message.format(target=target, **named)}"):
-        downloads.fetch("far")
+    refuse(f"^{asked}: {message.format(target=target, **named)}")
     assert plain.requests == 0 and second.requests == (target == "{second}") and not folder.exists()
 
 
@@ -367,8 +361,7 @@ def test_a_redirect_to_https_is_followed(folder: Path, offer: Offer, server: Ser
 
 def test_a_certificate_of_another_name_is_refused(folder: Path, offer: Offer, server: Server) -> None:
     address = offer(address=server.address.replace("127.0.0.1", "localhost"))
-    with pytest.raises(DataError, match=rf"^{address}: cannot be fetched: .*certificate verify failed"):
-        downloads.fetch("far")
+    refuse(rf"^{address}: cannot be fetched: .*certificate verify failed")
     assert server.requests == 0 and not folder.exists()
 
 
@@ -380,14 +373,12 @@ def test_a_certificate_that_nobody_trusts_is_refused_whatever_the_environment_sa
     monkeypatch.setenv("PYTHONHTTPSVERIFY", "0")
     monkeypatch.setattr(ssl, "_create_default_https_context", ssl._create_unverified_context)
     offer()
-    with pytest.raises(DataError, match="certificate verify failed"):
-        downloads.fetch("far")
+    refuse("certificate verify failed")
     # a proxy does not take a request of http either
     monkeypatch.delenv("no_proxy")
     monkeypatch.setenv("http_proxy", plain.address)
     offer(address="http://example.org/a.txt")
-    with pytest.raises(DataError, match="expected an https address"):
-        downloads.fetch("far")
+    refuse("expected an https address")
     assert plain.requests == 0 and not folder.exists()
 
 
@@ -400,8 +391,7 @@ def test_a_file_whose_digest_cannot_be_recorded_does_not_stay(folder: Path, offe
     offer()
     (folder / "far").mkdir(parents=True)
     (folder / "far" / f".{SUMS}.{os.getpid()}").mkdir()
-    with pytest.raises(DataError, match=rf"{SUMS}: cannot be written: "):
-        downloads.fetch("far")
+    refuse(rf"{SUMS}: cannot be written: ")
     assert not downloads.present("far")
 
 

@@ -238,13 +238,6 @@ def test_a_run_of_no_iterations_has_its_start_state_only():
     assert np.isnan(value(d, "seconds_per_iteration").value)
 
 
-def test_terminal_table_shows_values_and_notes():
-    console = Console(width=160, record=True)
-    console.print(restarts.table(restarts.as_frame(summary.diagnose(*frames(constant=True))), title="run"))
-    text = console.export_text()
-    assert "rhat/log_joint" in text and "constant" in text and "chain 1" in text and "0.25" in text
-
-
 def test_terminal_table_says_the_note_of_a_subject_once():
     labels = [0, 1, 1]
     clusterings = {

@@ -214,14 +214,6 @@ def test_a_ball_by_hand():
     assert whole.share == 1 and whole.upper.n_clusters == 1 and whole.horizontal.distance == pytest.approx(4 / 6)
 
 
-def test_ties_are_in_the_ball_and_all_given():
-    rows = [[0, 0, 1]] * 2 + [[0, 1, 1]] * 1 + [[0, 1, 0]] * 1
-    ball = around_estimate.credible_ball([0, 0, 0], rows, 0.5, "vi")
-    # all are as far: whatever the level, all are in the ball
-    assert ball.share == 1 and len(ball.horizontal.partitions) == 3
-    assert ball.horizontal.partitions.tolist() == [[0, 0, 1], [0, 1, 1], [0, 1, 0]]
-
-
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("level", [0.05, 0.5, 0.8, 0.95, 1.0])
 def test_a_ball_is_the_smallest_that_holds_its_level(loss, level):

@@ -35,7 +35,6 @@ for _row in ROWS.values():
 RUN = [c for c, texts in COMMANDS.items() if c.startswith("smcmc") and texts != ["none"]]
 LONG = [c for c in RUN if c.startswith("smcmc run") or "sampler=smag" in c]
 """Commands that take more than some five seconds."""
-NUMBER = re.compile(r"\d|^none\b")
 
 
 @pytest.mark.parametrize("paper", PAPERS.values(), ids=PAPERS)
@@ -47,15 +46,6 @@ def test_tables_are_whole(paper: declaration.Paper) -> None:
         assert not (table.map(str.strip) == "").any().any()
         assert not table.duplicated().any()
     assert not settings["setting"].duplicated().any()
-
-
-@pytest.mark.parametrize("name", ROWS)
-def test_an_erratum_has_a_size(name: str) -> None:
-    """A number, or none; and what nothing shows says why not."""
-    row = ROWS[name]
-    assert NUMBER.search(row["effect"]), row["effect"]
-    assert row["command"] != "none" or row["shows"] == "none"
-    assert row["why"] != "none"
 
 
 def words_of(command: str) -> list[str]:
@@ -112,16 +102,6 @@ def test_tests_show_it(command: str) -> None:
     result = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stdout
     assert all(text in result.stdout for text in COMMANDS[command]), result.stdout
-
-
-@pytest.mark.parametrize("command", [c for c in TESTS if " -s " in c])
-def test_what_tests_print_is_the_size(command: str) -> None:
-    """The number that is looked for is in the effect too; the test itself asserts it."""
-    for row in ROWS.values():
-        if row["command"] == command:
-            said = row["effect"].replace("0.", ".")
-            numbers = re.findall(r"\d*\.\d+|\d+", row["shows"])
-            assert any(f"{float(number):.3g}".lstrip("0") in said for number in numbers), row
 
 
 # ---- Settings

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from figure_runs import make_runs, options
+from figure_runs import draw, make_runs, options
 
 from splitmerge_cli.analysis.plots.style import use_style
 from splitmerge_cli.papers import claims, experiments
@@ -136,8 +136,7 @@ def test_fig1_and_fig2_judge_every_claim_from_both_starts(synthetic):
 
 
 def test_fig3_says_what_stands_for_what(large):
-    with use_style():
-        drawing = lshsm_runs.fig3(large)
+    drawing = draw(lshsm_runs.fig3, large)
     rows = " ".join(ax.get_ylabel() for ax in drawing.figure.axes)
     assert "kdd_like (N = 80)\nfor KDDCUP04Bio" in rows and "generated (N = 80)\nfor PubMed" in rows
     judged = {(v.claim.data, v.claim.metric, v.claim.sampler) for v in drawing.verdicts}
@@ -166,8 +165,7 @@ def test_nmi_is_by_the_geometric_mean():
 
 
 def test_table1_scores_what_has_labels(synthetic, large):
-    with use_style():
-        drawing = lshsm_table.table1([*synthetic, *large])
+    drawing = draw(lshsm_table.table1, [*synthetic, *large])
     words = [t.get_text() for t in drawing.figure.axes[0].texts]
     assert "0.96 / 0.95" in words and words.count("–") >= 2 * 9 and "LSHSM as printed" in words
     assert set(drawing.plotted["data"]) == {"S1", "kdd_like", "ohsumed23"}
@@ -186,8 +184,7 @@ def test_speed_compares_in_every_cell(tmp_path):
     small, larger = (
         make_runs([j for j in jobs if j["N"] == n], **SHORT, N=m) for n, m in (("1000", 40), ("10000", 80))
     )
-    with use_style():
-        drawing = lshsm_table.speed([*small, *larger])
+    drawing = draw(lshsm_table.speed, [*small, *larger])
     assert len(drawing.plotted) == 2 * 2 * 4 and set(drawing.plotted["N"]) == {40, 80}
     assert {v.claim.metric for v in drawing.verdicts} == {c.metric for c in claims.published_claims("lshsm-speed")}
     assert any(v.reading == "against SAMS, from singletons" for v in drawing.verdicts)
@@ -205,8 +202,7 @@ def run_of(data: str, start: str, iterations: int, share: float, seed: int = 0) 
 def test_cache_is_shown_against_iterations():
     runs = [run_of("kdd_like", "random", t, s) for t, s in ((100, 0.5), (1000, 0.9))]
     runs += [run_of("kdd_like", "singletons", 100, 0.2, seed=lshsm_runs.STOOD_IN)]
-    with use_style():
-        drawing = lshsm_table.cache(runs)
+    drawing = draw(lshsm_table.cache, runs)
     assert drawing.plotted["share"].tolist() == [0.5, 0.9, 0.2]
     kdd, pubmed = drawing.verdicts
     assert kdd.ours == 0.9 and "by iteration 1,000" in kdd.reason and kdd.reading == "from random clusters"

@@ -172,7 +172,7 @@ def test_every_figure_is_drawn_by_some_test() -> None:
     text = "".join(file.read_text(encoding="utf-8") for file in files if file != Path(__file__))
     for name, entry in declaration.figures().items():
         module, _, function = str(entry.draw).rpartition(".")
-        drawn = rf"\b(\w+_)?{module}\.{function}\(" if entry.compute is None else rf'"{name}"'
+        drawn = rf"\b(\w+_)?{module}\.{function}[(,]" if entry.compute is None else rf'"{name}"'
         assert re.search(drawn, text), name
 
 

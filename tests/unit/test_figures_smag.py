@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from figure_runs import make_runs, options
+from figure_runs import draw, make_runs, options
 
 from splitmerge_cli.analysis.plots.style import use_style
 from splitmerge_cli.config import compose
@@ -177,8 +177,7 @@ def test_perplexity_is_judged_as_split_merge_less_gibbs(heldout_runs):
 
 def test_fig2_is_the_papers():
     table = smag_runs.groups(compose(["experiment=smag-fig2"]).data)
-    with use_style():
-        drawing = smag_runs.fig2(table)
+    drawing = draw(smag_runs.fig2, table)
     assert {v.verdict for v in drawing.verdicts} == {verdicts.REPRODUCED}
     assert {v.claim.metric for v in drawing.verdicts} == {c.metric for c in claims.published_claims("smag-fig2")}
     bags = table[table["panel"] == "groups"]

@@ -95,17 +95,6 @@ def test_probabilities_sum_to_one_or_none(opposite: bool, reading: str) -> None:
         assert made.probability(u, u, opposite, reading) == 0.0
 
 
-def test_like_items_meet_more_often() -> None:
-    """A query finds items at a small angle, its opposite items at a large one."""
-    x = np.random.default_rng(0).standard_normal((200, 8))
-    made = HashTables(x, 4, 20)
-    unit = (x - made.mean) / np.linalg.norm(x - made.mean, axis=1, keepdims=True)
-    cosine = unit @ unit.T
-    for opposite, sign in ((False, 1), (True, -1)):
-        drawn = np.array([[made.probability(u, v, opposite) for v in range(200)] for u in range(20)])
-        assert (sign * (drawn * cosine[:20]).sum(axis=1) > 0.2).all()
-
-
 def test_chains_share_their_tables() -> None:
     x = points()
     assert tables_of(x, 5, 4, True, 0) is tables_of(x, 5, 4, True, 0)

@@ -133,6 +133,9 @@ def test_home_is_where_a_path_begins(monkeypatch: pytest.MonkeyPatch) -> None:
         ("data.missing=[-99,1.5,unbekannt,nan]", [-99, 1.5, "unbekannt", pytest.approx(float("nan"), nan_ok=True)]),
         ("data.types={'a:b':real,größe (cm): count}", {"a:b": "real", "größe (cm)": "count"}),
         ("data.header=true", True),
+        ("data.header=false", False),
+        ("data.truth=-1", -1),
+        ("data.N=null", None),
         ("data.sheet=Tabelle 1", "Tabelle 1"),
     ],
 )

@@ -4,12 +4,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import yaml
 from editions.added import added_claims
 from findings import FILE, ClaimReference, claims_of, findings
 
 from splitmerge_cli.config import ConfigError, choices
-from splitmerge_cli.papers import claims, declaration, experiments
+from splitmerge_cli.papers import claims, declaration
 
 ROOT = Path(__file__).parents[2]
 PAPERS = {paper.key: paper for paper in declaration.papers()}
@@ -67,17 +66,6 @@ def test_documents_repeat_what_a_paper_declares(paper: declaration.Paper) -> Non
     row = " | ".join([f"`{paper.key}`", paper.citation, *map(str, counts)])
     assert text.count(f"\n| {row} |\n") == 1
     assert f"\n## {paper.name}\n" in text or paper.key == "sdds"
-    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))["references"]
-    (own,) = [reference for reference in cited if reference["title"] == paper.title]
-    assert own["year"] == paper.year
-    assert [f"{a['family-names']}, {a['given-names']}" for a in own["authors"]] == list(paper.authors)
-
-
-def test_every_figure_has_a_title() -> None:
-    titles = dict(experiments.list_figures())
-    assert list(titles) == list(declaration.figures()) and all(titles.values())
-    # the paper is named by its declaration alone
-    assert not any("paper 0" in title for title in titles.values())
 
 
 def test_claims_of_what_is_no_figure() -> None:

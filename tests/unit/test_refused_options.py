@@ -92,6 +92,7 @@ OPTIONS: list[tuple[list[str], list[str]]] = [
     # data that the model cannot read
     (["data=jain_neal", "model=emm"], ["model=emm", "model=bernoulli"]),
     (["model=bernoulli"], ["model=bernoulli", "model=emm"]),
+    (["model=dirichlet_multinomial"], ["model=dirichlet_multinomial: this model is now model=multinomial", "over"]),
     # the user's files
     (["data=csv"], ["data.path"]),
     ([*CSV, "data.path=nowhere.csv"], ["nowhere.csv"]),
