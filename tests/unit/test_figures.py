@@ -296,7 +296,8 @@ def test_files_are_equal_byte_for_byte(figures_folder, results, tmp_path):
     assert reproduce.plot(["sdds-fig1"], "quick", results) == 0
     assert {p.name: p.read_bytes() for p in figures_folder.glob("sdds-fig1*")} == before
     table = pd.read_csv(results / "sdds-fig1" / reproduce.TABLE)
-    paths = draw(style.save, exact.fig1(table).figure, tmp_path / "again")
+    with style.use_style():
+        paths = style.save(exact.fig1(table).figure, tmp_path / "again")
     assert [p.read_bytes() for p in paths] == [before["sdds-fig1.png"], before["sdds-fig1.pdf"]]
 
 

@@ -88,7 +88,8 @@ LEADS = {
 def test_who_leads(case):
     first, second, axis, expected = LEADS[case]
     found = lead(first, second, 10, axis)
-    assert (found.ratio, found.ahead, found.bound, found.lower) == pytest.approx(expected, nan_ok=True)
+    told = [found.ratio, found.ahead, float(found.bound), float(found.lower)]
+    assert told == pytest.approx([float(value) for value in expected], nan_ok=True)
 
 
 def test_level_is_that_of_the_best_of_all_starts(synthetic):
