@@ -21,6 +21,10 @@ THINNED = {
     "tests/unit/test_refused_options.py::test_configurations": (40, 3),
     # what is read of a file, a case in a line
     "tests/unit/test_reading": (1000, 1000),
+    # tables of a few cases, each of another kind
+    "tests/unit/test_figures_lshsm.py::test_who_leads": (1000, 1000),
+    "tests/unit/test_data_fetch.py::test_nothing_is_left_of_a_failure": (1000, 1000),
+    "tests/unit/test_hashing.py::test_options_out_of_range": (1000, 1000),
     "tests/cli/test_bad_input.py::test_commands": (1000, 1000),
     # one message each, of the same few checks
     "tests/cli/test_bad_input.py::test_odd_points": (3, 5),
