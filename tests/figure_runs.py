@@ -1,10 +1,12 @@
-"""Jobs of the papers' figures, and runs of them that tests make shorter."""
+"""Jobs of the papers' figures, runs of them that tests make shorter, and figures drawn of these."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from splitmerge_cli import config, runs
+from splitmerge_cli.analysis.plots.style import use_style
 from splitmerge_cli.papers import experiments
 from splitmerge_cli.runs.store.read import Run
 
@@ -20,3 +22,9 @@ def make_runs(jobs: Iterable[Mapping[str, str]], **more: object) -> list[Run]:
     values = [{**job, "progress": "none", **more} for job in jobs]
     composed = [config.compose([f"{key}={value}" for key, value in job.items()]) for job in values]
     return [Run(runs.run(one)) for one in composed]
+
+
+def draw(figure: Callable[..., Any], *args: Any) -> Any:
+    """What a function draws, in the style of the papers."""
+    with use_style():
+        return figure(*args)

@@ -19,9 +19,12 @@ THINNED = {
     "tests/unit/test_memory_safety": (8, 4),
     # tables of messages, of which each stands there once: all, but for those of options, which one check makes
     "tests/unit/test_refused_options.py::test_configurations": (40, 3),
-    "tests/unit/test_refused": (1000, 1000),
     # what is read of a file, a case in a line
     "tests/unit/test_reading": (1000, 1000),
+    # tables of a few cases, each of another kind
+    "tests/unit/test_figures_lshsm.py::test_who_leads": (1000, 1000),
+    "tests/unit/test_data_fetch.py::test_nothing_is_left_of_a_failure": (1000, 1000),
+    "tests/unit/test_hashing.py::test_options_out_of_range": (1000, 1000),
     "tests/cli/test_bad_input.py::test_commands": (1000, 1000),
     # one message each, of the same few checks
     "tests/cli/test_bad_input.py::test_odd_points": (3, 5),
@@ -68,7 +71,6 @@ THINNED = {
     "tests/exact/test_sequential_start.py": (3, 4),
     # one thing of each model, sampler, figure or message
     "tests/unit/test_shared": (4, 4),
-    "tests/unit/test_figures.py::test_experiments_compose": (2, 8),
     "tests/unit/test_figures.py::test_generated_data_stand_in": (1000, 1000),
     "tests/contract/test_options": (8, 4),
     "tests/cli/test_first_tries": (3, 6),
@@ -178,7 +180,6 @@ COSTLY = (
     "cli/test_bad_input.py::test_a_process_ends_with_status_2[args2",
     "cli/test_certify.py::test_ctrl_c_in_python_leaves_no_certificate[107",
     "cli/test_certify.py::test_new_items_of_a_file",
-    "cli/test_certify.py::test_starts_that_are_apart",
     "cli/test_continuation.py::test_what_would_have_ended_before",
     "kinds/tables/test_count_models.py::test_types_of_scattered_rows_are_found[0",
     "cli/test_damage.py::test_a_report_of_a_damaged_figure",
@@ -212,8 +213,6 @@ COSTLY = (
     "kinds/tables/test_data_reduce.py::test_model_auto_asks_for_components_unless_they_are_named[reduce1",
     "kinds/tables/test_data_scale.py::test_densities_are_those_of_the_data_on_the_scale_with_the_jacobian[complete",
     "kinds/tables/test_data_scale.py::test_densities_are_those_of_the_data_on_the_scale_with_the_jacobian[mixed",
-    "unit/test_diagnostics_point_estimate.py::test_no_block_is_better_elsewhere[binder",
-    "unit/test_diagnostics_uncertainty.py::test_never_worse_than_the_best_sampled_and_the_same_again[binder",
     "unit/test_diagnostics_uncertainty.py::test_the_least_of_all_partitions_is_found[7-near-vi",
     "unit/test_enumerate.py::test_gaussian_integrates_gamma_priors_of_scale_and_weight[diag",
     "unit/test_enumerate.py::test_gaussian_integrates_gamma_priors_of_scale_and_weight[full",

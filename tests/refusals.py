@@ -1,16 +1,12 @@
-"""One path for all files that are refused: they are written, a reader is called, and its one message is compared."""
+"""Files of any content, and an error of NumPy's own."""
 
 import gzip
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pytest
-
-from splitmerge_cli.received import DataError
 
 
 def write(content: Any, name: str) -> str:
@@ -32,21 +28,6 @@ def write(content: Any, name: str) -> str:
         data = content.encode() if isinstance(content, str) else content
         Path(name).write_bytes(gzip.compress(data) if name.endswith(".gz") and isinstance(content, str) else data)
     return name
-
-
-def check_refusal(read: Callable[..., Any], content: Any, options: dict[str, Any], message: str, name: str) -> None:
-    """Check that `read` refuses a file in one line, which begins with `message`, and that it writes nothing.
-
-    A message about the file has its name in front, which `message` leaves out. ``options["name"]`` is another name.
-    """
-    options = dict(options)
-    name = write(content, options.pop("name", name))
-    before = sorted(Path().iterdir())
-    with pytest.raises(DataError) as raised:
-        read(Path(name), **options)
-    said = str(raised.value)
-    assert said.removeprefix(f"{name}: ").startswith(message), said
-    assert "\n" not in said and sorted(Path().iterdir()) == before
 
 
 def make_numpy_error(n_bytes: int) -> MemoryError:

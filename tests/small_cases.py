@@ -132,6 +132,14 @@ def pairs_or_entropies(estimate, true, loss):
     return conditional(estimate, true), conditional(true, estimate)
 
 
+def noisy(n, clusters, draws, seed, noise=0.2):
+    """Partitions near a true one: [draws, n], and the true one."""
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(clusters, size=n)
+    stray = rng.random((draws, n)) < noise
+    return np.where(stray, rng.integers(clusters, size=(draws, n)), truth), truth
+
+
 def partitions_of(n):
     """All partitions of `n` items, numbered by first appearance: [B_n, n]."""
     rows = [[0]]

@@ -10,7 +10,6 @@ import math
 
 import numpy as np
 from plain import Cluster, Clusters, State, Stream
-from scipy import stats
 
 from splitmerge_cli.verify.enumerate import hdp_log_weight, state_of
 
@@ -43,19 +42,14 @@ class HDP:
         Document and word of each token.
     V : int
         Size of the vocabulary.
-    gamma, alpha0 : float, or (shape, rate) of a gamma prior
-        With a prior: they stand at shape/rate until set.
-    eta : float
+    gamma, alpha0, eta : float
     """
 
     def __init__(self, docs, words, V, gamma, alpha0, eta) -> None:
         self.docs, self.words, self.V, self.eta = list(docs), list(words), V, eta
         self.N = len(self.docs)
         self.J = max(docs) + 1
-        self.gamma_prior = gamma if isinstance(gamma, tuple) else None
-        self.alpha0_prior = alpha0 if isinstance(alpha0, tuple) else None
-        self.gamma = gamma[0] / gamma[1] if self.gamma_prior else gamma
-        self.alpha0 = alpha0[0] / alpha0[1] if self.alpha0_prior else alpha0
+        self.gamma, self.alpha0 = gamma, alpha0
         self.length = [self.docs.count(j) for j in range(self.J)]
 
     def n_doc(self, j: int, tokens: list[int]) -> int:
@@ -85,16 +79,11 @@ class HDP:
         """log of the product over documents of <alpha0>_{n_j}."""
         return sum(log_rising(math.log(self.alpha0), n) for n in self.length)
 
-    def log_hyper(self) -> float:
-        """Log prior of what is random of gamma and alpha0."""
-        pairs = [(self.gamma, self.gamma_prior), (self.alpha0, self.alpha0_prior)]
-        return sum(float(stats.gamma.logpdf(x, p[0], scale=1 / p[1])) for x, p in pairs if p)
-
     def log_prior(self, topics: list[Cluster], log_unseen: float) -> float:
         """Log density of the tokens' partition and the weights beta_1, ..., beta_K."""
         log_p = len(topics) * math.log(self.gamma) + (self.gamma - 1) * log_unseen
         log_p += sum(self.log_rising_of(topic) - topic.theta for topic in topics)
-        return log_p - self.log_documents() + self.log_hyper()
+        return log_p - self.log_documents()
 
     def log_joint(self, topics: list[Cluster], log_unseen: float) -> float:
         return self.log_prior(topics, log_unseen) + sum(self.log_g(topic) for topic in topics)

@@ -28,26 +28,23 @@ class Tables:
     Parameters
     ----------
     vectors : array, shape (N, D)
+        Their mean is the origin.
     directions : array, shape (D, tables * bits)
     bits : int
-    centre : bool
-        Whether the mean of the vectors is the origin.
     """
 
-    def __init__(self, vectors, directions, bits: int, centre: bool = True) -> None:
+    def __init__(self, vectors, directions, bits: int) -> None:
         vectors, self.directions = np.asarray(vectors, dtype=float), np.asarray(directions, dtype=float)
-        self.origin = vectors.mean(axis=0) if centre else np.zeros(vectors.shape[1])
+        self.origin = vectors.mean(axis=0)
         self.deviations = vectors - self.origin
         self.N, self.bits, self.tables = len(vectors), bits, self.directions.shape[1] // bits
         self.codes = [self.code(deviation) for deviation in self.deviations]
-        self.known: dict[tuple, list] = {}
+        self.known: dict[bool, list] = {}
 
     @classmethod
-    def draw(cls, vectors, bits: int, tables: int, seed: int, centre: bool = True) -> Tables:
+    def draw(cls, vectors, bits: int, tables: int, seed: int) -> Tables:
         """With directions of one's own."""
-        vectors = np.asarray(vectors, dtype=float)
-        directions = np.random.default_rng(seed).normal(size=(vectors.shape[1], tables * bits))
-        return cls(vectors, directions, bits, centre)
+        return cls(vectors, np.random.default_rng(seed).normal(size=(np.shape(vectors)[1], tables * bits)), bits)
 
     def code(self, deviation) -> list[tuple[bool, ...]] | None:
         """The bits of each table; none for what is the origin, which has no direction."""
@@ -80,21 +77,12 @@ class Tables:
         """All of them, in the order of first appearance."""
         return list(dict.fromkeys(v for bucket in self.query(u, opposite) for v in bucket))
 
-    def options(self, u: int, opposite: bool, reading: str) -> list[list[int]]:
-        """Return the candidates for v: one of the lists is drawn, then one of its items."""
-        union = self.union(u, opposite)
-        return self.query(u, opposite) if reading == "table" else [union] if union else []
-
-    def probabilities(self, opposite: bool, reading: str) -> list[list[Fraction]]:
-        """q(v given u), or given -u, of every u and v."""
-        key = opposite, reading
-        if key not in self.known:
-            self.known[key] = [self.row(u, *key) for u in range(self.N)]
-        return self.known[key]
-
-    def row(self, u: int, opposite: bool, reading: str) -> list[Fraction]:
-        options = self.options(u, opposite, reading)
-        return [sum((Fraction(v in o, len(options) * len(o)) for o in options), Fraction(0)) for v in range(self.N)]
+    def probabilities(self, opposite: bool) -> list[list[Fraction]]:
+        """q(v given u), or given -u, of every u and v: one of the union is drawn."""
+        if opposite not in self.known:
+            unions = [self.union(u, opposite) for u in range(self.N)]
+            self.known[opposite] = [[Fraction(v in union, len(union) or 1) for v in range(self.N)] for union in unions]
+        return self.known[opposite]
 
     def collision(self, u: int, v: int, opposite: bool) -> float:
         """Equation 2: the probability over directions that u, or -u, and v have the same bit.
@@ -141,20 +129,19 @@ class SampledLikelihood:
 
 
 class LSHSM(Reference):
-    """Algorithm 1, with the proposals of section 3.2 (`sums`). `reading` of a query: table or union."""
+    """Algorithm 1, with the proposals of section 3.2 (`sums`), a query read as the union of its buckets."""
 
-    def __init__(self, state, stream, tables: Tables, reading="table") -> None:
+    def __init__(self, state, stream, tables: Tables) -> None:
         super().__init__(state, stream)
-        self.tables, self.reading = tables, reading
+        self.tables = tables
 
     def step(self) -> None:
         opposite = self.stream.index(2) == 0
         u = self.stream.index(self.model.N)
-        options = self.tables.options(u, opposite, self.reading)
-        if not options:
+        union = self.tables.union(u, opposite)
+        if not union:
             return None
-        chosen = options[self.stream.index(len(options))] if self.reading == "table" else options[0]
-        v = chosen[self.stream.index(len(chosen))]
+        v = union[self.stream.index(len(union))]
         together = self.state.cluster_of(u) == self.state.cluster_of(v)
         if opposite:
             return self.smart_split(u, v) if together else self.dumb_merge()
@@ -227,7 +214,7 @@ class LSHSM(Reference):
 
     def q_of(self, pairs: list[tuple[int, int]], opposite: bool) -> Fraction:
         """Probability that (u, v) is one of these."""
-        q = self.tables.probabilities(opposite, self.reading)
+        q = self.tables.probabilities(opposite)
         return sum((q[u][v] for u, v in pairs), Fraction(0)) / self.model.N
 
     def printed_sum(self, C_u: list[int], C_v: list[int], opposite: bool) -> float:

@@ -50,9 +50,3 @@ def test_new_samplers_go_on_alike(name, model):
         # nan: the other sampler was drawn, or the proposal was null
         assert np.isnan(fresh) or fresh == kept
     assert new.iteration == 40
-
-
-@pytest.mark.parametrize("model", ["bernoulli", "gaussian"])
-def test_the_size_of_a_cache_changes_nothing(model):
-    chains = (start(name, model).advance(200)["log_joint"] for name in ("lshsm-as_printed", "lshsm-small-cache"))
-    np.testing.assert_array_equal(*chains)

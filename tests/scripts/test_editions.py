@@ -265,14 +265,11 @@ def keep_verdicts(found: list[verdicts.Verdict], folder: Path) -> None:
     of = [v.claim for v in found]
     verdict_tables.frame(found, of, "quick").to_csv(folder / "a-fig1-claims.csv", index=False)
     verdict_tables.units_frame(found).to_csv(folder / "a-fig1-units.csv", index=False)
-    names = ["id", "data", "sampler", "metric", "value", "unit", "statement"]
-    pd.DataFrame([[getattr(c, n) for n in names] for c in of], columns=names).to_csv(
-        folder / "paper" / "claims.csv", index=False
-    )
-    names = ["id", "data", "sampler", "metric", "reading", "statistic", "rule", "tolerance", "because"]
-    pd.DataFrame([[getattr(c, n) for n in names] for c in of], columns=names).to_csv(
-        folder / "paper" / "readings.csv", index=False
-    )
+    further = {"claims": "value unit statement", "readings": "reading statistic rule tolerance because"}
+    for name, more in further.items():
+        columns = ["id", "data", "sampler", "metric", *more.split()]
+        rows = [[getattr(claim, column) for column in columns] for claim in of]
+        pd.DataFrame(rows, columns=columns).to_csv(folder / "paper" / f"{name}.csv", index=False)
 
 
 def test_every_rule_gives_the_same_verdict_from_the_units_alone(tmp_path: Path) -> None:

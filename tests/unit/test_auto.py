@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 import smcmc
-from splitmerge_cli.config import ConfigError, choices, compose, resolution, specify
+from splitmerge_cli.config import choices, compose, resolution, specify
 from splitmerge_cli.papers.comparisons import figures
 
 
@@ -58,22 +58,6 @@ def test_a_model_of_no_race_takes_what_was_best_over_all() -> None:
     found, _ = resolution.choice_for("my_own")
     assert found.model == resolution.ANY and found.sampler in choices("sampler")
     assert "was in no race" in resolution.explain({"name": "my_own"}, {"name": "full_scan", "moves": 1})
-
-
-@pytest.mark.parametrize(
-    ("given", "said"),
-    [
-        (["sampler=sams", "schedule.moves=0"], "schedule.moves=0: expected a whole number from 1"),
-        (["sampler=sams", "schedule.moves=2.5"], "schedule.moves=2.5: expected a whole number from 1"),
-        (["schedule=[{sams: 1}]", "+schedule.moves=2"], "schedule.moves: no such key"),
-        (["schedule=[{sams: 1}]", "sampler=auto"], "sampler=auto: expected no sampler, because"),
-        (["sampler.t=3"], "sampler.t=3: no sampler is named"),
-        (["sampler.name=gibbs"], "sampler.name=gibbs: no sampler is named"),
-    ],
-)
-def test_what_cannot_be(given: list[str], said: str) -> None:
-    with pytest.raises(ConfigError, match=said.replace(".", r"\.")):
-        compose(["data=gaussian", "iterations=10", *given])
 
 
 def chains(times: dict[str, list[float]], model: str = "gaussian") -> pd.DataFrame:

@@ -50,21 +50,6 @@ def assert_same(a, b, but=("seconds",)):
         np.testing.assert_array_equal(a[key], b[key])
 
 
-@pytest.mark.parametrize("name", ["sdds", "rgsm-1"])
-def test_a_chain_that_is_taken_up_records_the_same_bits(name):
-    """The order in which a cluster's items are kept is no part of the state; nothing that is recorded depends on it."""
-    whole = build(name=name).advance(3000)
-    parts, state = [], None
-    while state is None or state["iteration"] < 3000:
-        chain = build(name=name)
-        if state is not None:
-            chain.state = state
-        parts.append(chain.advance(7 if len(parts) % 2 else 40))
-        state = chain.state
-    taken_up = {key: np.concatenate([part[key] for part in parts])[: len(rows)] for key, rows in whole.items()}
-    assert_same(whole, taken_up)
-
-
 def test_stream_is_numpys():
     rng = Rng(3, 2)
     twin = np.random.Generator(np.random.PCG64DXSM(np.random.SeedSequence(3, spawn_key=(2,))))
@@ -232,30 +217,6 @@ def test_weights_choose_one_sampler():
     counts = {row["move"]: row["proposed"] for row in chain.moves()}
     assert sum(counts.values()) == 8000
     assert counts["gibbs"] / 8000 == pytest.approx(0.25, abs=0.02)
-
-
-def test_counts_add_up():
-    model = EMM(np.arange(40).astype(np.int32) % 4, kmax=6)
-    rng = Rng(2)
-    sampler = SDDS(model, rng)
-    for _ in range(2000):
-        sampler.step()
-    rows = sampler.counts()
-    assert sum(r["proposed"] for r in rows) == 2000
-    assert all(r["accepted"] + r["null"] <= r["proposed"] for r in rows)
-    assert any(r["null"] for r in rows) and any(r["accepted"] for r in rows)
-
-
-def test_as_printed_counts_as_the_printed_distribution():
-    """sampler.mode=as_printed on the labelled model and mode=exact on label_prior=as_printed are one chain."""
-    tokens = np.repeat(np.arange(5), 20).astype(np.int32)
-    traces = []
-    for labels, mode in (("labelled", "as_printed"), ("as_printed", "exact")):
-        model = EMM(tokens, label_prior=labels, alpha=0.05)
-        rng = Rng(4)
-        traces.append(Chain(model, rng, [SDDS(model, rng, mode=mode), Gibbs(model, rng)]).advance(3000))
-    np.testing.assert_array_equal(traces[0]["K"], traces[1]["K"])
-    assert len(np.unique(traces[0]["K"])) > 1
 
 
 @pytest.mark.parametrize(

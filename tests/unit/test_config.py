@@ -26,24 +26,11 @@ def read_rejection(*overrides, config_dir=None):
     return message
 
 
-def test_values_of_the_types_that_a_function_declares():
-    cfg = compose([*CSV, "data.path=x", "data.truth=-1", "data.N=null", "data.header=false"])
-    assert tuple(cfg.data.options[key] for key in ("truth", "N", "header")) == (-1, None, False)
-    assert compose([*CSV, "data.path=x", "data.truth=who"]).data.options["truth"] == "who"
-    assert compose(["data=jain_neal", "data.example=2"]).data.options["example"] == 2
-    assert compose(["model.alpha=1"]).model.options["alpha"] == 1.0
-
-
 @pytest.mark.parametrize("value", [None, 3, "strength"])
 def test_a_default_that_is_text_stands_beside_other_declared_types(value):
     text = "null" if value is None else value
     assert compose(["data=edges", "data.path=x", f"data.weights={text}"]).data.options["weights"] == value
     assert compose(["data=edges", "data.path=x", "data.weights=true"]).data.options["weights"] == "true"
-
-
-@pytest.mark.parametrize("override", ["sampler=gibbs", "sampler.mode=as_printed"])
-def test_a_weighted_list_stands_in_place_of_the_sampler(override):
-    assert read_rejection("schedule=[sdds, gibbs]", override).startswith(f"{override}: expected no sampler, because")
 
 
 @pytest.mark.parametrize(
@@ -200,11 +187,6 @@ def test_only_keys_that_are_recalled_are_kept(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match=f"{key}: expected an option of the model"):
             manifest.keep(tmp_path / "0123.json", {}, {"model": "gaussian", key: "x"})
     assert not [*tmp_path.iterdir()]
-
-
-def test_the_message_about_a_former_name_has_both_models() -> None:
-    with pytest.raises(ConfigError, match=r"^model=dirichlet_multinomial: this model is now model=multinomial .*over"):
-        specify(["model=dirichlet_multinomial", "data=counts"])
 
 
 # ---- Hydra is known in one place, in the versions that it was written for.

@@ -1,4 +1,4 @@
-"""Generators and readers: what they return, and one clear message for each kind of bad file."""
+"""Readers of tables: what they return where a table of cases (`test_reading`) cannot say it."""
 
 import numpy as np
 import pandas as pd
@@ -7,65 +7,12 @@ import pyarrow.feather
 import pytest
 
 from splitmerge_cli.data.tables import files
-from splitmerge_cli.data.values import token_names
-from splitmerge_cli.kinds import tokens as emm
-from splitmerge_cli.kinds.tables.generated import TABLE, jain_neal
 from splitmerge_cli.received import DataError
 
 
 def write(path, text):
     path.write_text(text)
     return path
-
-
-# generators
-
-
-@pytest.mark.parametrize("n", [10, 100, 103])
-def test_emm_gives_each_entity_its_own_token(n):
-    data = emm.generate(n, seed=3)
-    assert data.kind.name == "tokens" and n == data.N and data.n_tokens == 10
-    assert data.values.dtype == np.int32 and np.array_equal(data.values, data.truth)
-    sizes = np.bincount(data.truth, minlength=10)
-    assert sizes.max() - sizes.min() <= 1 and sizes.sum() == n
-
-
-def test_dirichlet_dictionaries_share_tokens():
-    """With concentration 0.001 each entity says one token almost always, and 10 entities use about 6.5 of 10."""
-    distinct = []
-    for seed in range(40):
-        data = emm.generate(400, dictionaries="dirichlet", seed=seed)
-        distinct.append(len(np.unique(data.values)))
-        said = [len(np.unique(data.values[data.truth == e])) for e in np.unique(data.truth)]
-        assert np.mean(said) < 1.5
-    assert 5.8 < np.mean(distinct) < 7.3
-
-
-def test_emm_vocabulary_goes_on_after_z():
-    assert token_names(28)[24:] == ["Y", "Z", "AA", "AB"]
-
-
-@pytest.mark.parametrize(("example", "d"), [(1, 6), (2, 8), (3, 10)])
-def test_examples_have_five_equal_components_and_a_repeated_last_column(example, d):
-    data = jain_neal(100, example=example, seed=1)
-    assert data.values.shape == (100, d) and data.values.dtype == np.uint8
-    assert np.bincount(data.truth).tolist() == [20] * 5
-    large = jain_neal(50_000, example=example, seed=1)
-    means = np.array([large.values[large.truth == k].mean(axis=0) for k in range(5)])
-    np.testing.assert_allclose(means[:, :6], TABLE, atol=0.02)
-    np.testing.assert_allclose(means[:, 6:], np.repeat(TABLE[:, 5:], d - 6, axis=1), atol=0.02)
-
-
-def test_jain_neal_default_and_other_numbers_of_components():
-    data = jain_neal(20_000, seed=0)
-    assert data.values.shape == (20_000, 15)
-    np.testing.assert_allclose(np.bincount(data.truth) / 20_000, 0.2, atol=0.02)
-    other = jain_neal(20_000, components=7, attributes=4, seed=0)
-    means = np.array([other.values[other.truth == k].mean(axis=0) for k in range(7)])
-    assert np.all((np.abs(means - 0.05) < 0.02) | (np.abs(means - 0.95) < 0.02))
-
-
-# readers
 
 
 def test_parquet_and_npy(tmp_path):

@@ -23,6 +23,7 @@ from splitmerge_cli.received import DataError
 Offer = Callable[..., str]
 CONTENT = b"1 2 3\n" * 200_000
 DIGEST = hashlib.sha256(CONTENT).hexdigest()
+ENDLESS: dict[str, object] = {"announced": None, "endless": True}
 
 
 class Server(ThreadingHTTPServer):
@@ -99,12 +100,17 @@ def offer(server: Server, monkeypatch: pytest.MonkeyPatch) -> Offer:
     return put
 
 
+def refuse(message: str, read: Callable[..., object] = downloads.fetch, *files: str) -> None:
+    with pytest.raises(DataError, match=message):
+        read("far", *files)
+
+
 @pytest.mark.parametrize("announced", [len(CONTENT), None])
 @pytest.mark.parametrize("sha256", [DIGEST, None])
 def test_a_file_arrives_whole(
     folder: Path, offer: Offer, server: Server, sha256: str | None, announced: int | None
 ) -> None:
-    offer(sha256)
+    offer(sha256, announced)
     server.announced = announced
     told: list[tuple[str, int, int | None]] = []
     assert downloads.fetch("far", lambda *at: told.append(at)) == folder / "far"
@@ -133,11 +139,7 @@ def test_an_unknown_digest_is_recorded_and_held_to(folder: Path, offer: Offer, s
         downloads.locate("far", "a.txt")
     path.unlink()
     server.content = CONTENT.replace(b"3", b"4")
-    with pytest.raises(
-        DataError,
-        match=rf"^{address}: SHA-256 [0-9a-f]{{64}}; expected {DIGEST}, as first fetched according to .*{SUMS}",
-    ):
-        downloads.fetch("far")
+    refuse(rf"^{address}: SHA-256 [0-9a-f]{{64}}; expected {DIGEST}, as first fetched according to .*{SUMS}")
     assert [p.name for p in (folder / "far").iterdir()] == [SUMS]
     sums.unlink()
     downloads.fetch("far")
@@ -157,32 +159,42 @@ def test_a_damaged_record_is_named(folder: Path, offer: Offer) -> None:
     downloads.fetch("far")
     sums = folder / "far" / SUMS
     sums.write_text(f"{DIGEST}  a.txt\nabc  b.txt\n")
-    with pytest.raises(DataError, match=rf"{SUMS}: row 2: expected a SHA-256, two spaces"):
-        downloads.locate("far", "a.txt")
+    refuse(rf"{SUMS}: row 2: expected a SHA-256, two spaces", downloads.locate, "a.txt")
     sums.write_bytes(b"\xff")
-    with pytest.raises(DataError, match=rf"{SUMS}: cannot be read"):
-        downloads.locate("far", "a.txt")
+    refuse(rf"{SUMS}: cannot be read", downloads.locate, "a.txt")
 
 
 @pytest.mark.parametrize(
-    ("answer", "message"),
+    ("answer", "size", "message"),
     [
-        ({"status": 404}, r"cannot be fetched: 404 Not Found \(.* needs a.txt put into .*far\)$"),
-        ({"status": 500}, "cannot be fetched: 500 Internal Server Error"),
-        ({"announced": len(CONTENT) + 1}, rf"ended after {len(CONTENT)} of {len(CONTENT) + 1} bytes"),
-        ({"content": b"", "announced": 1}, "ended after 0 of 1 bytes"),
-        ({"kind": "text/html; charset=utf-8"}, "the server sent an HTML page; expected the file a.txt"),
-        ({"content": CONTENT[:-1], "announced": len(CONTENT) - 1}, rf"SHA-256 .*; expected {DIGEST}, as in the pub"),
+        ({"status": 404}, None, r"cannot be fetched: 404 Not Found \(.* needs a.txt put into .*far\)$"),
+        ({"status": 500}, None, "cannot be fetched: 500 Internal Server Error"),
+        ({"announced": len(CONTENT) + 1}, None, rf"ended after {len(CONTENT)} of {len(CONTENT) + 1} bytes"),
+        ({"content": b"", "announced": 1}, None, "ended after 0 of 1 bytes"),
+        ({"kind": "text/html; charset=utf-8"}, None, "the server sent an HTML page; expected the file a.txt"),
+        ({"content": CONTENT[:-1], "announced": None}, None, rf"SHA-256 .*; expected {DIGEST}, as in the pub"),
+        # no more than is expected
+        ({}, len(CONTENT) - 1, "announces 1,200,000 bytes; expected 1,199,999$"),
+        ({"announced": None}, len(CONTENT) - 1, "sends more bytes; expected 1,199,999$"),
+        (ENDLESS, None, "sends more bytes; expected 3,000,000 at most"),
+        # in the answer that redirects too
+        (ENDLESS | {"status": 302, "location": "/b.txt"}, None, "sends more bytes; expected 3,000,000 at most"),
     ],
 )
 def test_nothing_is_left_of_a_failure(
-    folder: Path, offer: Offer, server: Server, answer: dict[str, object], message: str
+    folder: Path,
+    offer: Offer,
+    server: Server,
+    monkeypatch: pytest.MonkeyPatch,
+    answer: dict[str, object],
+    size: int | None,
+    message: str,
 ) -> None:
-    address = offer(DIGEST)
+    monkeypatch.setattr(downloads, "MOST_BYTES", 3_000_000)
+    address = offer(DIGEST, size)
     for key, value in answer.items():
         setattr(server, key, value)
-    with pytest.raises(DataError, match=rf"^{address}: {message}"):
-        downloads.fetch("far")
+    refuse(rf"^{address}: {message}")
     assert not folder.exists()
     assert not downloads.present("far")
 
@@ -223,16 +235,14 @@ def test_a_server_that_is_not_reached_or_falls_silent(
 ) -> None:
     address = offer()
     monkeypatch.setattr(downloads, "_opener", lambda: Mock(open=Mock(side_effect=[answer])))
-    with pytest.raises(DataError, match=rf"^{address}: cannot be fetched: {message}"):
-        downloads.fetch("far")
+    refuse(rf"^{address}: cannot be fetched: {message}")
     assert not folder.exists()
 
 
 def test_a_place_that_cannot_be_written(folder: Path, offer: Offer, server: Server) -> None:
     offer()
     folder.write_text("a file, no folder")
-    with pytest.raises(DataError, match=r"far/a.txt: cannot be written: (Not a directory|File exists)"):
-        downloads.fetch("far")
+    refuse(r"far/a.txt: cannot be written: (Not a directory|File exists)")
     assert folder.read_text() == "a file, no folder" and server.requests == 0
 
 
@@ -301,8 +311,7 @@ def test_the_commands_say_what_is_unverified(tmp_path: Path, monkeypatch: pytest
 )
 def test_another_scheme_is_refused(folder: Path, offer: Offer, plain: Server, address: str) -> None:
     address = offer(address=address.format(plain=plain.address))
-    with pytest.raises(DataError, match=rf"^{re.escape(address)}: (expected an https address|cannot be fetched)"):
-        downloads.fetch("far")
+    refuse(rf"^{re.escape(address)}: (expected an https address|cannot be fetched)")
     assert plain.requests == 0 and not folder.exists()
 
 
@@ -338,8 +347,7 @@ def test_a_redirect_to_another_scheme_is_refused(
     address = offer()
     server.status, server.location = status, target.format(**named)
     asked = second.address if target == "{second}" else address
-    with pytest.raises(DataError, match=f"^{asked}: {message.format(target=target, **named)}"):
-        downloads.fetch("far")
+    refuse(f"^{asked}: {message.format(target=target, **named)}")
     assert plain.requests == 0 and second.requests == (target == "{second}") and not folder.exists()
 
 
@@ -351,23 +359,13 @@ def test_a_redirect_to_https_is_followed(folder: Path, offer: Offer, server: Ser
     assert (folder / "far" / "a.txt").read_bytes() == CONTENT and server.requests == 2
 
 
-@pytest.mark.parametrize("trusted", ["another", "none"])
-def test_a_certificate_that_does_not_hold_is_refused(
-    folder: Path, offer: Offer, server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, trusted: str
-) -> None:
-    if trusted == "none":
-        (tmp_path / "none.pem").write_text("")
-        monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "none.pem"))
-        address = offer()
-    else:
-        # the certificate is not that of this name
-        address = offer(address=server.address.replace("127.0.0.1", "localhost"))
-    with pytest.raises(DataError, match=rf"^{address}: cannot be fetched: .*certificate verify failed"):
-        downloads.fetch("far")
+def test_a_certificate_of_another_name_is_refused(folder: Path, offer: Offer, server: Server) -> None:
+    address = offer(address=server.address.replace("127.0.0.1", "localhost"))
+    refuse(rf"^{address}: cannot be fetched: .*certificate verify failed")
     assert server.requests == 0 and not folder.exists()
 
 
-def test_no_variable_of_the_environment_switches_that_off(
+def test_a_certificate_that_nobody_trusts_is_refused_whatever_the_environment_says(
     folder: Path, offer: Offer, plain: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "none.pem").write_text("")
@@ -375,15 +373,13 @@ def test_no_variable_of_the_environment_switches_that_off(
     monkeypatch.setenv("PYTHONHTTPSVERIFY", "0")
     monkeypatch.setattr(ssl, "_create_default_https_context", ssl._create_unverified_context)
     offer()
-    with pytest.raises(DataError, match="certificate verify failed"):
-        downloads.fetch("far")
+    refuse("certificate verify failed")
     # a proxy does not take a request of http either
     monkeypatch.delenv("no_proxy")
     monkeypatch.setenv("http_proxy", plain.address)
     offer(address="http://example.org/a.txt")
-    with pytest.raises(DataError, match="expected an https address"):
-        downloads.fetch("far")
-    assert plain.requests == 0
+    refuse("expected an https address")
+    assert plain.requests == 0 and not folder.exists()
 
 
 def test_every_address_of_the_table_is_https() -> None:
@@ -391,43 +387,11 @@ def test_every_address_of_the_table_is_https() -> None:
     assert addresses and all(address.startswith("https://") for address in addresses)
 
 
-# no more than is expected
-
-
-def test_a_server_that_sends_for_ever(
-    folder: Path, offer: Offer, server: Server, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(downloads, "MOST_BYTES", 3_000_000)
-    address = offer()
-    server.announced, server.endless = None, True
-    with pytest.raises(DataError, match=rf"^{address}: sends more bytes; expected 3,000,000 at most"):
-        downloads.fetch("far")
-    assert not folder.exists()
-    # in the answer that redirects too
-    server.status, server.location = 302, "/b.txt"
-    with pytest.raises(DataError, match=rf"^{address}: sends more bytes; expected 3,000,000 at most"):
-        downloads.fetch("far")
-
-
-def test_a_size_that_is_known_is_held_to(folder: Path, offer: Offer, server: Server) -> None:
-    address = offer(size=len(CONTENT) - 1)
-    with pytest.raises(DataError, match=rf"^{address}: announces 1,200,000 bytes; expected 1,199,999$"):
-        downloads.fetch("far")
-    server.announced = None
-    with pytest.raises(DataError, match=rf"^{address}: sends more bytes; expected 1,199,999$"):
-        downloads.fetch("far")
-    assert not folder.exists()
-    offer(size=len(CONTENT))
-    downloads.fetch("far")
-    assert (folder / "far" / "a.txt").read_bytes() == CONTENT
-
-
 def test_a_file_whose_digest_cannot_be_recorded_does_not_stay(folder: Path, offer: Offer) -> None:
     offer()
     (folder / "far").mkdir(parents=True)
     (folder / "far" / f".{SUMS}.{os.getpid()}").mkdir()
-    with pytest.raises(DataError, match=rf"{SUMS}: cannot be written: "):
-        downloads.fetch("far")
+    refuse(rf"{SUMS}: cannot be written: ")
     assert not downloads.present("far")
 
 

@@ -1,4 +1,6 @@
-"""Options of generated data that are out of range, a row for each; and seeds, on which alone the data depend."""
+"""Options of generated data that are out of range, a row for each; seeds, on which alone the data depend; what tokens
+and rows of 0 and 1 are.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,15 +9,16 @@ import numpy as np
 import pytest
 
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.values import draw_codes
+from splitmerge_cli.data.values import draw_codes, token_names
 from splitmerge_cli.kinds.documents.generated import nested_topics, synthetic_documents
 from splitmerge_cli.kinds.lines import generate as lines
 from splitmerge_cli.kinds.networks.generated import generate as network
-from splitmerge_cli.kinds.tables.generated import gaussian, jain_neal, kdd_like, mixed
+from splitmerge_cli.kinds.tables.generated import TABLE, gaussian, jain_neal, kdd_like, mixed
 from splitmerge_cli.kinds.tokens import generate as emm
 from splitmerge_cli.received import DataError
 
 NAN = float("nan")
+GRID = {"structure": "grid"}
 GENERATORS = [emm, jain_neal, lines, gaussian, mixed, kdd_like, network, nested_topics]
 REFUSED = [
     *((generate, {"N": 0}, "N=0: expected a whole number from 1") for generate in GENERATORS),
@@ -98,26 +101,14 @@ REFUSED = [
     (network, {"p_in": 1.5}, "data.p_in=1.5: expected a number from 0 to 1"),
     (network, {"p_out": NAN}, "data.p_out=nan: expected a number from 0 to 1"),
     (network, {"structure": "random", "p": -0.1}, "data.p=-0.1: expected a number from 0 to 1"),
-    (
-        network,
-        {"N": 10**6, "structure": "random", "p": 0.1},
-        "data.p=0.1: expected a probability that makes 1e+09 edges",
-    ),
-    (network, {"structure": "grid", "N": 97}, "N=97: expected a product of 2 whole numbers of at least 3"),
-    (network, {"structure": "grid", "N": 8}, "N=8: expected a product of 2 whole numbers"),
-    (network, {"structure": "grid", "dimensions": 0}, "data.dimensions=0: expected a whole number from 1 to 20"),
-    (
-        network,
-        {"structure": "grid", "sides": [5, 5]},
-        "data.sides=[5, 5]: expected numbers whose product is N=10, not 25",
-    ),
-    (
-        network,
-        {"structure": "grid", "sides": [25, 2]},
-        "data.sides=[25, 2]: expected a list of whole numbers, at least 3",
-    ),
-    (network, {"structure": "grid", "sides": "50"}, "data.sides=50: expected a list"),
-    (network, {"structure": "grid", "sides": []}, "data.sides=[]: expected a list"),
+    (network, {"N": 10**6, "structure": "random", "p": 0.1}, "data.p=0.1: expected a probability that makes 1e+09"),
+    (network, GRID | {"N": 97}, "N=97: expected a product of 2 whole numbers of at least 3"),
+    (network, GRID | {"N": 8}, "N=8: expected a product of 2 whole numbers"),
+    (network, GRID | {"dimensions": 0}, "data.dimensions=0: expected a whole number from 1 to 20"),
+    (network, GRID | {"sides": [5, 5]}, "data.sides=[5, 5]: expected numbers whose product is N=10, not 25"),
+    (network, GRID | {"sides": [25, 2]}, "data.sides=[25, 2]: expected a list of whole numbers, at least 3"),
+    (network, GRID | {"sides": "50"}, "data.sides=50: expected a list"),
+    (network, GRID | {"sides": []}, "data.sides=[]: expected a list"),
 ]
 
 
@@ -151,3 +142,47 @@ def test_codes_are_drawn_by_the_probabilities_of_their_rows() -> None:
     # a row whose sum is less than 1, much more so than by rounding: the last column that it has takes the rest
     codes = draw_codes(np.random.default_rng(1), np.array([[0.25, 0.25, 0.0]]), np.zeros(4000, dtype=np.int32))
     assert np.bincount(codes) / 4000 == pytest.approx([0.25, 0.75], abs=0.03)
+
+
+@pytest.mark.parametrize("n", [10, 100, 103])
+def test_emm_gives_each_entity_its_own_token(n):
+    data = emm(n, seed=3)
+    assert data.kind.name == "tokens" and n == data.N and data.n_tokens == 10
+    assert data.values.dtype == np.int32 and np.array_equal(data.values, data.truth)
+    sizes = np.bincount(data.truth, minlength=10)
+    assert sizes.max() - sizes.min() <= 1 and sizes.sum() == n
+
+
+def test_dirichlet_dictionaries_share_tokens():
+    """With concentration 0.001 each entity says one token almost always, and 10 entities use about 6.5 of 10."""
+    distinct = []
+    for seed in range(40):
+        data = emm(400, dictionaries="dirichlet", seed=seed)
+        distinct.append(len(np.unique(data.values)))
+        said = [len(np.unique(data.values[data.truth == e])) for e in np.unique(data.truth)]
+        assert np.mean(said) < 1.5
+    assert 5.8 < np.mean(distinct) < 7.3
+
+
+def test_emm_vocabulary_goes_on_after_z():
+    assert token_names(28)[24:] == ["Y", "Z", "AA", "AB"]
+
+
+@pytest.mark.parametrize(("example", "d"), [(1, 6), (2, 8), (3, 10)])
+def test_examples_have_five_equal_components_and_a_repeated_last_column(example, d):
+    data = jain_neal(100, example=example, seed=1)
+    assert data.values.shape == (100, d) and data.values.dtype == np.uint8
+    assert np.bincount(data.truth).tolist() == [20] * 5
+    large = jain_neal(50_000, example=example, seed=1)
+    means = np.array([large.values[large.truth == k].mean(axis=0) for k in range(5)])
+    np.testing.assert_allclose(means[:, :6], TABLE, atol=0.02)
+    np.testing.assert_allclose(means[:, 6:], np.repeat(TABLE[:, 5:], d - 6, axis=1), atol=0.02)
+
+
+def test_jain_neal_default_and_other_numbers_of_components():
+    data = jain_neal(20_000, seed=0)
+    assert data.values.shape == (20_000, 15)
+    np.testing.assert_allclose(np.bincount(data.truth) / 20_000, 0.2, atol=0.02)
+    other = jain_neal(20_000, components=7, attributes=4, seed=0)
+    means = np.array([other.values[other.truth == k].mean(axis=0) for k in range(7)])
+    assert np.all((np.abs(means - 0.05) < 0.02) | (np.abs(means - 0.95) < 0.02))

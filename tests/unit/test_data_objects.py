@@ -54,20 +54,18 @@ def test_stop_words_of_texts_are_left_out() -> None:
         from_object([[0.0], [1.0]], "points", stop_words="auto")
 
 
-def test_documents_are_texts_words_or_counts() -> None:
-    texts = from_object(["red blue", "blue blue green"], "documents")
-    words = from_object([["red", "blue"], ["blue", "blue", "green"]], "documents")
-    counts = from_object(pd.DataFrame([[1, 0, 1], [2, 1, 0]], columns=["blue", "green", "red"]), "documents")
-    for found in (texts, words, counts):
-        assert found.vocabulary == ["blue", "green", "red"]
-        assert found.values.tokens.words.tolist() == [0, 2, 0, 0, 1]
-
-
 @pytest.mark.parametrize(
     ("data", "kind", "said"),
     [
         ([[1, 2], [3]], "points", "expected rows of the same length"),
         (np.zeros(2), "points", "such as the one column data.reshape(-1, 1)"),
+        ([1.0], "points", "one dimension; expected numbers [N, D], such as the one column [[value] for value in data]"),
+        ({"a": [1.0, 2.0], "b": [1.0]}, "points", "columns of 'a' 2, 'b' 1 values"),
+        ({"a": [1.0, 2.0], "b": [1.0]}, "points", "expected columns of the same length"),
+        ({"a": pd.Series([1.0]), "b": pd.Series([1.0], index=[1])}, "points", "columns with different indexes"),
+        ({"a": "one text"}, "points", "'a' holds a single text; expected a column"),
+        ((row for row in [[1.0]]), "points", "an object of type generator; expected numbers"),
+        (None, "points", "an object of type NoneType; expected numbers"),
         (pd.DataFrame({"a": [1, 2], "b": ["x", "3"]}), "points", "row 1, column 2 ('b'): 'x'; expected a number"),
         ([[1.0, np.inf]], "points", "row 1, column 2: inf"),
         ([[0, 1], [1, 2]], "binary", "row 2, column 2: 2; expected 0 or 1"),
@@ -101,15 +99,6 @@ def test_data_are_held_as_long_as_somebody_has_them() -> None:
         reading.find_dataset(digest)
 
 
-def test_new_items_have_the_columns_of_the_data_in_any_order() -> None:
-    data = from_object(FRAME, "points")
-    assert data.kind.new_items(data, FRAME[["b", "a"]].head(1)).values.tolist() == [[1, 4]]
-    assert data.kind.stack(data, data.kind.new_items(data, [[7, 8]])).values.tolist()[-1] == [7, 8]
-    for new, said in [(FRAME[["a"]], "no column 'b'"), ([[1.0]], "1 columns; expected 2")]:
-        with pytest.raises(DataError, match=said):
-            data.kind.new_items(data, new)
-
-
 def test_new_tokens_are_those_of_the_data() -> None:
     data = from_object(["a", "b", "a"], "tokens")
     assert data.kind.new_items(data, ["b", "a", "b"]).values.tolist() == [1, 0, 1]
@@ -132,30 +121,15 @@ def test_complex_numbers_are_rejected(kind: str, make: Any) -> None:
         from_object(make(COMPLEX), kind)
 
 
-@pytest.mark.parametrize(
-    ("data", "said"),
-    [
-        (
-            [1.0, 2.0],
-            r"one dimension; expected numbers \[N, D\], such as the one column \[\[value\] for value in data\]",
-        ),
-        (np.zeros(3), r"such as the one column data.reshape\(-1, 1\)"),
-        ({"a": [1.0, 2.0], "b": [1.0]}, "columns of 'a' 2, 'b' 1 values.*expected columns of the same length"),
-        ({"a": pd.Series([1.0, 2.0]), "b": pd.Series([1.0, 2.0], index=[1, 2])}, "columns with different indexes"),
-        ({"a": "one text"}, "'a' holds a single text; expected a column"),
-        ((row for row in [[1.0]]), "an object of type generator; expected numbers"),
-        (None, "an object of type NoneType; expected numbers"),
-    ],
-)
-def test_what_is_no_table_is_named(data: Any, said: str) -> None:
-    with pytest.raises(DataError, match=said):
-        from_object(data, "points")
-
-
 @pytest.mark.parametrize("kind", ["points", "mixed"])
 def test_columns_of_new_items_are_found_by_name_whatever_holds_them(kind: str) -> None:
     """A frame of polars and a mapping have their own order."""
     dataset = from_object(pd.DataFrame({"a": [1.5, 2.5, 3.5, 1.0], "b": [4.5, 5.0, 6.5, 7.5]}), kind)
+    stacked = dataset.kind.stack(dataset, dataset.kind.new_items(dataset, [[7.25, 8.0]]))
+    assert stacked.values.tolist()[-1] == [7.25, 8.0]
+    for wrong, said in [(pd.DataFrame({"a": [1.5]}), "no column 'b'"), ([[1.0]], "1 columns; expected 2")]:
+        with pytest.raises(DataError, match=said):
+            dataset.kind.new_items(dataset, wrong)
     new = {"b": [7.5], "a": [2.25]}
     for table in new, polars.DataFrame(new), polars.DataFrame(new).lazy(), pa.table(new), pd.DataFrame(new):
         assert get_kind(kind).new_items(dataset, table).values.tolist() == [[2.25, 7.5]]

@@ -54,13 +54,6 @@ def test_options_out_of_range(publish: Callable[..., Path], kwargs: dict[str, in
         noparama.lines(**kwargs)
 
 
-def test_an_absent_set_says_where_it_is_looked_for(folder: Path) -> None:
-    with pytest.raises(DataError, match=r"^data=noparama_lines: .*points.csv.gz: no such file; .* SMCMC_DATA") as info:
-        noparama.lines(3)
-    assert str(folder / "noparama_lines") in str(info.value)
-    assert "smcmc data info noparama_lines" in str(info.value)
-
-
 def test_another_file_than_the_published_one_is_not_read(publish: Callable[..., Path]) -> None:
     path = publish("noparama_lines", {noparama.FILE: LINES}) / noparama.FILE
     path.write_bytes(gzip.compress(LINES.replace("1.5", "1.6").encode()))

@@ -90,23 +90,6 @@ def test_sequential_split_is_no_exact_sample(tokens: list[int], alpha: float, di
     assert allocated.sum() == pytest.approx(1.0) and found == pytest.approx(distance, abs=6e-4)
 
 
-def test_the_reverse_merge_is_unlikely_by_equation_3() -> None:
-    """Section 4.1 of Wang & Russell 2015, from {AA} {BB} {CC} {CC}: each of all merges in proportion to its state."""
-    pairs = list(combinations([[0, 0], [1, 1], [2, 2], [2, 2]], 2))
-    g = [[log(marginal(part, 3, 0.001)) for part in (a + b, a, b)] for a, b in pairs]
-    merged = normalise([both - one - other for both, one, other in g])
-    assert merged[pairs.index(([0, 0], [1, 1]))] == pytest.approx(0.00017, abs=5e-6)
-
-
-def test_location_of_the_prior_is_not_that_of_ten_entities() -> None:
-    """Section 5.1 of Wang & Russell 2015: "0.5 (10 entities)" is not log 10; E[K] of the model as defined."""
-    means = {mu: [mean_K(N, 10, 10, 100, mu, 1.0) for N in (100, 200, 500)] for mu in (log(10), 0.5)}
-    for mu, (small, middle, large) in means.items():
-        print_result(f"location {mu:.3f}, median {exp(mu):.2f}: E[K] {small:.1f}, {middle:.1f}, {large:.1f}")
-    assert means[log(10)] == pytest.approx([62.7, 61.2, 22.7], abs=0.05)
-    assert means[0.5] == pytest.approx([35.9, 20.4, 10.5], abs=0.05)
-
-
 @pytest.mark.slow
 def test_mean_of_K_without_a_largest_K() -> None:
     """Section 5.1 of Wang & Russell 2015, "the correct posterior K=10": at its concentration, which names no cap."""

@@ -8,7 +8,7 @@ from html import unescape
 import numpy as np
 import pandas as pd
 import pytest
-from figure_runs import options
+from figure_runs import draw, options
 
 from splitmerge_cli import __version__
 from splitmerge_cli.analysis.plots import races, style
@@ -76,11 +76,11 @@ def test_selection():
         declaration.select(["sdds-fig33"])
 
 
-@pytest.mark.parametrize("scale", ["quick", pytest.param("paper", marks=pytest.mark.slow)])
+@pytest.mark.slow  # at quick scale: tests/contract/test_configs.py
 @pytest.mark.parametrize("name", [n for n, e in declaration.figures().items() if e.compute is None])
-def test_experiments_compose(name, scale, tmp_path):
+def test_experiments_compose_at_paper_scale(name, tmp_path):
     # the published data need not be here
-    jobs = experiments.jobs(name, scale, tmp_path, stand_in=True)
+    jobs = experiments.jobs(name, "paper", tmp_path, stand_in=True)
     assert len({tuple(job) for job in jobs}) == len(jobs)
     for job in (jobs[0], jobs[-1]):
         assert prepare(compose(job)).spec.experiment in (*experiments._plan(name)["of"], name)
@@ -88,7 +88,7 @@ def test_experiments_compose(name, scale, tmp_path):
 
 def test_paper_scale_has_the_papers_iterations_and_ten_seeds(tmp_path):
     for name in ("sdds-fig3", "sdds-fig4"):
-        jobs = [dict(o.split("=", 1) for o in job) for job in experiments.jobs(name, "paper", tmp_path)]
+        jobs = options(name, "paper", tmp_path)
         assert {int(j["seed"]) for j in jobs} == set(range(10))
         for job in jobs:
             assert int(job["iterations"]) == running_means.ITERATIONS[int(job.get("N", 500))]
@@ -183,8 +183,7 @@ def test_words_leave_out_empty_entities():
 def test_fig3_draws_running_means(make_all, results):
     choices = [(f"sampler={name}", *reading) for name in ("rm", "rgsm", "ss", "sdds") for reading in READINGS]
     runs = make_all("sdds-fig3", ["N=100", "thin=1", "iterations=30", "chains=6"], choices)
-    with style.use_style():
-        drawing = running_means.fig3(runs)
+    drawing = draw(running_means.fig3, runs)
     at = drawing.plotted[(drawing.plotted["sampler"] == "sdds") & (drawing.plotted["target"] == "labelled")]
     trace = races.pick(runs, sampler="sdds", model__label_prior="labelled")[0].trace()
     means = trace[trace["iteration"] > 0].groupby("chain")["K"].mean()
@@ -212,8 +211,7 @@ def test_coinciding_lines_uncover_those_before_them():
 
 
 def test_fig2_says_why_its_ratios_are_equal(results, figures_folder):
-    with style.use_style():
-        drawing = exact.fig2(pd.read_csv(results / "sdds-fig2" / reproduce.TABLE))
+    drawing = draw(exact.fig2, pd.read_csv(results / "sdds-fig2" / reproduce.TABLE))
     assert drawing.notes == f"{exact.NOTES_OF_PROPOSALS} {exact.EQUAL}"
     # under the picture, too
     said = (figures_folder / "sdds-fig2-caption.txt").read_text(encoding="utf-8")
@@ -223,8 +221,7 @@ def test_fig2_says_why_its_ratios_are_equal(results, figures_folder):
 def test_fig4_counts_settled_chains(make_all):
     choices = [(f"sampler={s}", f"K0={K0}", *reading) for s in ("rm", "sdds") for K0 in (1, 10) for reading in READINGS]
     runs = make_all("sdds-fig4", ["thin=1", "iterations=20", "chains=2"], choices)
-    with style.use_style():
-        drawing = running_means.fig4(runs)
+    drawing = draw(running_means.fig4, runs)
     settled = drawing.plotted[drawing.plotted["panel"] == "settled"].set_index(["sampler", "K0", "schedule"])
     for run in races.pick(runs, model__label_prior="as_printed"):
         key = (races.option(run, "sampler"), run.config["K0"], races.option(run, "schedule"))
@@ -243,8 +240,7 @@ def test_fig5_takes_rates_and_times_from_the_runs(make_all):
         for reading in READINGS
     ]
     runs = make_all("sdds-fig5", ["iterations=60", "chains=2"], choices)
-    with style.use_style():
-        drawing = speed.fig5(runs)
+    drawing = draw(speed.fig5, runs)
     assert drawing.notes.startswith("Each sampler under the reading that counts")
     plotted = drawing.plotted.set_index(["panel", "N", "sampler", "series"])
     run = races.pick(runs, N=100, sampler="sdds", schedule="full_scan", model__label_prior="as_printed")[0]

@@ -5,13 +5,12 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from figure_runs import make_runs, options
+from figure_runs import draw, make_runs
 from scipy.sparse import csr_array
 
 from splitmerge_cli.analysis.plots import style
 from splitmerge_cli.config import compose
 from splitmerge_cli.diagnostics.restarts import standardised_iterations
-from splitmerge_cli.kinds import kinds
 from splitmerge_cli.kinds.networks import generated, relation_matrix
 from splitmerge_cli.kinds.networks import pictures as network
 from splitmerge_cli.papers import claims, experiments, reproduce
@@ -78,18 +77,6 @@ def test_figures_share_runs(tmp_path):
     shared = jobs["arm-fig6a"] & jobs["arm-table4"]
     assert len(shared) == 4 * 5 * 4 and len(jobs["arm-fig6a"] - shared) == 4 * 3 * 4
     assert not any(o.startswith("init=") for job in shared for o in job)
-
-
-def test_paper_scale_is_the_papers(tmp_path):
-    table = options("arm-table3", "paper", tmp_path)
-    levels = {(job["data"], job["data.scale"]) for job in table}
-    named = {f"{arm_runs.NETWORKS[data]} scale={float(scale):g}" for data, scale in levels}
-    assert named == {c.data for c in claims.published_claims("arm-table3") if c.data != "networks"}
-    assert {int(job["iterations"]) for job in table if job["sampler"] == "arm" and "init" not in job} == {2000}
-    # the default start comes first
-    first = next(k for k, job in enumerate(table) if "init" in job)
-    assert first == len(levels) * 3 * 4 and all("init" in job for job in table[first:])
-    assert {job["data.seed"] for job in options("arm-table2", "paper", tmp_path)} == set(map(str, range(20)))
 
 
 def test_the_network_of_four_is_the_papers(tmp_path):
@@ -229,29 +216,17 @@ def test_chains_that_share_their_past_are_one_unit(networks, fixed_costs):
     assert low < centre < high
 
 
-def test_numbers_of_the_tables_are_the_papers():
-    table = {(c.data, c.sampler, c.metric): c.value for c in claims.published_claims("arm-table3")}
-    assert (
-        table["caltech scale=0.6", "arm", "rhat_T1000"] == 1.03
-        and table["hagmann scale=0.4", "sm", "rhat_T2000"] == 4.24
-    )
-    assert len([key for key in table if key[2].startswith("rhat")]) == 72
-    assert len([c for c in claims.published_claims("arm-table5") if c.metric == "acceptance_percent"]) == 16
-
-
 # figures
 
 
 def test_tables_3_and_4_have_all_samplers_and_starts(networks, fixed_costs):
-    with style.use_style():
-        drawing = arm_tables.table4(networks)
+    drawing = draw(arm_tables.table4, networks)
     assert len(drawing.plotted) == 2 * 2 * 5 and (drawing.plotted["restarts"] == 2).all()
     said = {v.reading for v in drawing.verdicts}
     assert all(v.on == "generated networks" for v in drawing.verdicts) and any("one block" in r for r in said)
     words = [t.get_text() for t in drawing.figure.axes[0].texts]
     assert "start: one block" in words and "NIPS n = 24" in words
-    with style.use_style():
-        drawing = arm_tables.table3([r for r in networks if r.config["sampler"]["name"] in arm_tables.TABLE3])
+    drawing = draw(arm_tables.table3, [r for r in networks if r.config["sampler"]["name"] in arm_tables.TABLE3])
     assert set(drawing.plotted["arm_iterations"]) == {24, 12}
     assert {v.claim.metric for v in drawing.verdicts} == {
         "lower_than_sm",
@@ -274,8 +249,7 @@ def test_table3_judges_published_networks_by_their_numbers(networks, monkeypatch
 
 
 def test_table5_compares_acceptance_over_restarts(networks):
-    with style.use_style():
-        drawing = arm_tables.table5(networks)
+    drawing = draw(arm_tables.table5, networks)
     level = arm_runs.levels(networks)[0]
     cell = arm_runs.Cells(networks).find(level, "random", "bsm")
     rows = drawing.plotted.query("level == @level and start == 'random' and sampler == 'bsm'")
@@ -291,8 +265,7 @@ def test_fig6a_draws_numbers_of_chains(networks, fixed_costs, tmp_path):
     jobs = [small(job, K0=6, N=24) for job in experiments.jobs("arm-fig6a", "quick", tmp_path, stand_in=True)]
     own = [j for j in jobs if j["experiment"] == "arm-fig6a" and j["data.seed"] in "13" and j["chains"] == "2"]
     runs = [*(r for r in networks if r.config["init"] == "random"), *make_runs(own)]
-    with style.use_style():
-        drawing = arm_runs.fig6a(runs)
+    drawing = draw(arm_runs.fig6a, runs)
     assert set(drawing.plotted["chains"]) == {2, 4} and set(drawing.plotted["sampler"]) == {"arm", "sm"}
     assert [v.claim.data.split()[0] for v in drawing.verdicts] == ["nips", "usair", "networks"]
     assert drawing.verdicts[-1].verdict == NOT_TESTABLE and drawing.verdicts[-1].n == 2
@@ -301,8 +274,7 @@ def test_fig6a_draws_numbers_of_chains(networks, fixed_costs, tmp_path):
 def test_fig5_counts_cost_in_sweeps(tmp_path):
     jobs = [small(job, K0=6, N=24) for job in experiments.jobs("arm-fig5", "quick", tmp_path, stand_in=True)]
     runs = make_runs([job for job in jobs if job["data.seed"] == "3"])
-    with style.use_style():
-        drawing = arm_runs.fig5(runs)
+    drawing = draw(arm_runs.fig5, runs)
     traces = {run.config["sampler"]["name"]: arm_runs.trace_of(run) for run in runs}
     assert traces["gibbs"].sweeps == pytest.approx(traces["gibbs"].iteration)
     arm = traces["arm"]
@@ -320,8 +292,7 @@ def test_fig5_counts_cost_in_sweeps(tmp_path):
 def test_fig3_counts_all_partitions(tmp_path):
     jobs = [job for job in experiments.jobs("arm-fig3", "quick", tmp_path) if "seed=0" in job or "seed=1" in job]
     runs = make_runs([dict(o.split("=", 1) for o in job) | {"iterations": "1500", "progress": "none"} for job in jobs])
-    with style.use_style():
-        drawing = arm_moves.fig3(runs)
+    drawing = draw(arm_moves.fig3, runs)
     totals = drawing.plotted.groupby("series")["probability"].sum()
     assert totals.to_numpy() == pytest.approx(1) and len(totals) == 5
     exact = drawing.plotted.query("series == 'exact'").set_index("partition")["probability"]
@@ -385,8 +356,7 @@ def test_fig1_and_fig2_are_computed_and_drawn(tmp_path):
     # by hand, for edges 1-2 and 1-3: 2 alone, with 1, or with 3 weigh 1/8, 1/12, 1/6; then 3 likewise
     assert p["a", "upper"] == pytest.approx(1 / 3 * 4 / 9) and p["a", "lower"] == pytest.approx(4 / 9 * 4 / 9)
     assert p["b", "compiled"] == pytest.approx(p["b", "upper"])
-    with style.use_style():
-        drawing = arm_moves.fig1(pd.read_csv(tmp_path / "arm-fig1" / "table.csv"))
+    drawing = draw(arm_moves.fig1, pd.read_csv(tmp_path / "arm-fig1" / "table.csv"))
     assert len(drawing.figure.axes) == 10
 
 
@@ -431,14 +401,9 @@ def test_a_run_on_a_network_has_its_picture(tmp_path, monkeypatch):
     run = Run(make_run(compose(words)))
     assert reproduce.plot([str(run.path)]) == 0
     assert (run.path / "network.png").is_file() and (run.path / "traces.png").is_file()
-    with style.use_style():
-        figure = network.clusters(run)
+    figure = draw(network.clusters, run)
     assert "6 nodes, 7 edges" in figure.axes[0].get_title(loc="left")
     assert {t.get_text() for t in figure.axes[1].texts} == set("abcdef")
     monkeypatch.setattr(relation_matrix, "MOST_NODES", 3)
     with style.use_style():
         assert len(network.clusters(run).axes) == 1
-
-
-def test_other_kinds_have_no_network():
-    assert [name for name, kind in kinds().items() if "network" in kind.pictures] == ["graph"]

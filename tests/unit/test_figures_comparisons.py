@@ -7,9 +7,8 @@ import pandas as pd
 import pytest
 import write_auto
 from editions import overview
-from figure_runs import make_runs
+from figure_runs import draw, make_runs, options
 
-from splitmerge_cli.analysis.plots.style import use_style
 from splitmerge_cli.config import ConfigError, choice, choices, compose, resolution
 from splitmerge_cli.papers import declaration, experiments, report, reproduce
 from splitmerge_cli.papers.comparisons import figures as comparison_figures
@@ -39,7 +38,7 @@ def test_the_matrix_has_every_sampler_that_supports_a_model(tmp_path: Path) -> N
     """30 data sets of each model at least, of 100 to 100,000 items; sm is rgsm by another name."""
     same = {key: value for key, value in choice("sampler", "sm").items() if key != "name"}
     assert same == {key: value for key, value in choice("sampler", "rgsm").items() if key != "name"}
-    jobs = [dict(o.split("=", 1) for o in job) for job in experiments.jobs("matrix", "paper", tmp_path)]
+    jobs = options("matrix", "paper", tmp_path)
     models = {name: compose([f"data={name}"]).model for name in {job["data"] for job in jobs}}
     # models of counts and of records came after the runs of the matrix
     assert {str(model.name) for model in models.values()} == set(choices("model")) - {
@@ -71,8 +70,7 @@ def test_chains_of_a_data_set_are_raced_with_each_other(matrix_runs: list[Run]) 
 
 
 def test_the_matrix_is_drawn(matrix_runs: list[Run]) -> None:
-    with use_style():
-        drawing = comparison_figures.matrix(matrix_runs)
+    drawing = draw(comparison_figures.matrix, matrix_runs)
     assert len(drawing.plotted) == len(matrix_runs) and drawing.verdicts == ()
     assert "Gaussian 2 (" in drawing.notes
     texts = [text.get_text() for text in drawing.figure.axes[0].texts]
@@ -81,8 +79,7 @@ def test_the_matrix_is_drawn(matrix_runs: list[Run]) -> None:
 
 
 def test_the_choice_is_drawn(matrix_runs: list[Run]) -> None:
-    with use_style():
-        drawing = comparison_figures.auto(matrix_runs)
+    drawing = draw(comparison_figures.auto, matrix_runs)
     assert set(drawing.plotted["schedule"]) == {resolution.AUTO, "gibbs", "sams", "lshsm", "5 sams"}
     assert (drawing.plotted["worst"] >= drawing.plotted["median"]).all()
 
@@ -92,8 +89,7 @@ def test_scaling_is_drawn(tmp_path: Path) -> None:
     sizes = [{"data.components": "3", "data.D": d} for d in ("2", "4")] + [{"data.components": "5", "data.D": "2"}]
     runs = [run for size in sizes for run in make_small_runs(jobs, **size)]
     runs += make_small_runs(jobs, **{**sizes[0], "N": 40})
-    with use_style():
-        drawing = comparison_figures.scaling(runs)
+    drawing = draw(comparison_figures.scaling, runs)
     assert drawing.plotted["items"].tolist() == [25, 25, 25, 40]
     assert (drawing.plotted["iteration"] > 0).all()
     drawn = {ax.get_xlabel(): len(ax.lines[0].get_xdata()) for ax in drawing.figure.axes[3:]}

@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from figure_runs import make_runs, options
+from figure_runs import draw, make_runs, options
 
 from splitmerge_cli.analysis.plots.style import use_style
 from splitmerge_cli.papers import claims, experiments
@@ -48,24 +48,6 @@ def test_figures_share_runs(tmp_path):
     assert others < table and all("experiment=lshsm-table1" in job for job in table - others)
 
 
-def test_every_sampler_has_the_same_time_and_start(tmp_path):
-    for scale in ("quick", "paper"):
-        for name in ("lshsm-fig1", "lshsm-fig3", "lshsm-speed"):
-            budgets: dict[tuple[str | None, ...], set[str]] = {}
-            for job in options(name, scale, tmp_path):
-                where = tuple(job.get(k) for k in ("data", "init", "N", "data.D", "data.components"))
-                budgets.setdefault(where, set()).add(job["budget"])
-            assert all(len(each) == 1 for each in budgets.values()), (name, scale, budgets)
-
-
-def test_paper_scale_is_the_papers(tmp_path):
-    jobs = options("lshsm-fig3", "paper", tmp_path)
-    assert {job["data"] for job in jobs} == {"kdd_like", "ohsumed23"} and not any("N" in job for job in jobs)
-    of_start = [job for job in jobs if job["init"] == "one_cluster"]
-    assert {job.get("sampler") for job in of_start} >= {"rgsm", "sdds", "lshsm", "sams"}
-    assert {job["seed"] for job in jobs} == set("012")
-
-
 # who leads
 
 
@@ -76,36 +58,38 @@ def climb(*log_joint: float, every: float = 1.0) -> Climb:
     return Climb(n, every * n, x, x)
 
 
-def test_the_first_at_the_level_leads():
-    fast, slow = climb(0, 5, 10, 10, every=3.0), climb(0, 2, 4, 8, 10)
-    per_iteration, per_second = lead(fast, slow, 10, "iteration"), lead(fast, slow, 10, "seconds")
-    assert per_iteration.ahead and per_iteration.ratio == 2 and not per_iteration.bound
-    assert not per_second.ahead and per_second.ratio == pytest.approx(4 / 6)
-
-
-def test_one_that_never_reaches_the_level_counts_with_all_its_time():
-    there, never = climb(0, 10), climb(0, 1, 2, 3, 4)
-    ahead, behind = lead(there, never, 10, "iteration"), lead(never, there, 10, "iteration")
-    assert ahead.ahead and ahead.bound and ahead.ratio == 4
-    assert not behind.ahead and behind.bound and behind.ratio == 0.25
-    # it made less than the other needed: the bound is no lead
-    assert lead(climb(0, 1, 1, 10), climb(0, 0), 10, "iteration").ratio == 1
-
-
-def test_a_start_that_nobody_improves_on_is_no_race():
-    found = lead(climb(5, 5, 4), climb(5, 5), 5, "seconds")
-    assert np.isnan(found.ratio) and not found.ahead and found.lower
-
-
-def test_where_neither_reaches_it_the_level_is_what_both_reach():
-    slow, fast, stuck = climb(0, 1, 2, 9), climb(0, 3, 4), climb(0, 0, 0)
-    found = lead(fast, slow, 10, "iteration")
+FAST, SLOW = climb(0, 5, 10, 10, every=3.0), climb(0, 2, 4, 8, 10)
+NEVER, STUCK = climb(0, 1, 2, 3, 4), climb(0, 0, 0)
+LEADS = {
+    "fewer iterations": (FAST, SLOW, "iteration", (2, True, False, False)),
+    "but more seconds": (FAST, SLOW, "seconds", (4 / 6, False, False, False)),
+    "one that never reaches the level counts with all its time": (
+        *(climb(0, 10), NEVER, "iteration"),
+        (4, True, True, False),
+    ),
+    "so it is behind": (NEVER, climb(0, 10), "iteration", (0.25, False, True, False)),
+    "it made less than the other needed: the bound is no lead": (
+        *(climb(0, 1, 1, 10), climb(0, 0), "iteration"),
+        (1, True, True, False),
+    ),
+    "a start that nobody improves on is no race": (climb(10, 9), SLOW, "seconds", (np.nan, False, True, True)),
     # 98 % of 4: at iterations 2 and 3
-    assert found.ahead and found.lower and found.ratio == 1.5 and not found.bound
-    assert not lead(slow, fast, 10, "iteration").ahead
-    # one that never leaves its start is behind
-    assert lead(fast, stuck, 10, "iteration").ahead and lead(fast, stuck, 10, "iteration").ratio == 2
-    assert np.isnan(lead(stuck, stuck, 10, "iteration").ratio)
+    "where neither reaches it the level is what both reach": (
+        *(climb(0, 3, 4), climb(0, 1, 2, 9), "iteration"),
+        (1.5, True, False, True),
+    ),
+    "one that never leaves its start is behind": (climb(0, 3, 4), STUCK, "iteration", (2, True, True, True)),
+    "nor does the other": (STUCK, STUCK, "iteration", (np.nan, False, True, True)),
+}
+"""Two chains, an axis, and the ratio, who is ahead, whether it is a bound, whether the level is lower than 10."""
+
+
+@pytest.mark.parametrize("case", LEADS)
+def test_who_leads(case):
+    first, second, axis, expected = LEADS[case]
+    found = lead(first, second, 10, axis)
+    told = [found.ratio, found.ahead, float(found.bound), float(found.lower)]
+    assert told == pytest.approx([float(value) for value in expected], nan_ok=True)
 
 
 def test_level_is_that_of_the_best_of_all_starts(synthetic):
@@ -153,8 +137,7 @@ def test_fig1_and_fig2_judge_every_claim_from_both_starts(synthetic):
 
 
 def test_fig3_says_what_stands_for_what(large):
-    with use_style():
-        drawing = lshsm_runs.fig3(large)
+    drawing = draw(lshsm_runs.fig3, large)
     rows = " ".join(ax.get_ylabel() for ax in drawing.figure.axes)
     assert "kdd_like (N = 80)\nfor KDDCUP04Bio" in rows and "generated (N = 80)\nfor PubMed" in rows
     judged = {(v.claim.data, v.claim.metric, v.claim.sampler) for v in drawing.verdicts}
@@ -183,8 +166,7 @@ def test_nmi_is_by_the_geometric_mean():
 
 
 def test_table1_scores_what_has_labels(synthetic, large):
-    with use_style():
-        drawing = lshsm_table.table1([*synthetic, *large])
+    drawing = draw(lshsm_table.table1, [*synthetic, *large])
     words = [t.get_text() for t in drawing.figure.axes[0].texts]
     assert "0.96 / 0.95" in words and words.count("–") >= 2 * 9 and "LSHSM as printed" in words
     assert set(drawing.plotted["data"]) == {"S1", "kdd_like", "ohsumed23"}
@@ -203,8 +185,7 @@ def test_speed_compares_in_every_cell(tmp_path):
     small, larger = (
         make_runs([j for j in jobs if j["N"] == n], **SHORT, N=m) for n, m in (("1000", 40), ("10000", 80))
     )
-    with use_style():
-        drawing = lshsm_table.speed([*small, *larger])
+    drawing = draw(lshsm_table.speed, [*small, *larger])
     assert len(drawing.plotted) == 2 * 2 * 4 and set(drawing.plotted["N"]) == {40, 80}
     assert {v.claim.metric for v in drawing.verdicts} == {c.metric for c in claims.published_claims("lshsm-speed")}
     assert any(v.reading == "against SAMS, from singletons" for v in drawing.verdicts)
@@ -222,8 +203,7 @@ def run_of(data: str, start: str, iterations: int, share: float, seed: int = 0) 
 def test_cache_is_shown_against_iterations():
     runs = [run_of("kdd_like", "random", t, s) for t, s in ((100, 0.5), (1000, 0.9))]
     runs += [run_of("kdd_like", "singletons", 100, 0.2, seed=lshsm_runs.STOOD_IN)]
-    with use_style():
-        drawing = lshsm_table.cache(runs)
+    drawing = draw(lshsm_table.cache, runs)
     assert drawing.plotted["share"].tolist() == [0.5, 0.9, 0.2]
     kdd, pubmed = drawing.verdicts
     assert kdd.ours == 0.9 and "by iteration 1,000" in kdd.reason and kdd.reading == "from random clusters"
@@ -233,10 +213,3 @@ def test_cache_is_shown_against_iterations():
         "kdd_like for KDDCUP04Bio",
         "generated, for PubMed",
     ]
-
-
-def test_numbers_are_the_papers():
-    table = {(c.data, c.sampler, c.metric): c.value for c in claims.published_claims("lshsm-table1")}
-    assert sum(metric in ("nmi", "accuracy") for *_, metric in table) == 30
-    assert table["KDDCUP04Bio", "lshsm", "accuracy"] == 0.834
-    assert {c.value for c in claims.published_claims("lshsm-cache")} == {0.79, 0.83}

@@ -146,6 +146,8 @@ def test_no_two_samplers_have_the_same_marker_and_dashes() -> None:
     looks = {name: (style["marker"], str(style.get("dashes"))) for name, style in figure_styles().items()}
     assert set(looks) == set(choices("sampler")) - {"auto"}
     assert len(set(looks.values())) == len(looks)
+    colours = [style["colour"] for style in figure_styles().values() if "colour" in style]
+    assert len(set(colours)) == len(colours)
 
 
 @pytest.mark.parametrize("samplers", TOGETHER)
@@ -170,7 +172,7 @@ def test_every_figure_is_drawn_by_some_test() -> None:
     text = "".join(file.read_text(encoding="utf-8") for file in files if file != Path(__file__))
     for name, entry in declaration.figures().items():
         module, _, function = str(entry.draw).rpartition(".")
-        drawn = rf"\b(\w+_)?{module}\.{function}\(" if entry.compute is None else rf'"{name}"'
+        drawn = rf"\b(\w+_)?{module}\.{function}[(,]" if entry.compute is None else rf'"{name}"'
         assert re.search(drawn, text), name
 
 

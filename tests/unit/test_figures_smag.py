@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from figure_runs import make_runs, options
+from figure_runs import draw, make_runs, options
 
 from splitmerge_cli.analysis.plots.style import use_style
 from splitmerge_cli.config import compose
@@ -13,8 +13,6 @@ from splitmerge_cli.papers.smag import counts as smag_counts
 from splitmerge_cli.papers.smag import runs as smag_runs
 from splitmerge_cli.papers.smag.runs import Curve, Curves, Where
 from splitmerge_cli.runs.store.read import Run
-
-FIGURES = ("smag-fig3", "smag-fig5a", "smag-fig5b")
 
 
 @pytest.fixture(scope="module")
@@ -50,39 +48,6 @@ def test_figure_4_is_drawn_from_the_runs_of_figure_3(jobs_in):
         {tuple(job.items()) for job in options(name, "quick", jobs_in)} for name in ("smag-fig3", "smag-fig4")
     )
     assert of_4 < of_3
-
-
-@pytest.mark.parametrize("name", FIGURES)
-@pytest.mark.parametrize("scale", ["quick", "paper"])
-def test_methods_have_the_same_start_length_and_time(name, scale, jobs_in):
-    default = {"init": "one_cluster"}
-    about = ("data", "init", "K0", "N", "seed", "chains", "iterations", "budget", "perplexity.method")
-    of_gibbs, of_others = (
-        {
-            tuple(job.get(k, default.get(k)) for k in about)
-            for job in options(name, scale, jobs_in)
-            if (job.get("sampler") == "gibbs") == g
-        }
-        for g in (True, False)
-    )
-    assert of_gibbs <= of_others
-    # the others are the beginnings of chains, for what was accepted by then
-    beginnings = {where for where in of_others - of_gibbs if where[6] in ("10", "25", "100", "300")}
-    assert of_others - of_gibbs == beginnings
-
-
-def test_paper_scale_is_the_papers(jobs_in):
-    cfg = compose(["experiment=smag-fig3"])
-    assert cfg.iterations == 1000 and cfg.N == 4 and cfg.data.options["words"] == 10
-    of_gibbs = [job for job in options("smag-fig3", "paper", jobs_in) if job.get("sampler") == "gibbs"]
-    assert of_gibbs and not any("iterations" in job for job in of_gibbs)
-    for name, eta in (("smag-fig5a", 0.5), ("smag-fig5b", 0.05)):
-        cfg = compose([f"experiment={name}", "seed=3"])
-        assert (
-            cfg.model.options["eta"] == eta
-            and cfg.data.options["heldout"] == 0.2
-            and cfg.data.options["split_seed"] == 3
-        )
 
 
 # when topics are found
@@ -212,8 +177,7 @@ def test_perplexity_is_judged_as_split_merge_less_gibbs(heldout_runs):
 
 def test_fig2_is_the_papers():
     table = smag_runs.groups(compose(["experiment=smag-fig2"]).data)
-    with use_style():
-        drawing = smag_runs.fig2(table)
+    drawing = draw(smag_runs.fig2, table)
     assert {v.verdict for v in drawing.verdicts} == {verdicts.REPRODUCED}
     assert {v.claim.metric for v in drawing.verdicts} == {c.metric for c in claims.published_claims("smag-fig2")}
     bags = table[table["panel"] == "groups"]

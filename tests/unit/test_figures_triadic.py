@@ -5,11 +5,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from figure_runs import make_runs, options
+from figure_runs import draw, make_runs, options
 
 from splitmerge_cli.analysis.plots import races, style
-from splitmerge_cli.analysis.plots.style import use_style
-from splitmerge_cli.config import compose, figure_styles
+from splitmerge_cli.config import compose
 from splitmerge_cli.kinds.tables.plots import points
 from splitmerge_cli.papers import claims, experiments, reproduce
 from splitmerge_cli.papers.triadic import runs as triadic_runs
@@ -102,8 +101,7 @@ def test_paths_hold_the_last_row_before(runs):
 
 
 def test_table1_draws_all_settings_and_judges_under_each(runs):
-    with use_style():
-        drawing = triadic_table.table1(runs)
+    drawing = draw(triadic_table.table1, runs)
     scores = triadic_runs.Scores(runs)
     plotted = drawing.plotted.set_index(["panel", "setting", "method", "score"])["value"].dropna()
     mean = scores.by_set("narrow", "neal8", "purity_last").mean()
@@ -122,8 +120,7 @@ def test_table1_draws_all_settings_and_judges_under_each(runs):
 
 def test_fig1_counts_moves_between_neighbours(runs):
     main = [r for r in runs if triadic_runs.setting_of(r) == "main"]
-    with use_style():
-        drawing = triadic_runs.fig1(main)
+    drawing = draw(triadic_runs.fig1, main)
     table = drawing.plotted
     assert table.groupby(["method", "set", "chain"])["share"].sum().to_numpy() == pytest.approx(1)
     assert (table["before"] - table["after"]).abs().eq(1).all()
@@ -141,8 +138,7 @@ def test_fig1_counts_moves_between_neighbours(runs):
 
 def test_fig2_draws_two_last_states(runs):
     main = [r for r in runs if triadic_runs.setting_of(r) == "main"]
-    with use_style():
-        drawing = triadic_runs.fig2(main)
+    drawing = draw(triadic_runs.fig2, main)
     assert len(drawing.figure.axes) == 2 and drawing.plotted["set"].nunique() == 2
     number = int(drawing.plotted["set"].iloc[0])
     run = triadic_runs.select_runs(main, "main", "triadic")[number]
@@ -155,8 +151,7 @@ def test_fig2_draws_two_last_states(runs):
 
 def test_fig3_shows_the_chains_and_the_papers_means(runs):
     main = [r for r in runs if triadic_runs.setting_of(r) == "main"]
-    with use_style():
-        drawing = triadic_table.fig3(main)
+    drawing = draw(triadic_table.fig3, main)
     assert len(drawing.plotted) == 3 * SETS * 2
     paper = {(c.sampler, c.metric): c.value for c in claims.published_claims("triadic-table1")}
     drawn = [line.get_ydata()[0] for line in drawing.figure.axes[2].lines if line.get_marker() == "D"]
@@ -177,13 +172,6 @@ def test_errors_of_a_clustering_of_lines():
     assert wrong.broken == (2,) and (wrong.second, wrong.clusters) == (4, 2)
     # a line of few points counts for nothing
     assert triadic_runs.errors_of(x[:9], truth[:9], np.arange(9)) == triadic_runs.Errors((), np.inf, (), 0, 0)
-
-
-def test_new_samplers_have_colours_and_names_of_their_own():
-    styles = figure_styles()
-    assert {"triadic", "sams", "dyadic", "neal8"} <= set(styles)
-    colours = [style["colour"] for style in styles.values() if "colour" in style]
-    assert len(set(colours)) == len(colours)
 
 
 # points
@@ -247,8 +235,7 @@ def own_run(table: Path, *overrides: str) -> Run:
 @pytest.mark.slow
 def test_points_of_a_run_are_drawn_with_their_clusters(table, model):
     run = own_run(table, *model, "trace.partitions=10")
-    with use_style():
-        figure = points.clusters(run)
+    figure = draw(points.clusters, run)
     ax = figure.axes[0]
     assert (ax.get_xlabel(), ax.get_ylabel()) == ("along", "up")
     found = run.summary["point_estimate"]["n_clusters"]
@@ -288,8 +275,7 @@ def test_the_climb_does_not_stretch_the_strips_of_the_log_joint(table):
     trace = run.trace()
     late = trace.loc[trace["iteration"] > 20, "log_joint"].min()
     assert trace["log_joint"].min() < late - 100
-    with use_style():
-        figure = races.traces(run)
+    figure = draw(races.traces, run)
     low, _ = figure.axes[0].get_title(loc="left").replace("−", "-").removeprefix("log joint: ").split(" to ")
     assert float(low) == pytest.approx(late, abs=1)
     assert "what lies beyond is cut off" in figure.get_supxlabel().replace("\n", " ")

@@ -49,28 +49,6 @@ def test_a_restored_past_goes_on_alike(freeze: int | None, present_only: bool, w
         assert len(history.kept_states(0)[2]) >= freeze - freeze // 2 + 1
 
 
-def pairs_drawn(sampler: ARM, steps: int) -> np.ndarray:
-    counts = np.zeros((sampler.model.N, sampler.model.N))
-    for _ in range(steps):
-        sampler.model.set_labels(np.zeros(sampler.model.N, dtype=np.int32))
-        sampler.step()
-        counts[sampler.pair] += 1
-    return counts
-
-
-def test_pairs_are_uniform_over_disagreements() -> None:
-    model = MODELS["bernoulli"]()
-    za, zb = random_partitions(2, model.N, 3, seed=4)
-    sampler = ARM(model, Rng(3), relabel=False)
-    sampler.fix(za, zb)
-    counts = pairs_drawn(sampler, 20_000)
-    disagree = (za[:, None] == za) != (zb[:, None] == zb)
-    assert counts[~disagree].sum() == 0
-    expected = 20_000 / disagree.sum()
-    chi2 = ((counts[disagree] - expected) ** 2 / expected).sum()
-    assert abs(chi2 - disagree.sum()) < 5 * np.sqrt(2 * disagree.sum())
-
-
 @pytest.mark.parametrize("adaptation", ["paper", "population"])
 @pytest.mark.parametrize("past", ["uniform", "likelihood"])
 def test_a_past_is_drawn_uniformly_or_by_likelihood(adaptation: str, past: str) -> None:
@@ -149,9 +127,10 @@ def join(parts: list[list[dict]]) -> list[np.ndarray]:
     return [np.concatenate([part[s]["partition_labels"] for part in parts]) for s in range(len(parts[0]))]
 
 
-@pytest.mark.parametrize("adaptation", ["paper", "frozen"])
+@pytest.mark.parametrize("adaptation", ["paper", "frozen", "population"])
 @pytest.mark.parametrize("model", ["irm", "bernoulli"])
 def test_rounds_do_not_depend_on_threads_or_batches(model: str, adaptation: str) -> None:
+    """Each chain of a population sees the chains before it, however many threads are asked for."""
     whole = join([advance_together(chains(model, 5, adaptation), 120)])
     threaded = chains(model, 5, adaptation)
     parts = [advance_together(threaded, n, workers=w) for n, w in ((7, 3), (50, 2), (0, 5), (63, 5))]
@@ -171,15 +150,6 @@ def test_chains_go_on_from_their_states(adaptation: str, past: str) -> None:
     for a, b in zip(whole, join([before, advance_together(second, 43)]), strict=True):
         np.testing.assert_array_equal(a, b)
     assert second[0].moves()[-1]["proposed"] == 90 * 60
-
-
-def test_population_sees_the_chains_before_it() -> None:
-    """However many threads are asked for."""
-    rows = advance_together(chains("irm", 3, "population"), 40, workers=3)
-    again = advance_together(chains("irm", 3, "population"), 40)
-    for a, b in zip(rows, again, strict=True):
-        np.testing.assert_array_equal(a["partition_labels"], b["partition_labels"])
-    assert len(rows[0]["iteration"]) == 41
 
 
 def test_chains_out_of_step_are_refused() -> None:

@@ -78,15 +78,6 @@ def test_the_distribution_of_the_number_of_clusters(distribution):
     assert found[1:].sum() == pytest.approx(1.0, abs=1e-12)
 
 
-@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
-def test_draws_of_each_distribution(distribution):
-    made, generator = build(distribution, 3, 0.8), np.random.default_rng(5)
-    counts = np.bincount([made.draw(generator)[1] for _ in range(3_000)], minlength=4)[1:] / 3_000
-    g = [0.8, 0.8 * 1.8, 0.8 * 1.8 * 2.8]
-    expected = np.exp(made.log_numbers()[1:]) * [g[2], 3 * g[1] * g[0], g[0] ** 3]
-    np.testing.assert_allclose(counts, expected, atol=0.035)
-
-
 def test_far_fewer_items_than_components():
     """With ever more components it is the Chinese restaurant of concentration gamma m."""
     found = build("uniform(10000)", 4, 1e-3).log_numbers()[1:]

@@ -12,7 +12,6 @@ from splitmerge_cli.diagnostics.convergence import Convergence
 from splitmerge_cli.kinds.networks.quantities import SPREAD
 from splitmerge_cli.kinds.tables.quantities import TIE, ZEROS, Table
 from splitmerge_cli.runs import advice, checks
-from splitmerge_cli.runs.draws import State
 from splitmerge_cli.runs.grouping import describe_groups
 
 pytestmark = pytest.mark.usefixtures("all_replications")
@@ -36,24 +35,6 @@ def test_only_what_is_far_and_matters_is_named() -> None:
     assert not few.is_far and replace(few, observed=0.1).is_far
     assert not replace(CHECK, quantity=ZEROS, observed=0.02, deviation=0.001).is_far
     assert replace(CHECK, deviation=0.0).distance == np.inf
-
-
-def check(x: np.ndarray, labels: np.ndarray, **options) -> set[tuple[str, str]]:
-    """Subjects and quantities that are far, given one partition."""
-    model, state = component("model", "gaussian", **options), State(labels, int(labels.max()) + 1, {}, None)
-    fit = checks.check_fit(model, from_object(x, "points"), [state], 1, cells=checks.CELLS)
-    return {(one.subject, one.quantity) for one in fit.checks if one.is_far}
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_other_data_than_the_models_are_named(seed) -> None:
-    rng, labels = np.random.default_rng(seed), np.repeat([0, 1], 200).astype(np.int32)
-    x = rng.normal(size=(400, 2)) + 5.0 * labels[:, None]
-    assert not check(x, labels, covariance="diag")
-    assert ("column 1", checks.SKEWNESS) in check(np.exp(0.5 * x), labels, covariance="diag")
-    both = np.column_stack([x[:, 0], x[:, 0] / 2.54 + 0.1 * rng.normal(size=400)])
-    assert ("column 1 and column 2", TIE) in check(both, labels, covariance="diag")
-    assert not check(both, labels, covariance="full")
 
 
 COPIES = {"repeated_rows": {"rows": 400, "different": 80, "read": None}}
@@ -122,12 +103,9 @@ def test_lines_on_groups() -> None:
     assert not list(checks.describe_misfit(OVERLAP | {"joined": {"gap": 0.25}}))
 
     fall = "the density falls by less than 22% between "
+    none = "the rows do not separate into groups"
     ends = {
-        (
-            1,
-            1,
-            1,
-        ): f"the rows do not separate into groups (95 %: 1 group): {fall}the 4 clusters, which are parts of one",
+        (1, 1, 1): f"{none} (95 %: 1 group): {fall}the 4 clusters, which are parts of one",
         (1, 1, 2): f"the rows may be one group (95 %: 1 to 2 groups): {fall}the 4 clusters, which are parts of one",
         (2, 2, 3): f"the 4 clusters form 2 groups (95 %: 2 to 3 groups): {fall}clusters of one group, which are parts",
     }

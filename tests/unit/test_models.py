@@ -221,16 +221,6 @@ def test_extreme_parameters_leave_no_weight_undefined(beta1, beta0, concentratio
         scores.check_scan(model, 3, atol=1e-200)
 
 
-def test_emm_of_two_tokens_is_a_bernoulli_cluster():
-    tokens = np.array([0, 1, 1, 0, 1, 1, 1], dtype=np.int32)
-    emm = EMM(tokens, n_tokens=2, alpha=0.35)
-    bernoulli = Bernoulli(tokens[:, None].astype(np.uint8), beta1=0.35, beta0=0.35)
-    for labels in ([0] * 7, [0, 1, 0, 1, 2, 2, 0]):
-        emm.set_labels(labels)
-        bernoulli.set_labels(labels)
-        assert emm.log_lik_total() == pytest.approx(bernoulli.log_lik_total(), abs=1e-12)
-
-
 def test_emm_prior_labels():
     model = EMM(np.zeros(3, dtype=np.int32), kmax=4, mu=0.7, sigma=0.9)
     generator = np.random.default_rng(1)

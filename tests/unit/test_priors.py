@@ -2,7 +2,6 @@
 Python, whose new-cluster weight depends on the number of clusters."""
 
 import textwrap
-from functools import partial
 
 import numpy as np
 import pytest
@@ -10,7 +9,7 @@ import scores
 from compiled import pieces
 from scipy.sparse import csr_array
 from scipy.stats import beta, gamma
-from small_cases import CLOUD, MIXED, NETWORK, POINTS, ROWS, TABLE, THINNED, TYPES, check_walk_weights
+from small_cases import CLOUD, MIXED, NETWORK, POINTS, ROWS, TABLE, THINNED, TYPES, check_resumption, check_walk_weights
 from small_priors import NAMES, PACKAGE, PLAIN, register_priors
 
 from splitmerge_cli.core.chain import Chain
@@ -216,25 +215,6 @@ def test_pitman_yor_without_a_discount_is_the_chinese_restaurant():
 
 
 @pytest.mark.parametrize("prior", ALL)
-def test_weights_multiply_to_the_probability(prior):
-    """The weights by which items join clusters, one after the other, in any order."""
-    made = build(prior, 6)
-    rng = np.random.default_rng(1)
-    for labels in partitions(6):
-        order, sizes, total = rng.permutation(6), {}, 0.0
-        for i in order:
-            weights, new = pieces.prior_weights(made, list(sizes.values()))
-            at = list(sizes).index(labels[i]) if labels[i] in sizes else -1
-            # the first item's weight is a factor of all partitions
-            if sizes:
-                with np.errstate(divide="ignore"):
-                    total += np.log(weights[at] if at >= 0 else new)
-            sizes[labels[i]] = sizes.get(labels[i], 0) + 1
-        expected = pieces.log_prob(made, np.bincount(labels)) - pieces.log_prob(made, [1])
-        assert total == pytest.approx(expected, abs=1e-11)
-
-
-@pytest.mark.parametrize("prior", ALL)
 def test_draws_are_of_the_prior(prior):
     made, generator = build(prior, 4), np.random.default_rng(2)
     states = mixture_states(4)
@@ -278,41 +258,6 @@ def test_scans_are_the_definition(name, prior):
             scores.check_scan(model, i)
         if len(np.unique(labels)) >= 3:
             check_walk_weights(model)
-
-
-@pytest.mark.parametrize("prior", ALL)
-@pytest.mark.parametrize("name", [n for n in MODELS if n != "lines-kept"])
-def test_the_definition_is_the_conditional(name, prior):
-    """Weights of a scan against the joint probability of the states that an item's options lead to."""
-    model = MODELS[name](prior=prior, concentration=1.3)
-    for labels in sets_of_labels(prior, model.N):
-        for i in (0, 5, model.N - 1):
-            expected = scores.conditional(model, labels, i)
-            found = pieces.scan(model, i)
-            np.testing.assert_allclose(found / found.sum(), expected, rtol=1e-7, atol=1e-12)
-
-
-@pytest.mark.parametrize("prior", BY_COUNT)
-@pytest.mark.parametrize("name", MODELS)
-def test_odds_hold_the_weights(name, prior):
-    """Odds between two live clusters, between a lone item's own and another, and with a new one."""
-    model = MODELS[name](prior=prior, concentration=1.3)
-    labels = np.r_[np.zeros(model.N - 11, int), np.full(10, 1), 2]
-    model.set_labels(labels)
-    K, N = 3, model.N
-    weights = partial(pieces.prior_weights, model.prior)
-    pieces.scan(model, 0)  # an empty column behind the clusters
-    for i, a, b, own in [(0, 0, 1, 0), (0, 1, 2, -1), (N - 1, 2, 0, 2), (N - 1, 0, 2, 2), (1, 0, K, 0)]:
-        sizes = np.bincount(labels)
-        if own >= 0:
-            sizes[own] -= 1
-        live = sizes[sizes > 0].tolist()
-        of = {k: weights([sizes[k]])[0][0] if k < K and sizes[k] else weights(live)[1] for k in (a, b)}
-        plain, logs = pieces.odds(model, i, a, b, own, False)
-        sized, sized_logs = pieces.odds(model, i, a, b, own, True)
-        with np.errstate(divide="ignore"):
-            assert sized_logs - logs == pytest.approx(np.log(of[b] / of[a]), abs=1e-9)
-        assert sized == pytest.approx(plain * of[b] / of[a], rel=1e-9)
 
 
 @pytest.mark.parametrize("prior", BY_COUNT)
@@ -430,13 +375,8 @@ def test_a_chain_goes_on_with_its_hyper_parameters():
         model, rng = Bernoulli(ROWS, prior=RESAMPLED, concentration="gamma(2,1)"), Rng(3)
         return Chain(model, rng, [Gibbs(model, rng), Refresh(model, rng)])
 
-    whole, first, second = chain(), chain(), chain()
-    expected = whole.advance(20)["discount"]
-    begun = first.advance(8)["discount"]
-    second.state = first.state
+    first, _ = check_resumption(chain, 8, 12, recorded=("concentration", "discount"))
     assert first.state["hyperparameters"].keys() == {"concentration", "discount"}
-    np.testing.assert_array_equal(np.r_[begun, second.advance(12)["discount"]], expected)
-    assert len(set(expected)) == 21
 
 
 @pytest.mark.parametrize("sizes", [[3, 2, 1], [1] * 6, [6], [2, 2, 2]])

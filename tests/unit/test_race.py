@@ -148,19 +148,3 @@ def test_a_chain_that_never_gets_there_counts_with_all_its_time() -> None:
     assert found.others[0].ratio == pytest.approx(10.0)
     nobody = {name: np.full(8, np.inf) for name in times}
     assert race.result_of(nobody, {name: np.full(8, 100.0) for name in times}) is None
-
-
-@pytest.mark.parametrize("loss", ["vi", "binder"])
-def test_losses_between_lists_of_partitions(loss: str) -> None:
-    rng = np.random.default_rng(5)
-    rows, others = rng.integers(6, size=(5, 30)), rng.integers(12, size=(4, 30))
-    f = (lambda n: n * np.log(n)) if loss == "vi" else (lambda n: n * (n - 1) / 2)
-    scale = 30 if loss == "vi" else 30 * 29 / 2
-
-    def total(*labels) -> float:
-        return float(sum(f(n) for n in np.unique(np.stack(labels), axis=1, return_counts=True)[1]))
-
-    plain = [[(total(x) + total(y) - 2 * total(x, y)) / scale for y in others] for x in rows]
-    assert partition_losses.all_distances(rows, others, loss) == pytest.approx(np.array(plain))
-    with pytest.raises(ValueError, match="others: expected"):
-        partition_losses.all_distances(rows, others[:, :7], loss)

@@ -92,6 +92,7 @@ OPTIONS: list[tuple[list[str], list[str]]] = [
     # data that the model cannot read
     (["data=jain_neal", "model=emm"], ["model=emm", "model=bernoulli"]),
     (["model=bernoulli"], ["model=bernoulli", "model=emm"]),
+    (["model=dirichlet_multinomial"], ["model=dirichlet_multinomial: this model is now model=multinomial", "over"]),
     # the user's files
     (["data=csv"], ["data.path"]),
     ([*CSV, "data.path=nowhere.csv"], ["nowhere.csv"]),
@@ -323,10 +324,32 @@ TYPES: list[tuple[str | list[str], str]] = [
     ("schedule=[{rgsm: {name: x}}]", "schedule.mix.rgsm.name=x: expected rgsm"),
 ]
 
+LIST = "schedule=[{sams: 1}]"
+GAUSSIAN = ["data=gaussian", "iterations=10"]
+SCHEDULES: list[tuple[list[str], str]] = [
+    ([*GAUSSIAN, "sampler=sams", "schedule.moves=0"], "schedule.moves=0: expected a whole number from 1"),
+    ([*GAUSSIAN, "sampler=sams", "schedule.moves=2.5"], "schedule.moves=2.5: expected a whole number from 1"),
+    ([*GAUSSIAN, LIST, "+schedule.moves=2"], "schedule.moves: no such key"),
+    ([*GAUSSIAN, LIST, "sampler=auto"], "sampler=auto: expected no sampler, because"),
+    ([*GAUSSIAN, LIST, "sampler.mode=as_printed"], "sampler.mode=as_printed: expected no sampler, because"),
+    ([*GAUSSIAN, "sampler.t=3"], "sampler.t=3: no sampler is named"),
+    ([*GAUSSIAN, "sampler.name=gibbs"], "sampler.name=gibbs: no sampler is named"),
+]
+
+TABLE = ["data=csv", "data.path=points.csv", "model=mixed"]
+TYPED: list[tuple[list[str], str]] = [
+    ([*TABLE, "data.drop=größe,2"], "data.drop=größe,2: expected 'data.drop=[größe,2]'; of several values"),
+    ([*TABLE, "data.types={a}"], "data.types={a}: cannot be read as a value; expected data.types={NAME: VALUE, ...}"),
+    ([*TABLE, "seed=ä"], "seed=ä: cannot be read as a value"),
+    ([*TABLE, "a.=2"], "a.=2: 'a.' is no key; expected KEY=VALUE"),
+    ([*TABLE, "data=dä.csv"], "data=dä.csv: expected data=csv 'data.path=dä.csv'"),
+    ([*TABLE, "sampler=größe"], "sampler=größe: expected one of"),
+]
+
 
 @pytest.mark.parametrize(
     ("overrides", "parts"),
-    [*OPTIONS, *MODELS, *NETWORKS_AND_DOCUMENTS, *TOPICS, *WORDS_OF_OTHER_PROGRAMS, *TYPES],
+    [*OPTIONS, *MODELS, *NETWORKS_AND_DOCUMENTS, *TOPICS, *WORDS_OF_OTHER_PROGRAMS, *TYPES, *SCHEDULES, *TYPED],
     ids=str,
 )
 def test_configurations(

@@ -195,14 +195,6 @@ def test_threads_that_ask_at_once_get_one_object():
     assert made == [1000]
 
 
-def test_models_built_by_threads_at_once():
-    x = np.random.default_rng(5).normal(size=(500, 3))
-    with ThreadPoolExecutor(4) as pool:
-        models = list(pool.map(lambda _: Gaussian(x), range(8)))
-    assert len({id(m.shared[0]) for m in models}) == 1
-    assert len({m.log_joint() for m in models}) == 1
-
-
 def test_what_fails_is_asked_again():
     def make(n):
         raise ValueError(str(n))

@@ -78,12 +78,6 @@ def test_the_minimum_by_components_is_the_minimum_of_all_partitions(loss: str, a
     assert separated >= 3 and refused >= 3
 
 
-def test_items_that_are_never_together_stay_apart() -> None:
-    """Two files of two equal records each: either match, with the same probability."""
-    estimate = small_clusters.minimise_by_components([[0, 1, 0, 1], [0, 1, 1, 0]] * 5, "vi", 1.1)
-    assert estimate.labels.tolist() in ([0, 1, 0, 1], [0, 1, 1, 0])
-
-
 def test_components_of_many_items_have_the_minimum_of_each() -> None:
     rng = np.random.default_rng(3)
     parts = [draw_partitions(rng, n, 9) for n in (6, 2, 7, 1, 5)]

@@ -1,6 +1,7 @@
 """Another run is made of a specification as of the equivalent overrides, and these as Hydra would compose them."""
 
 import json
+import shlex
 from collections.abc import Iterator
 from dataclasses import replace
 from pprint import pformat
@@ -12,6 +13,7 @@ from splitmerge_cli.config import (
     ConfigError,
     choices,
     components,
+    compose,
     hydra_adapter,
     hydra_session,
     places,
@@ -59,6 +61,14 @@ def require_equal(found: RunSpecification, expected: RunSpecification | dict[str
     assert (found.model, found.samplers, found.schedule) == (expected.model, expected.samplers, expected.schedule)
     assert (found.data.name, found.folder, found.is_open) == (expected.data.name, expected.folder, expected.is_open)
     assert (found.until, found.iterations, found.automatic) == (expected.until, expected.iterations, expected.automatic)
+
+
+def require_command(spec: RunSpecification) -> None:
+    """The command of a configuration makes it again."""
+    program, verb, *words = shlex.split(str(command_of(spec)))
+    again = specify(words)
+    assert (program, verb) == ("smcmc", "run") and not any(word.startswith(("workers", "progress")) for word in words)
+    assert again.identity == spec.identity and again.folder == spec.folder
 
 
 @pytest.mark.parametrize("start", range(4))
@@ -189,7 +199,7 @@ def test_changes_are_what_overrides_make(base: dict[str, object], changes: dict[
     if not changes.keys() & {"iterations", "budget", "init", "until", "until.rhat", "sampler"}:
         assert repr(stored.with_(changes).identity) == repr(found.identity)
     if found.data.name != "given":
-        assert command_of(found) is not None
+        require_command(found)
 
 
 def test_options_without_their_group() -> None:
@@ -244,6 +254,7 @@ def test_a_job_crosses_to_another_process_as_it_is(words: list[str]) -> None:
     found = unpack(json.loads(json.dumps(spec.pack())))
     require_equal(replace(found, automatic=spec.automatic), spec)
     assert (found.seed, found.chains, found.workers, found.out) == (spec.seed, spec.chains, spec.workers, spec.out)
+    require_command(spec)
 
 
 def test_a_launcher_of_hydra_is_given_a_job_as_it_is() -> None:
@@ -283,3 +294,26 @@ def test_options_of_a_model_that_is_left_to_the_data_are_not_lost() -> None:
         specify([*words, "model.prior=crp("], leave_to_data=True)
     job = specify(["model=auto", "data=csv", "+data.path=x.csv", "model.prior=crp"], leave_to_data=True)
     assert job.with_(model="gaussian").values["model"]["prior"] == "crp"
+
+
+def test_what_is_changed_takes_the_place_of_what_was() -> None:
+    spec = compose(["data=jain_neal", "sampler=rgsm", "sampler.t=3", "schedule.moves=4", "iterations=50"])
+    assert command_of(spec, {"sampler": "auto"}) == "smcmc run data=jain_neal iterations=50"
+    assert command_of(spec, {"iterations": 100}) == (
+        "smcmc run data=jain_neal sampler=rgsm iterations=100 sampler.t=3 schedule.moves=4"
+    )
+    mixed = compose(["data=jain_neal", "schedule=[{sdds: 1}, {gibbs: 1}]"])
+    assert command_of(mixed, {"schedule": "full_scan"}) == "smcmc run data=jain_neal"
+    # of a length that nobody named: it still ends when it is long enough
+    assert str(command_of(mixed, {"iterations": 9000, "sampler": "sams"})).endswith(
+        " sampler=sams iterations=9000 until.rhat=1.05 until.ess=100 until.mcse=0.02"
+    )
+    assert command_of(spec, {"iterations": None, "sampler": "auto"}) == "smcmc run data=jain_neal"
+    # of another model, options of this one are left out
+    mixed = compose(["data=mixed", "model=mixed", "model.kappa0=2", "sampler=sams", "seed=3"])
+    assert command_of(mixed, {"model": "gaussian", "sampler": "auto"}) == ("smcmc run data=mixed model=gaussian seed=3")
+    assert command_of(mixed, {"seed": (1, 2), "model.kappa0": (0.5, "gamma(1,1)")}).endswith(
+        "seed=1,2 'model.kappa0=0.5,gamma(1,1)'"
+    )
+    held = compose(["data=given", f"data.sha256={'0' * 64}", "model=gaussian"])
+    assert command_of(held) is None

@@ -268,6 +268,7 @@ def test_monte_carlo_errors_are_judged_with_the_others() -> None:
 # ---- Groups of chains, and in what their partitions differ.
 
 RNG = np.random.default_rng(0)
+TEN, FIVE = np.repeat(np.arange(10), 20), np.repeat(np.arange(5), 40)
 
 
 def near(labels: np.ndarray, share: float, draws: int = 30) -> np.ndarray:
@@ -280,39 +281,35 @@ def near(labels: np.ndarray, share: float, draws: int = 30) -> np.ndarray:
 
 @pytest.mark.parametrize("share", [0.0, 0.02, 0.1])
 def test_chains_near_one_partition_are_a_group(share: float) -> None:
-    ten, five = np.repeat(np.arange(10), 20), np.repeat(np.arange(5), 40)
-    chains = {0: near(ten, share), 1: near(five, share), 2: near(ten, share), 3: near(five, share)}
+    chains = {0: near(TEN, share), 1: near(FIVE, share), 2: near(TEN, share), 3: near(FIVE, share)}
     assert chain_groups(chains) == [[0, 2], [1, 3]]
-    assert chain_groups({c: near(ten, share) for c in range(3)}) == [[0, 1, 2]]
+    assert chain_groups({c: near(TEN, share) for c in range(3)}) == [[0, 1, 2]]
 
 
 def test_a_chain_that_visits_both_joins_them() -> None:
-    ten, five = np.repeat(np.arange(10), 20), np.repeat(np.arange(5), 40)
-    both = np.concatenate([near(ten, 0.01), near(five, 0.01)])
-    assert chain_groups({0: near(ten, 0.01), 1: near(five, 0.01), 2: both}) == [[0, 1, 2]]
+    both = np.concatenate([near(TEN, 0.01), near(FIVE, 0.01)])
+    assert chain_groups({0: near(TEN, 0.01), 1: near(FIVE, 0.01), 2: both}) == [[0, 1, 2]]
 
 
 def test_differences_are_named_by_clusters_that_are_one() -> None:
-    ten, five = np.repeat(np.arange(10), 20), np.repeat(np.arange(5), 40)
-    said = describe_difference(ten, five)
+    said = describe_difference(TEN, FIVE)
     assert said.startswith("clusters of 20 and 20 items of the first are one in the second; ")
     assert said.endswith("; 3 more such unions")
-    assert describe_difference(five, ten, "node", "block").startswith("blocks of 20 and 20 nodes of the second")
-    assert "of the second are one in the first" in describe_difference(five, ten)
+    assert describe_difference(FIVE, TEN, "node", "block").startswith("blocks of 20 and 20 nodes of the second")
+    assert "of the second are one in the first" in describe_difference(FIVE, TEN)
     crossed = np.tile(np.repeat([0, 1], 10), 2)
     assert describe_difference(np.repeat([0, 1], 20), crossed) == "20 items are in another cluster"
-    assert describe_difference(ten, ten) == "0 items are in another cluster"
+    assert describe_difference(TEN, TEN) == "0 items are in another cluster"
 
 
 def test_kinds_of_draws_between_which_chains_move_seldom() -> None:
-    ten, five = np.repeat(np.arange(10), 20), np.repeat(np.arange(5), 40)
-    both = np.concatenate([near(ten, 0.05, 20), near(five, 0.05, 40)])
-    found = draw_groups({0: near(ten, 0.05, 60), 1: both, 2: near(ten, 0.05, 60)})
+    both = np.concatenate([near(TEN, 0.05, 20), near(FIVE, 0.05, 40)])
+    found = draw_groups({0: near(TEN, 0.05, 60), 1: both, 2: near(TEN, 0.05, 60)})
     assert found is not None
     assert not found[0].any() and not found[2].any()
     assert 18 <= int((found[1] == 0).sum()) <= 22 and set(found[1][25:]) == {1}
-    assert draw_groups({c: near(ten, 0.3, 60) for c in range(3)}) is None
-    assert draw_groups({c: near(ten, 0.0, 60) for c in range(3)}) is None
+    assert draw_groups({c: near(TEN, 0.3, 60) for c in range(3)}) is None
+    assert draw_groups({c: near(TEN, 0.0, 60) for c in range(3)}) is None
 
 
 @pytest.mark.filterwarnings("error")
