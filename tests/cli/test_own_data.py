@@ -1,9 +1,7 @@
 """Help with data of the user's own: a table without a model, words of other programs, standard input, odd files."""
 
-import io
 import json
 import shlex
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -102,10 +100,6 @@ def test_words_are_written_as_they_are_looked_up_and_name_keys_that_there_are() 
 
 
 # standard input
-
-
-def give(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
 
 
 def test_standard_input(smcmc, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,10 +17,6 @@ from splitmerge_cli.data.tables import text as text_files
 from splitmerge_cli.kinds.documents.readers.files import corpus
 from splitmerge_cli.received import DataError
 
-POINTS = pd.DataFrame({"x": [0.5, -1.25, 2.0], "y": [3.0, 0.125, 7.5]})
-ASKED = "may name the columns or be the first row of data; expected data.header=true or false"
-INDEX = "has no name and counts the rows from 0: it is left out (data.columns would read it)"
-
 
 @pytest.fixture
 def read(tmp_path: Path) -> Callable[..., Dataset]:
@@ -94,14 +90,6 @@ def test_the_rows_that_are_looked_at_are_few(read: Callable[..., Dataset], monke
 
 
 # networks and corpora
-
-
-def write(path: Path, content: str | pd.DataFrame, **options: Any) -> Path:
-    if isinstance(content, str):
-        path.write_text(content)
-    else:
-        content.to_csv(path, **options)
-    return path
 
 
 @pytest.mark.parametrize(

@@ -183,15 +183,8 @@ def test_a_run_lists_all_rows(frame: pd.DataFrame, tmp_path: Path) -> None:
     # a partition of the rows of the table, or of the items, begins a chain
     for labels in (listed["cluster"], posterior.labels):
         (tmp_path / "start.csv").write_text("\n".join(map(str, labels)) + "\n")
-        again = sm.sample(
-            "gaussian",
-            path,
-            chains=1,
-            iterations=2,
-            options=options | {"init": str(tmp_path / "start.csv")},
-            progress="none",
-        )
-        assert again.n_items == 20
+        started = options | {"init": str(tmp_path / "start.csv")}
+        assert sm.sample("gaussian", path, chains=1, iterations=2, options=started, progress="none").n_items == 20
 
 
 def test_an_estimator_labels_all_rows(frame: pd.DataFrame) -> None:
@@ -202,14 +195,6 @@ def test_an_estimator_labels_all_rows(frame: pd.DataFrame) -> None:
 
 
 def test_a_sample_of_an_object_is_found_again(frame: pd.DataFrame, tmp_path: Path) -> None:
-    data = frame[["x", "y"]]
-    made = sm.sample(
-        "gaussian",
-        data,
-        chains=1,
-        iterations=5,
-        store=tmp_path / "r",
-        options={"data.repeated": "once"},
-        progress="none",
-    )
+    data, once = frame[["x", "y"]], {"data.repeated": "once"}
+    made = sm.sample("gaussian", data, chains=1, iterations=5, store=tmp_path / "r", options=once, progress="none")
     assert sm.Posterior.load(made.path, data).dataset.N == 20
