@@ -50,8 +50,8 @@ def check_rejection(smcmc, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> C
 
 
 @pytest.fixture
-def start(tmp_path: Path) -> Iterator[Callable[..., Any]]:
-    """``start(*args)`` starts Python in a process group of its own, in the test's folder."""
+def python(tmp_path: Path) -> Iterator[Callable[..., Any]]:
+    """``python(*args)`` starts Python in a process group of its own, in the test's folder."""
     started: list[subprocess.Popen[str]] = []
 
     def call(*args: str, **options: Any) -> subprocess.Popen[str]:
@@ -74,9 +74,9 @@ def start(tmp_path: Path) -> Iterator[Callable[..., Any]]:
 
 
 @pytest.fixture
-def spawn(start: Callable[..., Any]) -> Callable[..., Any]:
+def spawn(python: Callable[..., Any]) -> Callable[..., Any]:
     """``spawn(*args)`` starts smcmc so."""
-    return partial(start, "-m", "splitmerge_cli")
+    return partial(python, "-m", "splitmerge_cli")
 
 
 def wait_for(condition: Callable[[], Any], process: subprocess.Popen[str], seconds: float = 600.0) -> Any:

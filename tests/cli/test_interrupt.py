@@ -112,17 +112,17 @@ main()
         ("splitmerge_cli.cli.results", "short_table", '"diagnose", "RUN"', "smcmc: interrupted"),
     ],
 )
-def test_every_stage_is_interrupted(smcmc, start, module: str, name: str, args: str, said: str) -> None:
+def test_every_stage_is_interrupted(smcmc, python, module: str, name: str, args: str, said: str) -> None:
     if "RUN" in args:
         args = args.replace("RUN", smcmc("run", "N=20", "iterations=20", "chains=1", "progress=none").stdout.strip())
-    process = start("-c", STRIKES.format(module=module, name=name, args=args), stdout=subprocess.DEVNULL)
+    process = python("-c", STRIKES.format(module=module, name=name, args=args), stdout=subprocess.DEVNULL)
     assert said in last_line(process)
 
 
-def test_an_interrupted_assembly_is_continued(smcmc, start) -> None:
+def test_an_interrupted_assembly_is_continued(smcmc, python) -> None:
     args = ["N=20", "iterations=20", "chains=1", "timing=false", "progress=none", "sampler=sdds"]
     listed = ", ".join(f'"{arg}"' for arg in ["run", *args])
-    last_line(start("-c", STRIKES.format(module="splitmerge_cli.runs.finish", name="assemble", args=listed)))
+    last_line(python("-c", STRIKES.format(module="splitmerge_cli.runs.finish", name="assemble", args=listed)))
     assert find_runs("results")[0].status["state"] == "interrupted"
     assert smcmc("run", *args).exit_code == 0
     twin = smcmc("run", *args, "out=twin").stdout.strip()
@@ -148,18 +148,18 @@ KEEPS_THE_LOCK = "import ctypes; ctypes.PyDLL(None).sleep(60)"
 
 @pytest.mark.parametrize("wait", ["time.sleep(60)", KEEPS_THE_LOCK])
 @pytest.mark.parametrize("signals", [1, 2])
-def test_what_does_not_stop_is_ended(start, wait: str, signals: int) -> None:
-    process = start("-c", DEAF.format(wait=wait))
+def test_what_does_not_stop_is_ended(python, wait: str, signals: int) -> None:
+    process = python("-c", DEAF.format(wait=wait))
     assert process.stdout.readline() == "ready\n"
     for _ in range(signals):
         process.send_signal(signal.SIGHUP)
     assert last_line(process) == "last words"
 
 
-def test_a_second_signal_ends_a_program_at_once(start) -> None:
+def test_a_second_signal_ends_a_program_at_once(python) -> None:
     patient = "interrupts.PATIENCE = 3600.0; interrupts.take_over()"
     code = DEAF.format(wait="time.sleep(60)").replace("interrupts.take_over()", patient)
-    process = start("-c", code)
+    process = python("-c", code)
     assert process.stdout.readline() == "ready\n"
     process.send_signal(signal.SIGINT)
     with pytest.raises(subprocess.TimeoutExpired):
@@ -168,10 +168,10 @@ def test_a_second_signal_ends_a_program_at_once(start) -> None:
     assert last_line(process) == "last words"
 
 
-def test_signals_that_are_ignored_stay_ignored(start) -> None:
+def test_signals_that_are_ignored_stay_ignored(python) -> None:
     """As under nohup."""
     code = "import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)\n" + DEAF.format(wait="time.sleep(60)")
-    process = start("-c", code)
+    process = python("-c", code)
     assert process.stdout.readline() == "ready\n"
     process.send_signal(signal.SIGHUP)
     with pytest.raises(subprocess.TimeoutExpired):
