@@ -118,6 +118,10 @@ def test_chains_that_have_not_converged_have_no_estimate(smcmc) -> None:
     assert summary["credible_ball"] is None and not run.has_similarity
     clusters = run.clusters()
     assert (clusters["cluster"] - 1).tolist() == summary["highest_log_joint"]["labels"]
+    # what diagnose prints is the score of clusters.csv
+    truth = prepare(compose(STUCK)).dataset.truth
+    said = smcmc("diagnose", str(run.path)).stdout
+    assert f"ari {SCORES['ari'](truth, clusters['cluster'].to_numpy()):.3f}," in said
     assert clusters[["certainty", "second", "second_probability"]].isna().all(axis=None)
     # the traces, and the number of clusters of each chain
     assert smcmc("plot", str(run.path)).exit_code == 0
