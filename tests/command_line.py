@@ -3,7 +3,8 @@
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -49,13 +50,13 @@ def check_rejection(smcmc, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> C
 
 
 @pytest.fixture
-def spawn(tmp_path: Path) -> Callable[..., Any]:
-    """``spawn(*args)`` starts smcmc in a process group of its own, in the test's folder."""
+def python(tmp_path: Path) -> Iterator[Callable[..., Any]]:
+    """``python(*args)`` starts Python in a process group of its own, in the test's folder."""
     started: list[subprocess.Popen[str]] = []
 
     def call(*args: str, **options: Any) -> subprocess.Popen[str]:
         process = subprocess.Popen(
-            [sys.executable, "-m", "splitmerge_cli", *args],
+            [sys.executable, *args],
             cwd=tmp_path,
             stderr=subprocess.PIPE,
             text=True,
@@ -70,6 +71,12 @@ def spawn(tmp_path: Path) -> Callable[..., Any]:
         if process.poll() is None:
             process.kill()
         process.communicate()
+
+
+@pytest.fixture
+def spawn(python: Callable[..., Any]) -> Callable[..., Any]:
+    """``spawn(*args)`` starts smcmc so."""
+    return partial(python, "-m", "splitmerge_cli")
 
 
 def wait_for(condition: Callable[[], Any], process: subprocess.Popen[str], seconds: float = 600.0) -> Any:

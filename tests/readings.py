@@ -106,6 +106,7 @@ FOUND: dict[str, Callable[[dataset.Dataset], Any]] = {
     "names": lambda data: data.names,
     "labels": lambda data: None if data.truth is None else data.truth.tolist(),
     "missing": lambda data: data.missing,
+    "exposure": lambda data: data.exposure.tolist(),
     "types": lambda data: [column.type for column in data.types or ()],
     "type": lambda data: (data.types or ())[0].type,
     "levels": lambda data: list((data.types or ())[0].levels),

@@ -92,15 +92,8 @@ def test_more_pairs_continue_and_workers_change_nothing(tmp_path: Path) -> None:
     two = [*SMALL, "timing=false", f"out={tmp_path / 'b'}", "workers=2"]
     other = Path(ran(*two, "--pairs", "10", "--lag", "3").strip().splitlines()[-1])
     assert other.name == path.name
-    for name in (
-        "pairs.json",
-        "pairs.parquet",
-        "bound.parquet",
-        "estimates.parquet",
-        "wasserstein.parquet",
-        "co_clustering.parquet",
-        "certificate.png",
-    ):
+    tables = (f"{name}.parquet" for name in ("pairs", "bound", "estimates", "wasserstein", "co_clustering"))
+    for name in ("pairs.json", *tables, "certificate.png"):
         assert (other / name).read_bytes() == (path / name).read_bytes()
 
 

@@ -240,43 +240,19 @@ KEYS = {
     for name, keys in [("table", ["data=csv", "model=bernoulli"]), ("texts", ["data=corpus"])]
 }
 NO_SUMMARY = {
-    "caution",
-    "complete",
-    "converged",
-    "dataset",
-    "effects",
-    "entities",
-    "link_scores",
-    "load",
-    "match_weights",
-    "n_clusters_interval",
-    "n_items",
-    "outcome_gain",
-    "pairs",
-    "partitions",
-    "path",
-    "predict_links",
-    "predict_outcome",
-    "review",
-    "rhat",
-    "thresholds",
-    "traces",
-    "update",
+    *("caution", "complete", "converged", "dataset", "effects", "entities", "link_scores", "load", "match_weights"),
+    *("n_clusters_interval", "n_items", "outcome_gain", "pairs", "partitions", "path", "predict_links"),
+    *("predict_outcome", "review", "rhat", "thresholds", "traces", "update"),
 }
 """Attributes of a posterior that summarise no draws, or draws of records (`tests/kinds/records/test_entities.py`)."""
 NOT_YET = {"plot", "groups", "misfit"}
 """Attributes that only a finished run has, in whole or in part."""
+SUMMARIES = ["point_estimate", "similarity", "membership", "credible_ball", "cluster_summary", "levels", "core"]
+SUMMARIES += ["column_summary", "leave_one_out", "topic_word"]
 CALLS: dict[str, Callable[[sm.Posterior], Any]] = {
     "labels": lambda found: found.labels,
-    **{
-        name: lambda found, name=name: getattr(found, name)() for name in ("point_estimate", "similarity", "membership")
-    },
-    **{name: lambda found, name=name: getattr(found, name)() for name in ("credible_ball", "cluster_summary")},
-    **{name: lambda found, name=name: getattr(found, name)() for name in ("levels", "core")},
+    **{name: lambda found, name=name: getattr(found, name)() for name in SUMMARIES},
     **{name: lambda found, name=name: getattr(found, name)(1) for name in ("at", "representatives")},
-    "column_summary": lambda found: found.column_summary(),
-    "leave_one_out": lambda found: found.leave_one_out(),
-    "topic_word": lambda found: found.topic_word(),
     **{
         name: lambda found, name=name: getattr(found, name)(np.eye(6) if found.n_items == 6 else TEXTS[:1])
         for name in ("predict", "predict_proba", "log_predictive")

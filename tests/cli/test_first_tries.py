@@ -300,32 +300,6 @@ def test_a_table_of_texts_is_read_as_documents(smcmc: Any) -> None:
     assert alone.values.tokens.J == 12
 
 
-def test_what_is_no_data_in_a_table_is_said(smcmc: Any) -> None:
-    rows = pd.DataFrame({"case": range(100, 120), "id": np.random.default_rng(0).permutation(20), "x": np.ones(20)})
-    rows["x"] += np.arange(20) % 3
-    rows.to_csv("ids.csv", index=False)
-    read = prepare(compose(["data=csv", "data.path=ids.csv", "model=gaussian"])).dataset
-    assert read.notes == [
-        "ids.csv: column 1 ('case') is left out: it counts up by one from 100 (data.columns would read it)",
-        "ids.csv: column 2 ('id') is left out: every value differs (data.columns would read it)",
-    ]
-    assert read.columns == ["x"]
-    assert not prepare(
-        compose(["data=csv", "data.path=ids.csv", "data.drop=[case,id]", "model=gaussian"])
-    ).dataset.notes
-    for text, model, said in [
-        ("a,b\nx,1.5\ny,2.5\na,b\nx,3.5\n", ["data=csv", "model=mixed"], "row 4: the names of the columns again"),
-        (
-            "a,b\n2,1.5\n3,2.5\na,b\n4,3.5\n",
-            ["data=csv", "model=gaussian"],
-            "row 4, column 1 ('a'): 'a'; expected a number; ",
-        ),
-    ]:
-        Path("again.csv").write_text(text, encoding="utf-8")
-        result = smcmc("run", "data.path=again.csv", *model)
-        assert result.exit_code == 2 and said in result.stderr, result.stderr
-
-
 def test_a_table_without_a_model_is_described_in_the_words_of_a_run(smcmc: Any) -> None:
     rng = np.random.default_rng(0)
     pd.DataFrame({"no": range(30), "x": rng.normal(size=30), "year": [2007, 2008, 2009] * 10}).to_csv("t.csv")
@@ -334,16 +308,6 @@ def test_a_table_without_a_model_is_described_in_the_words_of_a_run(smcmc: Any) 
     assert len(notes) == 4 and all(note.partition(": ")[2] in said for note in notes if READ_AS not in note)
     assert "column 2 ('no') is left out: it counts the rows from 0" in said
     assert "column 4 ('year'): 3 different numbers, each in 10 rows at least, are read as categories" in said
-
-
-def test_directions_and_weights_of_edges_are_spoken_of() -> None:
-    Path("ties.csv").write_text("source,target,weight,year\na,b,2,1999\nb,a,1,1999\nb,c,1,2000\nc,c,1,2000\n")
-    assert prepare(compose(["data=edges", "data.path=ties.csv"])).dataset.notes == [
-        "ties.csv: read as a network of 3 nodes and 2 edges, simple and undirected",
-        "ties.csv: column 4 ('year') is not read (data.weights names one of weights, data.layer one of layers)",
-        "ties.csv: left out: directions, weights (2 values, 1 to 2), edges of a node to itself: 1; this uses them: "
-        "smcmc run data=edges data.path=ties.csv data.directed=true data.values=count data.loops=true",
-    ]
 
 
 def test_a_scale_that_is_stuck_is_not_sampled_and_the_advice_ends_it(smcmc: Any) -> None:

@@ -3,7 +3,6 @@
 import os
 import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -27,25 +26,6 @@ def last_line(process: subprocess.Popen[str], seconds: float = 20.0) -> str:
     assert process.returncode == interrupts.STATUS, stderr
     assert len(stderr.splitlines()) == 1, stderr
     return stderr.strip()
-
-
-@pytest.fixture
-def python(tmp_path: Path):
-    """``python(code)`` starts a program of its own."""
-    started = []
-
-    def call(code: str, **options) -> subprocess.Popen[str]:
-        process = subprocess.Popen(
-            [sys.executable, "-c", code], cwd=tmp_path, stderr=subprocess.PIPE, text=True, **options
-        )
-        started.append(process)
-        return process
-
-    yield call
-    for process in started:
-        if process.poll() is None:
-            process.kill()
-        process.communicate()
 
 
 @pytest.mark.parametrize("number", interrupts.NUMBERS)
@@ -135,14 +115,14 @@ main()
 def test_every_stage_is_interrupted(smcmc, python, module: str, name: str, args: str, said: str) -> None:
     if "RUN" in args:
         args = args.replace("RUN", smcmc("run", "N=20", "iterations=20", "chains=1", "progress=none").stdout.strip())
-    process = python(STRIKES.format(module=module, name=name, args=args), stdout=subprocess.DEVNULL)
+    process = python("-c", STRIKES.format(module=module, name=name, args=args), stdout=subprocess.DEVNULL)
     assert said in last_line(process)
 
 
 def test_an_interrupted_assembly_is_continued(smcmc, python) -> None:
     args = ["N=20", "iterations=20", "chains=1", "timing=false", "progress=none", "sampler=sdds"]
     listed = ", ".join(f'"{arg}"' for arg in ["run", *args])
-    last_line(python(STRIKES.format(module="splitmerge_cli.runs.finish", name="assemble", args=listed)))
+    last_line(python("-c", STRIKES.format(module="splitmerge_cli.runs.finish", name="assemble", args=listed)))
     assert find_runs("results")[0].status["state"] == "interrupted"
     assert smcmc("run", *args).exit_code == 0
     twin = smcmc("run", *args, "out=twin").stdout.strip()
@@ -169,7 +149,7 @@ KEEPS_THE_LOCK = "import ctypes; ctypes.PyDLL(None).sleep(60)"
 @pytest.mark.parametrize("wait", ["time.sleep(60)", KEEPS_THE_LOCK])
 @pytest.mark.parametrize("signals", [1, 2])
 def test_what_does_not_stop_is_ended(python, wait: str, signals: int) -> None:
-    process = python(DEAF.format(wait=wait), stdout=subprocess.PIPE)
+    process = python("-c", DEAF.format(wait=wait))
     assert process.stdout.readline() == "ready\n"
     for _ in range(signals):
         process.send_signal(signal.SIGHUP)
@@ -179,7 +159,7 @@ def test_what_does_not_stop_is_ended(python, wait: str, signals: int) -> None:
 def test_a_second_signal_ends_a_program_at_once(python) -> None:
     patient = "interrupts.PATIENCE = 3600.0; interrupts.take_over()"
     code = DEAF.format(wait="time.sleep(60)").replace("interrupts.take_over()", patient)
-    process = python(code, stdout=subprocess.PIPE)
+    process = python("-c", code)
     assert process.stdout.readline() == "ready\n"
     process.send_signal(signal.SIGINT)
     with pytest.raises(subprocess.TimeoutExpired):
@@ -191,7 +171,7 @@ def test_a_second_signal_ends_a_program_at_once(python) -> None:
 def test_signals_that_are_ignored_stay_ignored(python) -> None:
     """As under nohup."""
     code = "import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)\n" + DEAF.format(wait="time.sleep(60)")
-    process = python(code, stdout=subprocess.PIPE)
+    process = python("-c", code)
     assert process.stdout.readline() == "ready\n"
     process.send_signal(signal.SIGHUP)
     with pytest.raises(subprocess.TimeoutExpired):

@@ -61,19 +61,9 @@ def test_smaller_tables_and_python(table: np.ndarray, monkeypatch: pytest.Monkey
 
 
 def test_chains_draw_samples_of_their_own_and_go_on_from_what_is_stored(smcmc: Any, table: np.ndarray) -> None:
-    paths = []
+    paths, words = [], [*OWN, "iterations=40", "chains=2", "progress=none", "timing=false", "until.ess=1e9"]
     for workers, out in ((1, "one"), (2, "two")):
-        ended = smcmc(
-            "run",
-            *OWN,
-            "iterations=40",
-            "chains=2",
-            "progress=none",
-            "timing=false",
-            f"workers={workers}",
-            f"out={out}",
-            "until.ess=1e9",
-        )
+        ended = smcmc("run", *words, f"workers={workers}", f"out={out}")
         paths.append(Path(ended.stdout.strip().splitlines()[-1]))
     for name in ("trace", "partitions"):
         one, two = ((path / f"{name}.parquet").read_bytes() for path in paths)

@@ -49,45 +49,17 @@ FILLED = {
 }
 """Text in place of an expression in a message, where it is part of a command."""
 FOLLOWING = {
-    *(
-        ">>>",
-        "adds",
-        "and",
-        "begins",
-        "checks",
-        "continues",
-        "describes",
-        "does",
-        "downloads",
-        "draws",
-        "evaluates",
-        "explain",
-    ),
-    *("explains", "goes", "has", "lists", "makes", "names", "of", "or", "packs", "prints", "printed", "reads", "runs"),
-    *("reports", "returns", "said", "says", "show", "shows", "stores", "verifies", "with", "writes", "wrote"),
+    *(">>>", "adds", "and", "begins", "checks", "continues", "describes", "does", "downloads", "draws", "evaluates"),
+    *("explain", "explains", "goes", "has", "lists", "makes", "names", "of", "or", "packs", "prints", "printed"),
+    *("reads", "runs", "reports", "returns", "said", "says", "show", "shows", "stores", "verifies", "with", "writes"),
+    *("wrote",),
 }
 """Words after a command that are none of it."""
 OTHER = {
-    *(
-        "algo",
-        "job",
-        "coupling",
-        "each",
-        "format",
-        "k",
-        "kind",
-        "lag",
-        "level",
-        "loss",
-        "m",
-        "moves",
-        "n_workers",
-        "new",
-        "p",
-    ),
-    *("patience", "address", "rule", "seconds", "truth", "key", "mode", "name", "reading", "size", "options", "out"),
-    *("config_dir", "_target_", "data.sha256", "store", "pairs", "a", "answers", "clusters", "core", "outcome"),
-    *("links", "held_out", "degrees", "index"),
+    *("algo", "job", "coupling", "each", "format", "k", "kind", "lag", "level", "loss", "m", "moves", "n_workers"),
+    *("new", "p", "patience", "address", "rule", "seconds", "truth", "key", "mode", "name", "reading", "size"),
+    *("options", "out", "config_dir", "_target_", "data.sha256", "store", "pairs", "a", "answers", "clusters"),
+    *("core", "outcome", "links", "held_out", "degrees", "index"),
 }
 """Words that a message may set and that are no keys of a run: parameters of Python functions, options of verify, of
 launchers and of a paper's files."""

@@ -1,9 +1,6 @@
 """Help with data of the user's own: a table without a model, words of other programs, standard input, odd files."""
 
-import io
-import json
 import shlex
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -104,10 +101,6 @@ def test_words_are_written_as_they_are_looked_up_and_name_keys_that_there_are() 
 # standard input
 
 
-def give(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
-    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
-
-
 def test_standard_input(smcmc, monkeypatch: pytest.MonkeyPatch) -> None:
     args = ["run", "data=csv", "data.path=-", "model=gaussian", *QUICK]
     Path("t.csv").write_text("x,y\n1,2\n3,4\n")
@@ -128,24 +121,3 @@ def test_standard_input(smcmc, monkeypatch: pytest.MonkeyPatch) -> None:
     result = call("plot", "plot", other.stdout.strip(), input="x,y\n9,9\n3,5\n")
     assert "expected the table on standard input that results/" in result.stderr
     assert "a sweep does not read standard input" in call("sweep", "sweep", *args[1:], "seed=1,2", input="").stderr
-
-
-# networks
-
-
-def test_an_edge_list_under_any_two_words(smcmc) -> None:
-    for text in ("a,b\nAnn,Bob\nBob,Cy\n", "von,nach,wert\nAnn,Bob,2\nBob,Cy,1\n", "p,q\n1,2\n2,3\n"):
-        Path("e.csv").write_text(text)
-        result = smcmc("run", "data=edges", "data.path=e.csv", *QUICK, status=0)
-        summary = json.loads((Path(result.stdout.strip().splitlines()[-1]) / "summary.json").read_text())
-        assert summary["graph"]["nodes"] == 3 and summary["graph"]["edges"] == 2
-    Path("e.csv").write_text("a,b\nAnn,Bob\nBob,Cy\n")
-    result = smcmc("run", "data=edges", "data.path=e.csv", *QUICK)
-    assert "row 1: 'a' and 'b' occur nowhere else: they are read as names of columns" in result.stderr
-    result = smcmc("run", "data=edges", "data.path=e.csv", "data.header=false", *QUICK)
-    assert result.exit_code == 0 and "occur nowhere else" not in result.stderr
-    # where no name stands twice it may be an edge as well
-    Path("e.csv").write_text("Rome,Oslo\nBonn,Kyiv\n")
-    assert "(data.header=true or false decides)" in read_rejection(
-        smcmc, "run", "data=edges", "data.path=e.csv", *QUICK
-    )

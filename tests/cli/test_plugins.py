@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import textwrap
+from collections.abc import Iterable
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from types import SimpleNamespace
@@ -53,18 +54,43 @@ def install(tmp_path: Path) -> Path:
     return tmp_path
 
 
-SCRIPT = """
-import sys
+ASKING = """import sys
 from typer.testing import CliRunner
 from splitmerge_cli.cli import app
 for line in sys.stdin.read().splitlines():
     ended = CliRunner().invoke(app, line.split())
-    print(f"== {line}: {ended.exit_code}", ended.output, sep="\\n")
-import test_moves
+    print(f"== {line}: {ended.exit_code}", ended.output, ended.exception or "", sep="\\n")
+"""
+PROVING = """import test_moves
 test_moves.test_swap()
 test_moves.test_gnedin()
 print("proved")
 """
+NAMING = """from splitmerge_cli.kinds import get_kind
+for name in sys.argv[1:]:
+    try:
+        get_kind(name)
+    except ValueError as error:
+        print(error)
+"""
+
+
+def ask(lines: list[str], then: str, folder: Path, *paths: Path, names: Iterable[str] = ()) -> dict[str, list[str]]:
+    """The exit status and the output of each command where these paths hold modules; what runs then is of the last."""
+    ended = subprocess.run(
+        [sys.executable, "-c", ASKING + then, *names],
+        input="\n".join(lines),
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(map(str, paths)), "COLUMNS": "300"},
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    found = re.findall(r"^== ([^\n]*): (\d+)\n(.*?)(?=^== |\Z)", ended.stdout, re.DOTALL | re.MULTILINE)
+    return {line: said for line, *said in found}
+
+
 COMMANDS = """list samplers
 list priors
 list figures
@@ -78,20 +104,10 @@ verify sampler=broken"""
 
 @pytest.mark.slow
 def test_the_example_of_the_page(install: Path) -> None:
-    ended = subprocess.run(
-        [sys.executable, "-c", SCRIPT],
-        input=COMMANDS,
-        env=os.environ | {"PYTHONPATH": f"{install / 'site'}{os.pathsep}{install}", "COLUMNS": "200"},
-        cwd=install,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-    parts = dict(re.findall(r"^== ([^\n]*): \d+\n(.*?)(?=^== |\Z)", ended.stdout, re.DOTALL | re.MULTILINE))
-    codes = dict(re.findall(r"^== (.*): (\d+)$", ended.stdout, re.MULTILINE))
     commands = COMMANDS.splitlines()
-    assert [codes[command] for command in commands] == ["0"] * 7 + ["2"] * 2, ended.stdout
+    found = ask(commands, PROVING, install, install / "site", install)
+    assert [found[command][0] for command in commands] == ["0"] * 7 + ["2"] * 2, found
+    parts = {line: text for line, (_, text) in found.items()}
     page = (PAGES / "plugin.md").read_text(encoding="utf-8")
     (listed,) = re.findall(r"^swap .*", parts["list samplers"], re.MULTILINE)
     assert listed in page
@@ -193,19 +209,6 @@ run sampler=sdds data=emm N=20 iterations=30 chains=2 progress=none
 run data=jain_neal N=20 iterations=30 chains=2 progress=none
 sweep data=emm N=20 iterations=30 chains=1 seed=0,1 progress=none
 report"""
-ASKING = """import sys
-from typer.testing import CliRunner
-from splitmerge_cli.cli import app
-for line in sys.stdin.read().splitlines():
-    ended = CliRunner().invoke(app, line.split())
-    print(f"== {line}: {ended.exit_code}", ended.output, ended.exception or "", sep="\\n")
-from splitmerge_cli.kinds import get_kind
-for name in sys.argv[1:]:
-    try:
-        get_kind(name)
-    except ValueError as error:
-        print(error)
-"""
 
 
 def name_of(value: str) -> str:
@@ -227,20 +230,10 @@ def test_what_cannot_be_used_stops_only_what_names_it(tmp_path: Path) -> None:
     naming = [f"run data=emm {group}={name_of(value)}" for group in ("sampler", "model") for value in BROKEN[group]]
     naming += [f"run data=jain_neal model.prior={name_of(value)}" for value in BROKEN["prior"]]
     naming += [f"reproduce {name_of(value)}" for value in BROKEN["paper"]]
-    ended = subprocess.run(
-        [sys.executable, "-c", ASKING, *map(name_of, BROKEN["kind"])],
-        input="\n".join([*ANYWHERE.splitlines(), *naming]),
-        env=os.environ | {"PYTHONPATH": str(site), "COLUMNS": "300"},
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert ended.returncode == 0, ended.stdout + ended.stderr
-    codes = dict(re.findall(r"^== (.*): (\d+)$", ended.stdout, re.MULTILINE))
-    assert {line: codes[line] for line in ANYWHERE.splitlines()} == dict.fromkeys(ANYWHERE.splitlines(), "0")
-    assert {codes[line] for line in naming} == {"2"}
-    parts = dict(re.findall(r"^== ([^\n]*): \d+\n(.*?)(?=^== |\Z)", ended.stdout, re.DOTALL | re.MULTILINE))
+    anywhere = ANYWHERE.splitlines()
+    found = ask([*anywhere, *naming], NAMING, tmp_path, site, names=map(name_of, BROKEN["kind"]))
+    assert {found[line][0] for line in anywhere} == {"0"} and {found[line][0] for line in naming} == {"2"}
+    parts = {line: text for line, (_, text) in found.items()}
     for group, values in BROKEN.items():
         for value, why in values.items():
             reason = rf"{group}={name_of(value)}: {why}"

@@ -26,19 +26,8 @@ def test_samplers_race_from_both_starts(smcmc) -> None:
 
 @pytest.mark.slow
 def test_certificates_beside_it(smcmc) -> None:
-    args = [
-        "sampler=sams,arm",
-        *SMALL,
-        "N=12",
-        "init=singletons",
-        "iterations=200",
-        "chains=2",
-        "--seeds",
-        "1",
-        "--certify",
-        "3",
-    ]
-    result = smcmc("race", *args, status=0)
+    args = ["sampler=sams,arm", *SMALL, "N=12", "init=singletons", "iterations=200", "chains=2"]
+    result = smcmc("race", *args, "--seeds", "1", "--certify", "3", status=0)
     assert "sams: variance x seconds of an unbiased estimate" in result.stdout
     assert "history of several chains" in result.stdout
 

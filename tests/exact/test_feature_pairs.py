@@ -118,12 +118,12 @@ _SPARSE = "of sparse points"
 REFUSED: dict[str, list[tuple[dict[str, Any], str]]] = {
     "Gaussian": [
         ({"missing": True, "covariance": "iso"}, "expected a table without missing cells"),
-        ({"missing": True, "covariance": "full", "power": 0.4}, "a real cell is missing; expected 1"),
+        ({"missing": True, "covariance": "full", "power": 0.4}, "model.power=0.4: a real cell is missing; expected 1"),
         ({"sparse": True, "missing": True}, "is not a finite number"),
         ({"sparse": True, "covariance": "full"}, f"expected diag or iso {_SPARSE}"),
         ({"sparse": True, "resolution": 1.5}, f"expected auto or none {_SPARSE}"),
-        ({"sparse": True, "b0": "gamma(2,3)"}, f"expected numbers {_SPARSE}"),
-        ({"sparse": True, "kappa0": "gamma(2,4)"}, f"expected numbers {_SPARSE}"),
+        ({"sparse": True, "b0": "gamma(2,3)"}, f"model.b0: expected numbers {_SPARSE}"),
+        ({"sparse": True, "kappa0": "gamma(2,4)"}, f"model.kappa0: expected numbers {_SPARSE}"),
         ({"sparse": True, "power": 0.4}, "model.power"),
         ({"sparse": True, "select": True}, "the points are sparse; expected false"),
         ({"select": True, "covariance": "iso"}, "expected model.covariance=diag, got iso"),
@@ -131,16 +131,16 @@ REFUSED: dict[str, list[tuple[dict[str, Any], str]]] = {
         ({"select": True, "b0": "gamma(2,3)"}, "expected numbers for model.b0 and model.kappa0"),
         ({"select": True, "kappa0": "gamma(2,4)"}, "expected numbers for model.b0 and model.kappa0"),
         ({"tails": "t", "select": True}, "expected model.tails=normal, got t"),
-        ({"tails": "t", "sparse": True}, "model.tails=t"),
+        ({"tails": "t", "sparse": True}, "model.tails=t: the points are sparse; expected normal"),
         ({"tails": "t", "missing": True, "covariance": "full"}, "model.tails=t, model.covariance=full: .*missing"),
         *(
             (
                 {"tails": "t", "resolution": 1.5, "covariance": shape},
-                f"model.tails=t: model.covariance={shape} and a column has a",
+                f"={shape} and a column has a resolution; expected model.resolution=none",
             )
             for shape in ("iso", "full")
         ),
-        ({"tails": "t", "power": 0.4}, "model.tails=t"),
+        ({"tails": "t", "power": 0.4}, "model.tails=t: model.power=0.4; expected model.power=1"),
         ({"noise": 0.3, "sparse": True}, "model.noise=0.3: the points are sparse; expected dense points"),
         ({"noise": 0.3, "select": True}, "model.noise=0.3: model.select=true; expected model.select=false"),
         ({"noise": 0.3, "tails": "t"}, "model.noise=0.3: model.tails=t.*expected model.tails=normal"),
@@ -148,29 +148,32 @@ REFUSED: dict[str, list[tuple[dict[str, Any], str]]] = {
     ],
     "Mixed": [
         ({"complete": False, "covariance": "full", "power": 0.4}, "a real cell is missing; expected 1"),
-        ({"select": True, "covariance": "full"}, "expected model.covariance=diag, got full"),
-        ({"select": True, "b0": "gamma(2,3)"}, "expected numbers for model.b0 and model.kappa0"),
+        ({"select": True, "covariance": "full"}, "model.select=true: expected model.covariance=diag, got full"),
+        ({"select": True, "b0": "gamma(2,3)"}, "model.select=true: expected numbers for model.b0 and model.kappa0"),
         ({"select": True, "kappa0": "gamma(2,4)"}, "expected numbers for model.b0 and model.kappa0"),
         ({"tails": "t", "select": True}, "expected model.tails=normal, got t"),
         ({"tails": "t", "complete": False, "covariance": "full"}, "model.tails=t: model.covariance=full and a real"),
         ({"tails": "t", "resolution": 1.5, "covariance": "full"}, "model.tails=t: model.covariance=full and a column"),
         ({"tails": "t", "power": 0.4}, "model.tails=t"),
-        ({"outcome": None, "effects": [4]}, "expected model.outcome"),
-        ({"outcome": 1, "effects": [4], "power": 0.4}, "expected 1 of a binary model.outcome"),
+        ({"outcome": None, "effects": [4]}, "model.effects: expected model.outcome"),
+        ({"outcome": 1, "effects": [4], "power": 0.4}, "model.power=0.4: expected 1 of a binary model.outcome"),
         ({"outcome": 5, "effects": [4], "tails": "t"}, "the table has no real column"),
         *(
             ({"outcome": j, "effects": [4], key: value}, "expected a number")
             for j in (1, 5)
             for key, value in (("b0", "gamma(2,3)"), ("kappa0", "gamma(2,4)"))
         ),
-        *(({"outcome": j, "select": True}, "expected no model.outcome") for j in (1, 5)),
+        *(({"outcome": j, "select": True}, "model.select=true: expected no model.outcome") for j in (1, 5)),
         ({"noise": 0.3, "select": True}, "model.noise=0.3: model.select=true; expected model.select=false"),
         ({"noise": 0.3, "tails": "t"}, "model.noise=0.3: model.tails=t.*expected model.tails=normal"),
         ({"noise": 0.3, "complete": False, "covariance": "full"}, "model.noise=0.3: model.covariance=full, and cells"),
         *(({"noise": 0.3, "outcome": j}, "model.noise=0.3: model.outcome.*expected no model.outcome") for j in (1, 5)),
         *(
-            ({"outcome": 5, "effects": [], key: value}, "expected a number with model.outcome")
-            for key, value in (("b0", "gamma(2,3)"), ("kappa0", "gamma(2,4)"))
+            (
+                {"outcome": 5, "effects": [], key: f"gamma({at})"},
+                rf"model.{key}=gamma\({at}\): expected a number with model.outcome",
+            )
+            for key, at in (("b0", "2,3"), ("kappa0", "2,4"))
         ),
     ],
     "IRM": [

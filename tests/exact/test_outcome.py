@@ -309,14 +309,10 @@ def test_without_effects_the_outcome_is_a_column() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"effects": ["e"]}, "model.effects: expected model.outcome"),
         ({"outcome": "z"}, "model.outcome: no column z; expected one of b, c, n, e, y"),
         ({"outcome": "e", "effects": ["y"]}, "model.effects: row 2, column 5 .'y'.: a missing cell; expected none"),
         ({"outcome": "n", "effects": ["e"]}, "model.effects: an outcome of type count has no effects"),
         ({"outcome": "e", "effects": ["e"]}, "expected different columns, none of them model.outcome"),
-        ({"outcome": "y", "select": True}, "model.select=true: expected no model.outcome"),
-        ({"outcome": "y", "b0": "gamma(2,3)"}, r"model.b0=gamma\(2,3\): expected a number with model.outcome"),
-        ({"outcome": "b", "effects": ["e"], "power": 0.5}, "model.power=0.5: expected 1 of a binary model.outcome"),
         ({"outcome": True}, "model.outcome=true: expected the name of a column"),
         ({"outcome": 9}, "model.outcome: no column 9"),
     ],

@@ -295,15 +295,11 @@ def test_power_1_is_draw_by_draw_the_model():
     [
         ({"power": 0.0}, r"model.power=0: expected a number from 1e-06 to 1$"),
         ({"power": 1.5}, r"model.power=1.5: expected a number from 1e-06 to 1$"),
-        ({"power": 0.5, "covariance": "full", "gap": True}, "model.power=0.5: a real cell is missing"),
     ],
 )
 def test_messages(options, message):
-    points = POINTS.copy()
-    if options.pop("gap", False):
-        points[2, 1] = np.nan
     with pytest.raises(ValueError, match=message):
-        Gaussian.from_data(Dataset("small", "points", points), **options)
+        Gaussian(POINTS, **options)
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,6 @@ from splitmerge_cli.config import Component, ConfigError, choice, component, rea
 from splitmerge_cli.core.simulation import Given
 from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.data.objects import from_object
-from splitmerge_cli.data.tables.files import csv
 from splitmerge_cli.kinds.tables.models.gamma_poisson import GammaPoisson
 from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
 from splitmerge_cli.kinds.tables.models.multinomial import Multinomial
@@ -411,7 +410,7 @@ def test_tails_are_smoothed() -> None:
     np.testing.assert_array_equal(smooth_tails(few)[0], few - few.max(axis=0))
 
 
-# ---- Rows of counts with exposures: equalities, new rows, rows left out, readers, and bad exposures.
+# ---- Rows of counts with exposures: equalities, new rows, rows left out, and runs.
 # Kernels are enumerated with the other cases of ``gamma_poisson``.
 
 X = np.array([[3, 0, 1], [1, 1, 0], [0, 4, 2], [7, 1, 1], [0, 0, 0]], dtype=np.int32)
@@ -477,57 +476,7 @@ def test_simulated_rows_have_their_exposures():
 FRAME = pd.DataFrame({"a": X[:4, 0], "hours": E[:4], "b": X[:4, 1], "c": X[:4, 2]})
 
 
-@pytest.mark.parametrize("suffix", [".csv", ".parquet", ".xlsx"])
-def test_readers_find_the_column(suffix, tmp_path):
-    path = tmp_path / f"t{suffix}"
-    {".csv": FRAME.to_csv, ".parquet": FRAME.to_parquet, ".xlsx": FRAME.to_excel}[suffix](path, index=False)
-    for exposure in ("hours", 2):
-        found = csv(path, "counts", exposure=exposure)
-        np.testing.assert_array_equal(found.values, X[:4])
-        np.testing.assert_array_equal(found.exposure, E[:4])
-    totals = csv(path, "counts", drop=["hours"], exposure="total")
-    np.testing.assert_array_equal(totals.exposure, X[:4].sum(axis=1))
-
-
-def test_arrays_and_frames_have_exposures(tmp_path):
-    np.save(tmp_path / "t.npy", X[:4])
-    np.testing.assert_array_equal(csv(tmp_path / "t.npy", "counts", exposure="total").exposure, X[:4].sum(axis=1))
-    of_frame, of_array = from_object(FRAME, "counts", exposure="hours"), from_object(X, "counts", exposure=E)
-    np.testing.assert_array_equal(of_frame.exposure, E[:4])
-    np.testing.assert_array_equal(of_frame.values, X[:4])
-    np.testing.assert_array_equal(of_array.exposure, E)
-
-
-BAD = {
-    "0": r"row 3.*'hours'.*0.*expected a positive number \(data.exposure\)",
-    "-2": r"row 3.*'hours'.*-2.*expected a positive number \(data.exposure\)",
-    "": "row 3.*'hours'",
-    "much": "row 3.*'hours'",
-}
-
-
-@pytest.mark.parametrize("cell", BAD)
-def test_bad_exposures_are_named(cell, tmp_path):
-    rows = ["a,hours,b", "3,1.5,0", f"1,{cell},2", "4,2,2"]
-    (tmp_path / "t.csv").write_text("\n".join(rows) + "\n")
-    with pytest.raises(DataError, match=BAD[cell]):
-        csv(tmp_path / "t.csv", "counts", exposure="hours")
-
-
-def test_other_bad_exposures(tmp_path):
-    (tmp_path / "t.csv").write_text("a,b\n3,1\n0,0\n2,1\n")
-    for options, message in (
-        ({"exposure": "hours"}, "data.exposure=hours: "),
-        ({"exposure": "total"}, "data.exposure: .*row 2: 0; expected a positive number"),
-        ({"exposure": "b", "columns": ["a", "b"]}, "expected each column once, and data.exposure not at all"),
-        ({"exposure": "b", "repeated": "once"}, "data.repeated"),
-    ):
-        with pytest.raises(DataError, match=message):
-            csv(tmp_path / "t.csv", "counts", **options)
-    with pytest.raises(DataError, match=r"data\.exposure=b.*points have none"):
-        csv(tmp_path / "t.csv", "points", exposure="b")
-    with pytest.raises(DataError, match="3 numbers; expected one for each of 5 rows"):
-        from_object(X, "counts", exposure=E[:3])
+def test_another_model_has_no_exposures():
     with pytest.raises(ValueError, match=r"data\.exposure is for model=gamma_poisson"):
         Multinomial.from_data(from_object(X, "counts", exposure=E))
 

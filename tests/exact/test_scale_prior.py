@@ -10,7 +10,7 @@ from small_cases import check_resumption, usual_chain
 
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.kinds.tables.models import gaussian, sparse_gaussian
+from splitmerge_cli.kinds.tables.models import gaussian
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.split_merge import RGSM, Dyadic
@@ -233,12 +233,6 @@ def test_scales_are_set_and_read():
 def test_refusals_name_the_key(options, message):
     with pytest.raises(ValueError, match=message):
         gaussian.Gaussian(POINTS, **options)
-
-
-@pytest.mark.parametrize("key", ["b0", "kappa0"])
-def test_sparse_points_take_numbers(key):
-    with pytest.raises(ValueError, match=f"model.{key}: expected numbers of sparse points"):
-        sparse_gaussian.SparseGaussian(POINTS, **{key: "hierarchical"})
 
 
 @pytest.mark.parametrize("covariance", COVARIANCES)

@@ -16,7 +16,7 @@ from small_cases import check_resumption, check_walk_weights, usual_chain
 
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
-from splitmerge_cli.data.dataset import ColumnType, Dataset
+from splitmerge_cli.data.dataset import ColumnType
 from splitmerge_cli.kinds.tables.answers import ColumnAnswers
 from splitmerge_cli.kinds.tables.models import gaussian, mixed
 from splitmerge_cli.samplers.gibbs import Gibbs
@@ -342,13 +342,6 @@ def test_resuming_goes_on_as_if_never_stopped(made: Callable[[], Any]) -> None:
 
 
 def test_refusals_name_the_key() -> None:
-    data = Dataset("t", "mixed", ROWS, types=tuple(COLUMNS))
-    for options, message in (
-        ({"covariance": "full"}, "model.select=true: expected model.covariance=diag, got full"),
-        ({"b0": "gamma(2,3)"}, "model.select=true: expected numbers for model.b0 and model.kappa0"),
-    ):
-        with pytest.raises(ValueError, match=message):
-            mixed.Mixed.from_data(data, select=True, **options)
     with pytest.raises(ValueError, match=r"model\.select=true: expected Mixed\.build"):
         mixed.Mixed(ROWS, COLUMNS, select=True)
     with pytest.raises(ValueError, match="expected 4 numbers, each 0 or 1"):

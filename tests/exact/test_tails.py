@@ -23,7 +23,6 @@ from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
 from splitmerge_cli.kinds.tables.models.mixed import Mixed
 from splitmerge_cli.kinds.tables.models.normal import DEGREES, RowWeights
-from splitmerge_cli.kinds.tables.models.sparse_gaussian import SparseGaussian
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.split_merge import Dyadic
@@ -380,11 +379,8 @@ def test_weights_are_set_and_read():
 def test_refusals_name_the_key():
     gaps = np.where(np.arange(8).reshape(4, 2) == 3, np.nan, POINTS)
     for make, message in (
-        (lambda: build("full", power=0.5), "model.tails=t: model.power=0.5; expected model.power=1"),
-        (lambda: build("iso", resolution=0.1), "=iso and a column has a resolution; expected model.resolution=none"),
         (lambda: build("full", gaps), "model.covariance=full and a real cell is missing; expected model.covariance="),
         (lambda: Mixed(gaps, ("binary", "count"), tails="t"), "the table has no real column; expected model.tails"),
-        (lambda: SparseGaussian(POINTS, tails="t"), "model.tails=t: the points are sparse; expected normal"),
         (lambda: Gaussian(POINTS, tails="x"), "model.tails=x: expected one of normal, t"),
     ):
         with pytest.raises(ValueError, match=message):

@@ -315,6 +315,3 @@ def test_exact_on_more_items(model_class, size, name):
     sampler = sampler_class(case.model, Rng(0), **options)
     P = transitions.transition_matrix(case.model, sampler.rng, sampler, case.states, limit=20_000_000)
     assert transitions.stationarity_defect(P, case.pi) < 1e-12
-
-
-LONG = ["emm", "emm-as_printed", "bernoulli", "bernoulli-uniform", "irm", "lines", "lines-nig", "gaussian-full"]

@@ -6,9 +6,8 @@ import pytest
 
 from splitmerge_cli import certify
 from splitmerge_cli.verify.enumerate import normalise
-from splitmerge_cli.verify.small_posteriors import PRIORS, _bases, cases
+from splitmerge_cli.verify.small_posteriors import PRIORS, _bases
 
-CASES = {case.id: case for case in cases()}
 BASES = _bases() | {f"{name}-missing": base for name, base in _bases(missing=True).items()}
 PAIRS = 60
 

@@ -37,16 +37,8 @@ def score(method="completion", by="document", K=4, alpha0=2.0, eta=0.1, particle
     counts, labels, weights = state(K)
     given = {"word_topics": csr_array(counts), "weights": weights, "labels": labels} | changed
     held = given.pop("heldout", heldout(by))
-    return log_likelihoods(
-        alpha0=alpha0,
-        eta=eta,
-        corpus_tokens=TRAINING,
-        heldout=held,
-        method=method,
-        particles=particles,
-        seed=seed,
-        **given,
-    )
+    given |= {"alpha0": alpha0, "eta": eta, "method": method, "particles": particles, "seed": seed}
+    return log_likelihoods(corpus_tokens=TRAINING, heldout=held, **given)
 
 
 def phi_of(counts, eta):

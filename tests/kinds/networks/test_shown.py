@@ -63,7 +63,8 @@ def test_layers_are_read(tmp_path: Path) -> None:
     assert said[0].startswith("data.directed=true data.layer=kind: the file shows them")
     spec = compose(["data=edges", f"data.path={directed}", "model=irm"])
     dataset = initial.read_data(spec.data, spec.model.kind)
-    assert "shown" in dataset.meta and "shown" not in dataset.kind.facts(dataset)["graph"]
+    facts = dataset.kind.facts(dataset)["graph"]
+    assert "shown" in dataset.meta and "shown" not in facts and facts["nodes"] == dataset.N
 
 
 @pytest.mark.parametrize(

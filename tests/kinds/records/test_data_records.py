@@ -346,15 +346,8 @@ def test_a_table_without_fields_is_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "name",
     [
-        "source",
-        "Notes",
-        "created",
-        "created_at",
-        "last update",
-        "imported_from",
-        "last_modified_by",
-        "batch id",
-        "filename",
+        *("source", "Notes", "created", "created_at", "last update", "imported_from", "last_modified_by"),
+        *("batch id", "filename"),
     ],
 )
 def test_what_describes_a_record_is_not_compared(tmp_path: Path, name: str) -> None:

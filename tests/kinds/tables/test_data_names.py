@@ -1,4 +1,4 @@
-"""Numbers that look like names and names that look like numbers: pandas' index, headers and columns of numbers."""
+"""Numbers that look like names and names that look like numbers; the numbers of columns without names."""
 
 import re
 from collections.abc import Callable
@@ -10,16 +10,17 @@ import pandas as pd
 import pytest
 from scipy.sparse import csr_array, save_npz
 
+import splitmerge_cli as sm
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.tables import files
 from splitmerge_cli.data.tables import text as text_files
+from splitmerge_cli.data.values import digest_of
+from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.kinds.documents.readers.files import corpus
+from splitmerge_cli.kinds.tables.columns import statistics
+from splitmerge_cli.kinds.tables.plots import columns as pictures
 from splitmerge_cli.received import DataError
-
-POINTS = pd.DataFrame({"x": [0.5, -1.25, 2.0], "y": [3.0, 0.125, 7.5]})
-ASKED = "may name the columns or be the first row of data; expected data.header=true or false"
-INDEX = "has no name and counts the rows from 0: it is left out (data.columns would read it)"
 
 
 @pytest.fixture
@@ -42,9 +43,6 @@ def read(tmp_path: Path) -> Callable[..., Dataset]:
 def notes_of(data: Dataset) -> list[str]:
     """The notes, without the file that they begin with."""
     return [note.partition(": ")[2] for note in data.notes]
-
-
-# the numbers of the rows
 
 
 @pytest.mark.parametrize("kind", ["points", "mixed", "binary"])
@@ -81,27 +79,10 @@ def test_a_first_column_that_counts_is_said_where_no_column_has_a_name(tmp_path:
     assert notes(x) == []
 
 
-# names of columns that are numbers
-
-
 def test_the_rows_that_are_looked_at_are_few(read: Callable[..., Dataset], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(text_files, "LOOKED_AT", 2)
     assert read("0,1\n0.5,0.5\n1.5,1.5\n7,7\n").values.tolist() == [[0.5, 0.5], [1.5, 1.5], [7, 7]]
     assert read("0,1\n0.5,0.5\n1.5,1.5\n7,7\n", header=False).N == 4
-
-
-# other separators
-
-
-# networks and corpora
-
-
-def write(path: Path, content: str | pd.DataFrame, **options: Any) -> Path:
-    if isinstance(content, str):
-        path.write_text(content)
-    else:
-        content.to_csv(path, **options)
-    return path
 
 
 @pytest.mark.parametrize(
@@ -142,3 +123,60 @@ def test_several_sheets_of_texts_are_asked_about(tmp_path: Path) -> None:
 def test_lines_of_text_stay_documents_where_they_are_asked_for_by_number(tmp_path: Path) -> None:
     (tmp_path / "t.txt").write_text("".join(f"some words of line number {i}\n" for i in range(12)))
     assert corpus(tmp_path / "t.txt", columns=[1]).values.tokens.J == corpus(tmp_path / "t.txt").values.tokens.J == 12
+
+
+# columns without names: they have the numbers that they have in their table, wherever some are left out
+
+
+@pytest.fixture
+def cells() -> np.ndarray:
+    """Four columns, of which the second has one value."""
+    x = np.random.default_rng(0).normal(size=(40, 4)).round(3)
+    x[:20, 3] += 6.0
+    x[:, 1] = 2.0
+    return x
+
+
+@pytest.fixture(params=["csv", "npy", "array", "list"])
+def source(request: pytest.FixtureRequest, cells: np.ndarray, tmp_path: Path) -> Any:
+    """The cells without names of columns, as a file or an object."""
+    np.save(tmp_path / "t.npy", cells)
+    np.savetxt(tmp_path / "t.csv", cells, delimiter=",", fmt="%.3f")
+    return {"array": cells, "list": cells.tolist()}.get(request.param, tmp_path / f"t.{request.param}")
+
+
+@pytest.mark.parametrize("kind", ["points", "mixed"])
+def test_new_rows_are_as_wide_as_the_table(source: Any, cells: np.ndarray, kind: str) -> None:
+    """New rows without names have the columns that were read, or all columns of the table."""
+    data = (files.csv if isinstance(source, Path) else from_object)(source, kind)
+    for new in (cells[:3], cells[:3][:, [0, 2, 3]]):
+        found = get_kind(kind).new_items(data, new)
+        assert np.array_equal(found.values, cells[:3][:, [0, 2, 3]])
+    with pytest.raises(DataError, match="new items: 2 columns; expected 3"):
+        get_kind(kind).new_items(data, cells[:3, :2])
+
+
+def test_data_of_other_columns_are_other_data(cells: np.ndarray) -> None:
+    """A run prints the numbers of columns, so its data differ by them."""
+    whole = from_object(cells[:, [0, 2, 3]], "points")
+    assert whole.positions is None and digest_of(whole) != digest_of(from_object(cells, "points"))
+
+
+def test_pictures_number_columns_as_tables_do(cells: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The widest columns alone are described of very wide data; each is drawn with its own cells."""
+    data = from_object(cells * [1.0, 1.0, 1e-6, 1.0], "points")
+    monkeypatch.setattr("splitmerge_cli.kinds.tables.columns.MOST_CELLS", 4)
+    labels = np.repeat([0, 1], 20)
+    known = statistics(data, labels)
+    assert known.columns == ["column 1", "column 4"]
+    place = {name: j for j, name in enumerate(data.column_names)}
+    assert [place[name] for name in known.columns] == [0, 2]
+    assert pictures.column(data, place["column 4"], np.arange(40)).tolist() == data.values[:, 2].tolist()
+
+
+def test_a_run_predicts_whole_rows(cells: np.ndarray, tmp_path: Path) -> None:
+    np.savetxt(tmp_path / "t.csv", cells, delimiter=",", fmt="%.3f")
+    with pytest.warns(sm.NotConverged):
+        posterior = sm.sample("gaussian", tmp_path / "t.csv", chains=1, iterations=5, progress="none")
+        assert posterior.predict(cells[:3]).shape == (3,)
+        assert "column 4 = " in " ".join(posterior.cluster_summary()["telling"])

@@ -160,12 +160,6 @@ def test_missing_cells_and_tables_without_real_columns_are_rejected() -> None:
         from_object(np.eye(4, dtype=int), "binary", reduce="pca")
 
 
-def test_the_identity_of_a_run_without_components_is_what_it_was() -> None:
-    given = ["data=csv", "data.path=x.csv", "model=gaussian"]
-    assert "reduce" not in specify(given).identity["data"]
-    assert specify([*given, "data.reduce=pca"]).identity["data"]["reduce"] == "pca"
-
-
 def test_a_density_of_new_rows_integrates_to_one() -> None:
     frame, _ = draw_types(30, 2, 2, 3.0)
     posterior = smcmc.sample("gaussian", frame, options={"data.reduce": 1}, **SHORT)

@@ -1,11 +1,14 @@
-"""Rows that repeat others: when chance makes them, each read once, in terms of the table's rows, and in one fold."""
+"""Rows that repeat others: when chance makes them, each read once, in terms of the table's rows, and in one fold; a run
+says that no model describes copies, and prints the command of each row once."""
 
+import shlex
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from command_line import run_path
 
 import splitmerge_cli as sm
 from splitmerge_cli.analysis.alternatives import LeaveOneOut
@@ -17,6 +20,7 @@ from splitmerge_cli.data.tables.repeats import are_copies, copies_in, folds, ite
 from splitmerge_cli.fits.candidates import Fits, covariances
 from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.kinds.tables.choice import calibrate
+from splitmerge_cli.runs.store.read import Run
 
 
 @pytest.fixture
@@ -183,15 +187,8 @@ def test_a_run_lists_all_rows(frame: pd.DataFrame, tmp_path: Path) -> None:
     # a partition of the rows of the table, or of the items, begins a chain
     for labels in (listed["cluster"], posterior.labels):
         (tmp_path / "start.csv").write_text("\n".join(map(str, labels)) + "\n")
-        again = sm.sample(
-            "gaussian",
-            path,
-            chains=1,
-            iterations=2,
-            options=options | {"init": str(tmp_path / "start.csv")},
-            progress="none",
-        )
-        assert again.n_items == 20
+        started = options | {"init": str(tmp_path / "start.csv")}
+        assert sm.sample("gaussian", path, chains=1, iterations=2, options=started, progress="none").n_items == 20
 
 
 def test_an_estimator_labels_all_rows(frame: pd.DataFrame) -> None:
@@ -202,14 +199,50 @@ def test_an_estimator_labels_all_rows(frame: pd.DataFrame) -> None:
 
 
 def test_a_sample_of_an_object_is_found_again(frame: pd.DataFrame, tmp_path: Path) -> None:
-    data = frame[["x", "y"]]
-    made = sm.sample(
-        "gaussian",
-        data,
-        chains=1,
-        iterations=5,
-        store=tmp_path / "r",
-        options={"data.repeated": "once"},
-        progress="none",
-    )
+    data, once = frame[["x", "y"]], {"data.repeated": "once"}
+    made = sm.sample("gaussian", data, chains=1, iterations=5, store=tmp_path / "r", options=once, progress="none")
     assert sm.Posterior.load(made.path, data).dataset.N == 20
+
+
+# the command that a run prints
+
+
+@pytest.fixture
+def path(commands: None, tmp_path: Path) -> Path:
+    """Two groups of 50 points, each row five times."""
+    x = np.random.default_rng(0).normal(size=(100, 2))
+    x[50:] += 6.0
+    return write(pd.DataFrame(np.repeat(x, 5, axis=0), columns=["x", "y"]), tmp_path)
+
+
+def test_a_chosen_covariance_is_chosen_again(smcmc, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("splitmerge_cli.fits.short_fits.ITERATIONS", 20)
+    args = ["data=csv", f"data.path={path}", "model=gaussian", "model.covariance=auto", "iterations=50"]
+    said = smcmc("run", *args).stderr
+    command = next(line for line in said.splitlines() if line.startswith("next: smcmc run"))
+    assert "data.repeated=once" in command and "model.covariance=auto" in command
+
+
+def test_few_copies_are_reported_alone(smcmc, commands: None, tmp_path: Path) -> None:
+    path = write(pd.DataFrame(grid(0.0, (100, 2), 2), columns=["x", "y"]), tmp_path)
+    said = smcmc("run", "data=csv", f"data.path={path}", "model=gaussian", "iterations=50").stderr
+    assert "2 of 102 rows repeat another row" in said
+    assert "does not describe" not in said and "next: smcmc run" in said and "each different row once" not in said
+
+
+def test_the_command_that_is_printed_finds_the_groups(smcmc, path: Path) -> None:
+    result = smcmc("run", "data=csv", f"data.path={path}", "model=gaussian", "iterations=1000", "seed=1")
+    said = result.stderr
+    assert "400 of 500 rows repeat another row, more than by chance: no density describes copies" in said
+    assert "the model does not describe these data: 400 of 500 rows repeat another row" in said
+    assert "each different row once:\n" in said
+    judged = smcmc("diagnose", str(run_path(result))).stdout
+    for text in (said, judged, repr(sm.Posterior.load(run_path(result)))):
+        words = " ".join(text.split())
+        assert 0 <= words.rindex("the model does not describe these data: 400 of 500 ") < words.index("no sign of non-")
+    command = next(line for line in said.splitlines() if line.startswith("next: smcmc run"))
+    assert "data.repeated=once" in command
+    result = smcmc(*shlex.split(command.removeprefix("next: smcmc ")))
+    assert Run(run_path(result)).summary["point_estimate"]["n_clusters"] == 2
+    assert "each of the 100 different rows is one item" in result.stderr
+    assert "does not describe" not in result.stderr and "data.repeated=once" not in result.stderr

@@ -12,7 +12,7 @@ from sklearn.preprocessing import PowerTransformer
 
 import smcmc
 from splitmerge_cli.analysis.alternatives import LeaveOneOut
-from splitmerge_cli.config import ConfigError, specify
+from splitmerge_cli.config import ConfigError, specify, specify_stored
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.tables.files import csv
@@ -101,11 +101,23 @@ def test_columns_that_are_not_real_and_sparse_matrices_have_no_scale() -> None:
         smcmc.sample("lines", draw_skewed(30), options={"data.scale": {"a": "log"}}, **SHORT)
 
 
-def test_the_identity_of_a_run_without_scales_is_what_it_was() -> None:
+@pytest.mark.parametrize(
+    ("key", "word", "value"),
+    [
+        ("scale", "{a: log}", {"a": "log"}),
+        ("skip", "[1,2]", [1, 2]),
+        ("reduce", "pca", "pca"),
+        ("repeated", "once", "once"),
+    ],
+)
+def test_the_identity_of_a_run_without_a_later_key_is_what_it_was(key: str, word: str, value: object) -> None:
+    """At its default it tells no runs apart, and stored configurations do without it."""
     given = ["data=csv", "data.path=x.csv", "model=gaussian"]
-    assert {"scale", "skip"}.isdisjoint(specify(given).identity["data"])
-    assert specify([*given, "data.skip=[1,2]"]).identity["data"]["skip"] == [1, 2]
-    assert specify([*given, "data.scale={a: log}"]).identity["data"]["scale"] == {"a": "log"}
+    spec = specify(given)
+    assert key not in spec.identity["data"]
+    assert specify([*given, f"data.{key}={word}"]).identity["data"][key] == value
+    stored = spec.values | {"data": {name: each for name, each in spec.values["data"].items() if name != key}}
+    assert specify_stored(stored, Path("x.csv")).identity == spec.identity
 
 
 def test_the_step_of_a_column_is_one_in_the_units_of_the_data() -> None:

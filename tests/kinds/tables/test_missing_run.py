@@ -97,12 +97,6 @@ def test_covariance_auto_with_resampled_scales(
     assert sm.sample(model, tilted, **SHORT).run.config["model"]["covariance"] == "full"
 
 
-def test_new_rows_with_missing_cells_are_named_where_none_may_be() -> None:
-    posterior = sm.sample({"name": "gaussian", "covariance": "iso"}, WHOLE, **SHORT)
-    with pytest.raises(ConfigError, match=r"^model.covariance=iso: row 2, column 1: a missing cell"):
-        posterior.predict([[0.0, 1.0], [np.nan, 2.0]])
-
-
 def test_the_estimator_takes_missing_cells() -> None:
     made = sm.SplitMergeClustering({"name": "gaussian"}, iterations=200, random_state=1).fit(HOLES)
     assert made.labels_[0] != made.labels_[-1]

@@ -8,6 +8,7 @@ import pytest
 from compiled import pieces
 from scipy import integrate, stats
 from scipy.special import gammaln
+from scores import check_scan
 from small_cases import CLOUD, COMPLETE, MIXED, POINTS, ROWS, TABLE, TYPES, check_resumption, check_walk_weights
 
 from splitmerge_cli.core.chain import Chain
@@ -207,9 +208,8 @@ def test_counts_of_every_size(mean):
     for clusters in (1, 9):
         model.set_labels(np.arange(60) % clusters)
         for i in range(0, 60, 7):
-            fast, slow = pieces.scan(model, i), pieces.scan_by_definition(model, i)
             # a scan draws by these probabilities: what is far below the largest is never drawn
-            np.testing.assert_allclose(fast / fast.sum(), slow / slow.sum(), rtol=1e-8, atol=1e-12)
+            check_scan(model, i, rtol=1e-8, atol=1e-12)
         expected = 0.0
         for cells in x[model.labels == 0].T:
             shape, rate = 1.3, 0.7
@@ -242,8 +242,7 @@ def test_scans_are_right_at_every_scale(scale):
     model = make_model(x)
     model.set_labels(np.arange(60) % 9)
     for i in range(0, 60, 7):
-        fast, slow = pieces.scan(model, i), pieces.scan_by_definition(model, i)
-        np.testing.assert_allclose(fast / fast.sum(), slow / slow.sum(), rtol=1e-9, atol=1e-300)
+        check_scan(model, i)
     check_walk_weights(model)
 
 
@@ -256,8 +255,7 @@ def test_many_columns_stay_in_range():
     model = make_model(x, types, beta1=1e-3, alpha=1e-3)
     model.set_labels(np.arange(60) % 9)
     for i in range(0, 60, 7):
-        fast, slow = pieces.scan(model, i), pieces.scan_by_definition(model, i)
-        np.testing.assert_allclose(fast / fast.sum(), slow / slow.sum(), rtol=1e-9, atol=1e-290)
+        check_scan(model, i, atol=1e-290)
     check_walk_weights(model)
 
 
@@ -361,8 +359,7 @@ def test_scans_are_right_at_every_scale_of_normals(name):
             model = MAKE[name](points)
         model.set_labels(np.arange(60) % 9)
         for i in range(0, 60, 7):
-            fast, slow = pieces.scan(model, i), pieces.scan_by_definition(model, i)
-            np.testing.assert_allclose(fast / fast.sum(), slow / slow.sum(), rtol=1e-9, atol=1e-300)
+            check_scan(model, i)
         check_walk_weights(model)
 
 
@@ -481,10 +478,6 @@ REFUSED = [
     (Lines, {"concentration": "gamma(１,1)"}, "model.concentration"),
     (Gaussian, {"covariance": "full", "b0": 1e-12}, "no digits of the covariances"),
     (Gaussian, {"covariance": "full", "m0": 1e7}, "no digits of the covariances"),
-    (Gaussian, {"a0": -1.0}, "model.a0"),
-    (Gaussian, {"b0": 0.0}, "model.b0"),
-    (Gaussian, {"b0": 1e-40}, "1e-24 of the squared range"),
-    (Gaussian, {"m0": math.inf}, "model.m0"),
 ]
 
 

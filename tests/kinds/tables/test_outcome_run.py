@@ -64,14 +64,8 @@ def test_model_auto_takes_an_outcome_and_columns_on_scales(smcmc, table: pd.Data
     assert scales_for(from_object(table, "mixed"), {"outcome": "sick"}) == SCALES
     assert scales_for(from_object(table, "mixed"), {"outcome": "sick", "effects": ["dose"]}) == {}
     table.assign(dose=table["dose"].abs() + 0.1).to_csv(tmp_path / "t.csv", index=False)
-    words = [
-        str(tmp_path / "t.csv"),
-        "model=mixed",
-        "model.outcome=y",
-        "model.effects=[dose]",
-        "data.scale={dose: log}",
-    ]
-    result = smcmc("run", *words, "iterations=20", "chains=1", "progress=none")
+    words = ["model=mixed", "model.outcome=y", "model.effects=[dose]", "data.scale={dose: log}"]
+    result = smcmc("run", str(tmp_path / "t.csv"), *words, "iterations=20", "chains=1", "progress=none")
     assert result.exit_code == 0, result.stderr
     # a table of real columns, of which `gaussian` is chosen without an outcome
     reals = specify(

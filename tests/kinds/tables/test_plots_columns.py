@@ -15,15 +15,7 @@ from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.diagnostics.cluster_table import describe_clusters as summarise
 from splitmerge_cli.kinds.tables.columns import statistics
 from splitmerge_cli.kinds.tables.plots import columns
-from splitmerge_cli.kinds.tables.plots.columns import (
-    Found,
-    choose_columns,
-    discriminating,
-    evenly,
-    principal,
-    rows_of,
-    standardise,
-)
+from splitmerge_cli.kinds.tables.plots.columns import Found, choose_columns, evenly, rows_of, standardise
 
 
 def find_clusters(x: np.ndarray, labels: np.ndarray) -> Found:
@@ -52,7 +44,7 @@ def test_directions_are_those_of_scikit_learn(monkeypatch: pytest.MonkeyPatch) -
     features, names = standardise(find_clusters(x, z))
     assert names == ["c0", "c1", "c2", "c3"]
     pca = PCA(2).fit(features)
-    mine = principal(features)
+    mine = columns.principal(features)
     np.testing.assert_allclose(mine.shares, pca.explained_variance_ratio_, rtol=1e-9)
     np.testing.assert_allclose(np.abs(mine.places), np.abs(pca.transform(features)), atol=1e-9)
     np.testing.assert_allclose(
@@ -60,7 +52,7 @@ def test_directions_are_those_of_scikit_learn(monkeypatch: pytest.MonkeyPatch) -
     )
     monkeypatch.setattr(columns, "SHRINKAGE", 0.0)
     lda = LinearDiscriminantAnalysis(solver="eigen").fit(features, z)
-    found = discriminating(features, z)
+    found = columns.discriminating(features, z)
     np.testing.assert_allclose(found.shares, lda.explained_variance_ratio_, rtol=1e-6)
     theirs = lda.transform(features)
     for axis in range(2):
@@ -72,7 +64,7 @@ def test_two_clusters_have_one_direction_that_separates() -> None:
     z = np.arange(100) % 2
     x = rng.normal(size=(100, 5))
     x[:, 2] += 8 * z
-    found = discriminating(x, z)
+    found = columns.discriminating(x, z)
     assert found.shares.tolist() == [1.0, 0.0]
     assert abs(np.corrcoef(found.places[:, 0], z)[0, 1]) > 0.9
     assert abs(np.corrcoef(found.places[:, 1], z)[0, 1]) < 0.3

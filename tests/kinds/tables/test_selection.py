@@ -11,14 +11,11 @@ from scipy.sparse import csr_array, save_npz
 
 import splitmerge_cli as sm
 from splitmerge_cli.api import selection
-from splitmerge_cli.api.sampling import specify_sample
 from splitmerge_cli.config import ConfigError, component, specify, specify_keys
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.tables.files import csv
-from splitmerge_cli.data.tables.mixed import RejectedColumns
 from splitmerge_cli.fits import candidates
 from splitmerge_cli.kinds.tables import choice
-from splitmerge_cli.received import DataError
 from splitmerge_cli.runs import prepare
 from splitmerge_cli.runs.store.read import Run
 
@@ -94,24 +91,6 @@ def test_the_table_is_of_densities_given_the_other_rows(
 )
 def test_the_model_that_reads_the_data(table: Any, model: str) -> None:
     assert selection.model_for_object(table)[0] == model
-
-
-KINDS = "bits,booleans,two words,two numbers,words,counts,reals,tiny,huge,constant,one word,empty,names,id,dates,units"
-
-
-def _check_choice(data: Any, options: dict[str, Any]) -> None:
-    keys = {"iterations": 1, "chains": 2, "progress": "none"}
-    try:
-        settled, _ = specify_sample("auto", data, None, keys, None, options)
-    except RejectedColumns as error:
-        if isinstance(data, Path):
-            assert not options and f"data.drop=[{','.join(map(str, error.drop))}]" in str(error)
-            _check_choice(data, {"data.drop": error.drop})
-    except DataError as error:
-        # rows of empty cells are blank lines of a file
-        assert "no column is left for the data" in str(error) or "no row of data" in str(error)
-    else:
-        prepare(settled.spec)
 
 
 def test_a_sparse_matrix_of_real_numbers_is_read_as_it_is(smcmc) -> None:
@@ -238,16 +217,8 @@ def test_counts_are_read_as_what_predicts_them(
     apart = pd.DataFrame({"x": x.round(2), "n": rng.poisson(0.7, 80)})
     for frame, how, type_ in ((together, "as real numbers", "real"), (apart, "as counts", "count")):
         frame.to_csv("t.csv", index=False)
-        args = [
-            "data=csv",
-            "data.path=t.csv",
-            "model=auto",
-            "iterations=20",
-            "chains=2",
-            "progress=none",
-            f"out={type_}",
-        ]
-        ended = smcmc("run", *args)
+        args = ["data=csv", "data.path=t.csv", "model=auto", "iterations=20", "chains=2", "progress=none"]
+        ended = smcmc("run", *(args := [*args, f"out={type_}"]))
         said = f"counts (n) {how}, by the leave-one-out log predictive probability"
         assert said in ended.stderr
         run = Run(ended.stdout.split()[-1])
