@@ -646,9 +646,9 @@ def _foreign(cells: Cells, key: str, chosen: bool) -> Reading:
 
 
 def _dates(cells: Cells, key: str, chosen: bool, i: int) -> Reading:
-    """A column of dates or times of day, row `i` one of them: left out, rejected where it is `chosen`."""
+    """A column of dates or times, row `i` one of them: left out, rejected where it is `chosen`."""
     days = days_of_column(cells.table.cells(cells.j)) is not None or cells.matches(DAY).any()
-    description, ways = "times of day", tuple[str, ...]()
+    description, ways = "times", tuple[str, ...]()
     if days:
         description, ways = "dates", (f"data.types={{{key}:date}} reads it as days since 1970-01-01",)
     if chosen:
