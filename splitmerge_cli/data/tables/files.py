@@ -384,7 +384,9 @@ def _has_header(table: Text, wanted: Wanted) -> bool:
         if not words:
             return table.names_by_number(positions)
         numbers_above = [j for j in positions if j in data]
-        years, under = [head[j] for j in numbers_above], [[cells[j] for j in numbers_above] for cells in below]
+        # those that are not read tell, too
+        all_numbers = [j for j, cell in enumerate(head) if is_number(table.number(cell))]
+        years, under = [head[j] for j in all_numbers], [[cells[j] for j in all_numbers] for cells in below]
         as_names = "are read as names of columns (data.header=false reads them as data)"
         if _are_successive_years(years, under):
             table.note(f"row {1 + table.before}: its words and years, {years[0]} to {years[-1]}, {as_names}")
