@@ -161,8 +161,8 @@ WORDS = {
 LOOKED_AT = 100
 """Rows that are looked at."""
 ALIKE = 0.9
-"""Share of these, from the first of the usual width on, that must have that width for a separator that does not suit all
-of them."""
+"""Share of these, from the first of the usual width on, that must have that width for a separator that does not suit
+all of them."""
 _BYTES = 1 << 20
 _SEP_LINE = re.compile(rb'"?sep=([,;\t])"?\r?\n')
 """The first line by which spreadsheet programs say what separates cells."""
