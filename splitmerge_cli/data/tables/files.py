@@ -293,6 +293,7 @@ def parse_table(table: Text, wanted: Wanted, header: str | bool) -> Text:
         if with_roles:
             rows = f"rows {table.first} and {1 + table.first}"
             table.note(f"{rows} hold types and roles of the columns: they are left out")
+            table.classes = {j for j, role in enumerate(table.rows_below()[1]) if role in ("class", "c")}
             table.first += 2
         table.tell_names_apart()
         if len(table.top) == 1:

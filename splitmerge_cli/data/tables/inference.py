@@ -152,9 +152,9 @@ NAMED_AS_CLASS = re.compile(
 """Names of columns that hold the classes of the items."""
 NAMED_AS_WEIGHT = re.compile(
     r"(?i:(fnl|final|p|samp|sampling|survey|design|post|poststrat|person|hh|household|analysis|expansion|raked)[_ .-]?"
-    r"(weight|weights|wgt|wght|wt)|perwt|hhwt|wtfinl|wtssall|anweight|pspwght)"
+    r"(weight|weights|wgt|wght|wt)|freq|perwt|hhwt|wtfinl|wtssall|anweight|pspwght)"
 )
-"""Names of columns that say how many people a row stands for; a ``weight`` alone may be a body's."""
+"""Names of columns that say how many people or cases a row stands for; a ``weight`` alone may be a body's."""
 
 
 NAMED_AS_ANGLE = re.compile(

@@ -244,6 +244,17 @@ def test_a_number_that_many_rows_hold_is_said(tmp_path: Path) -> None:
     assert not any("of the rows hold" in note for note in column(tmp_path, [0.5, *spiked[12:]]).notes)
 
 
+def test_classes_that_the_file_names_and_frequencies_are_noted(tmp_path: Path) -> None:
+    rows = "".join(f"{'uvw'[i % 3]}\t{(i * 7) % 11 + 0.5}\n" for i in range(30))
+    for role, is_noted in (("class", True), ("", False)):
+        notes = csv(write(tmp_path, f"kind\tx\nd\tc\n{role}\t\n{rows}"), "mixed").notes
+        assert any("column 1 ('kind') has 3 values. If it is a label" in note for note in notes) == is_noted
+    cells = "".join(f"{'uvw'[i % 3]},{'ab'[i % 2]},{2 + i * i}\n" for i in range(30))
+    assert any(
+        "data.weights=Freq counts rows so" in n for n in csv(write(tmp_path, f"e,s,Freq\n{cells}"), "mixed").notes
+    )
+
+
 def test_successive_years_are_names_of_columns(tmp_path: Path) -> None:
     rows = "".join(f"c{i},k,{i}.5,{i % 7}.25,\n" for i in range(30))
     read = csv(write(tmp_path, f"Country,Kind,1990,1995,2000\n{rows}"), "mixed")
