@@ -186,6 +186,7 @@ def compare(
                 problems[name] = str(error)
                 remaining.remove(name)
             else:
+                again = ", fitted longer" if name in density_by_name else ""
                 density_by_name[name] = left_out.log_density
                 facts[name]["few_draws"] = float((left_out.shape > UNRELIABLE).mean())
                 facts[name]["clusters"] = left_out.n_clusters
@@ -194,7 +195,7 @@ def compare(
                     difference, spread = _difference(left_out.log_density - density_by_name[ahead])
                     side = "ahead" if difference > 0 else "behind"
                     described += f", {abs(difference):.3f} {side} (s.e. {spread:.3f})"
-                fits.say(f"{option} {name}: {described}")
+                fits.say(f"{option} {name}{again}: {described}")
                 ahead = max(ahead or name, name, key=lambda one: density_by_name[one].mean())
             facts[name]["seconds"] += time.process_time() - began
         near = [name for name in remaining if not _is_behind(density_by_name[ahead] - density_by_name[name], errors)]

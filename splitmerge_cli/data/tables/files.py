@@ -293,6 +293,7 @@ def parse_table(table: Text, wanted: Wanted, header: str | bool) -> Text:
         if with_roles:
             rows = f"rows {table.first} and {1 + table.first}"
             table.note(f"{rows} hold types and roles of the columns: they are left out")
+            table.classes = {j for j, role in enumerate(table.rows_below()[1]) if role in ("class", "c")}
             table.first += 2
         table.tell_names_apart()
         if len(table.top) == 1:
@@ -384,7 +385,9 @@ def _has_header(table: Text, wanted: Wanted) -> bool:
         if not words:
             return table.names_by_number(positions)
         numbers_above = [j for j in positions if j in data]
-        years, under = [head[j] for j in numbers_above], [[cells[j] for j in numbers_above] for cells in below]
+        # those that are not read tell, too
+        all_numbers = [j for j, cell in enumerate(head) if is_number(table.number(cell))]
+        years, under = [head[j] for j in all_numbers], [[cells[j] for j in all_numbers] for cells in below]
         as_names = "are read as names of columns (data.header=false reads them as data)"
         if _are_successive_years(years, under):
             table.note(f"row {1 + table.before}: its words and years, {years[0]} to {years[-1]}, {as_names}")

@@ -152,9 +152,9 @@ NAMED_AS_CLASS = re.compile(
 """Names of columns that hold the classes of the items."""
 NAMED_AS_WEIGHT = re.compile(
     r"(?i:(fnl|final|p|samp|sampling|survey|design|post|poststrat|person|hh|household|analysis|expansion|raked)[_ .-]?"
-    r"(weight|weights|wgt|wght|wt)|perwt|hhwt|wtfinl|wtssall|anweight|pspwght)"
+    r"(weight|weights|wgt|wght|wt)|freq|perwt|hhwt|wtfinl|wtssall|anweight|pspwght)"
 )
-"""Names of columns that say how many people a row stands for; a ``weight`` alone may be a body's."""
+"""Names of columns that say how many people or cases a row stands for; a ``weight`` alone may be a body's."""
 
 
 NAMED_AS_ANGLE = re.compile(
@@ -646,9 +646,9 @@ def _foreign(cells: Cells, key: str, chosen: bool) -> Reading:
 
 
 def _dates(cells: Cells, key: str, chosen: bool, i: int) -> Reading:
-    """A column of dates or times of day, row `i` one of them: left out, rejected where it is `chosen`."""
+    """A column of dates or times, row `i` one of them: left out, rejected where it is `chosen`."""
     days = days_of_column(cells.table.cells(cells.j)) is not None or cells.matches(DAY).any()
-    description, ways = "times of day", tuple[str, ...]()
+    description, ways = "times", tuple[str, ...]()
     if days:
         description, ways = "dates", (f"data.types={{{key}:date}} reads it as days since 1970-01-01",)
     if chosen:

@@ -221,21 +221,21 @@ def _note_total(table: Table, columns: Sequence[int], x: NDArray[Any]) -> None:
 
 
 def note_names(table: Table, columns: Sequence[int], x: NDArray[Any]) -> None:
-    """Note which of the `columns` (positions, with their numbers or codes `x`) are by name the classes or the weights
-    of the rows."""
+    """Note which of the `columns` (positions, with their numbers or codes `x`) are the classes of the rows, by name
+    or as the file says, or by name their weights."""
     if len(columns) < 2 or not table.names:
         return
     for d, j in enumerate(columns):
         if inference.NAMED_AS_WEIGHT.fullmatch(table.names[j].strip()) and np.nanmin(x[:, d]) > 0:
             key = column_key(table, j)
             drop, weights = shell_word(f"data.drop=[{key}]"), shell_word(f"data.weights={key}")
-            people = "if it says how many people a row stands for, it is no measurement"
+            people = "if it says how many people or cases a row stands for, it is no measurement"
             table.note(f"{table.column(j)}: {people}: {drop} leaves it out, {weights} counts rows so")
         low, high = np.nanmin(x[:, d]), np.nanmax(x[:, d])
         if inference.NAMED_AS_ANGLE.fullmatch(table.names[j].strip()) and 0 <= low < 30 and 330 < high <= 360:
             direction = "0 and 360 are one direction, which no model knows: columns of its sine and its cosine have it"
             table.note(f"{table.column(j)}: if it is an angle, {direction}")
-        if inference.NAMED_AS_CLASS.fullmatch(table.names[j].strip()) is None:
+        if j not in table.classes and inference.NAMED_AS_CLASS.fullmatch(table.names[j].strip()) is None:
             continue
         values = x[:, d][~np.isnan(x[:, d])] if x.dtype.kind == "f" else x[:, d]
         different = len(np.unique(values))

@@ -7,6 +7,7 @@ import codecs
 import csv as csv_module
 import re
 import shlex
+from collections import Counter
 from collections.abc import Sequence
 from io import StringIO
 from itertools import islice
@@ -160,7 +161,8 @@ WORDS = {
 LOOKED_AT = 100
 """Rows that are looked at."""
 ALIKE = 0.9
-"""Share of these that must have as many cells as the first for a separator that does not suit all of them."""
+"""Share of these, from the first of the usual width on, that must have that width for a separator that does not suit
+all of them."""
 _BYTES = 1 << 20
 _SEP_LINE = re.compile(rb'"?sep=([,;\t])"?\r?\n')
 """The first line by which spreadsheet programs say what separates cells."""
@@ -227,15 +229,17 @@ def _rows(lines: str, separator: str) -> list[list[str]]:
 
 
 def _separator(lines: str, default: str) -> str:
-    regular, nearly = [], []
+    regular, nearly = [], dict[str, tuple[bool, int]]()
     for candidate in dict.fromkeys([default, "semicolon", "tab", "pipe", "comma"]):
         rows = _rows(lines, candidate)
-        if not rows or len(rows[0]) < 2:
+        widths = [len(row) for row in rows]
+        usual, rows_alike = Counter(widths).most_common(1)[0] if rows else (1, 0)
+        if usual < 2:
             continue
-        like_first = sum(len(row) == len(rows[0]) for row in rows)
-        if like_first < len(rows):
-            if like_first >= ALIKE * len(rows):
-                nearly.append(candidate)
+        if rows_alike < len(rows):
+            # rows of a title may stand above
+            if rows_alike >= ALIKE * (len(rows) - widths.index(usual)):
+                nearly[candidate] = widths[0] == usual, rows_alike
             continue
         others = [end for name, end in SEPARATORS.items() if name not in (candidate, "space") and end in lines]
         if not others or all(_is_whole(cell, others) for row in rows for cell in row):
@@ -250,7 +254,7 @@ def _separator(lines: str, default: str) -> str:
     if len(rows) > 1 and single and _are_spaced(rows[0], rows[1:]):
         return "space"
     # the reader names the row that has a cell too few or too many
-    return nearly[0] if nearly else default
+    return max(nearly, key=lambda name: nearly[name], default=default)
 
 
 def _are_spaced(top: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:

@@ -60,11 +60,11 @@ class Table:
 
     Columns have names where the file has them, and `written` ones, as the file has them, where those that several share
     have got a number. Messages count rows from `first`, the number of the first row of data. `categories` are columns
-    that the file itself says to hold categories, `left_out` those that are no data, whatever the kind; `item_names` are
-    of all rows of the file, where a column without a name holds them; `determined` columns follow from others, and are
-    left out, `followers` are levels that do so and are data. `units` and `orders` of levels are by column; `renamed`
-    has names that a second file has for columns of the first. `hint` is advice in the error for a missing cell in one
-    of the columns `hinted`.
+    that the file itself says to hold categories, `classes` those with a class of each row, `left_out` those that are no
+    data, whatever the kind; `item_names` are of all rows of the file, where a column without a name holds them;
+    `determined` columns follow from others, and are left out, `followers` are levels that do so and are data. `units`
+    and `orders` of levels are by column; `renamed` has names that a second file has for columns of the first. `hint` is
+    advice in the error for a missing cell in one of the columns `hinted`.
     """
 
     def __init__(self, path: Path, columns: list[pa.ChunkedArray], names: list[str] | None, first: int = 1) -> None:
@@ -72,6 +72,7 @@ class Table:
         self._positions: tuple[list[str], dict[str, list[int]]] | None = None
         self.notes: list[str] = []
         self.categories: set[int] = set()
+        self.classes: set[int] = set()
         self.hint, self.hinted = "", frozenset[int]()
         self.item_names: list[str] | None = None
         self.left_out: set[int] = set()

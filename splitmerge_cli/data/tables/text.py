@@ -7,6 +7,7 @@ line by line, to name the first offending row (line of the file, counted from 1)
 import csv as csv_module
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from io import BytesIO, TextIOWrapper
@@ -197,8 +198,13 @@ class Text(Table):
         second = [(j, cell) for j, cell in enumerate(below[0]) if cell]
         if any(self.is_number(cell) or cell in WRITTEN for _, cell in second):
             return False
-        rows = [cells for cells in below[1:] if len(cells) == self.width]
-        above_numbers = [j for j, _ in second if all(self.is_number(row[j]) or row[j] in WRITTEN for row in rows)]
+        columns = [(j, name, [row[j] for row in below[1:] if len(row) == self.width]) for j, name in second]
+        above_numbers = [
+            j
+            for j, name, cells in columns
+            # cells such as n.a. may stand among the numbers
+            if name not in cells and 2 * sum(self.is_number(cell) or cell in WRITTEN for cell in cells) > len(cells)
+        ]
         return 2 * len(above_numbers) > len(second) and any(self.top[0][j].strip() for j in above_numbers)
 
     def is_number(self, cell: str) -> bool:
@@ -436,8 +442,11 @@ class Text(Table):
                 ways = []
                 if any(end in self.top[0][0] for end in _ENDS if end != self.delimiter):
                     ways.append(f"{_ENDS[self.delimiter]} ends a cell; data.separator names another")
-                if self.width == 1 < len(cells):
-                    ways.append(f"data.skip={top} leaves out all up to row {top}, as a title")
+                widths = {number: len(row) for number, row in islice(self.lines(), LOOKED_AT)}
+                usual = Counter(widths.values()).most_common(1)[0][0]
+                title = next(number for number, width in widths.items() if width == usual) - 1
+                if title >= top and len(cells) > 1:
+                    ways.append(f"data.skip={title} leaves out all up to row {title}, as a title")
                 hint = f" ({'; '.join(ways)})" if ways else ""
                 last = self.data.count(b"\n") + 1 + self.before
                 footnotes = line > last - FOOTNOTES and all(len(rest) == 1 for at, rest in self.lines() if at >= line)

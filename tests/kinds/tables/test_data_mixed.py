@@ -244,10 +244,23 @@ def test_a_number_that_many_rows_hold_is_said(tmp_path: Path) -> None:
     assert not any("of the rows hold" in note for note in column(tmp_path, [0.5, *spiked[12:]]).notes)
 
 
+def test_classes_that_the_file_names_and_frequencies_are_noted(tmp_path: Path) -> None:
+    rows = "".join(f"{'uvw'[i % 3]}\t{(i * 7) % 11 + 0.5}\n" for i in range(30))
+    for role, is_noted in (("class", True), ("", False)):
+        notes = csv(write(tmp_path, f"kind\tx\nd\tc\n{role}\t\n{rows}"), "mixed").notes
+        assert any("column 1 ('kind') has 3 values. If it is a label" in note for note in notes) == is_noted
+    cells = "".join(f"{'uvw'[i % 3]},{'ab'[i % 2]},{2 + i * i}\n" for i in range(30))
+    assert any(
+        "data.weights=Freq counts rows so" in n for n in csv(write(tmp_path, f"e,s,Freq\n{cells}"), "mixed").notes
+    )
+
+
 def test_successive_years_are_names_of_columns(tmp_path: Path) -> None:
     rows = "".join(f"c{i},k,{i}.5,{i % 7}.25,\n" for i in range(30))
     read = csv(write(tmp_path, f"Country,Kind,1990,1995,2000\n{rows}"), "mixed")
     assert "its words and years, 1990 to 2000, are read as names of columns" in " ".join(read.notes)
+    without = csv(write(tmp_path, f"Country,Kind,1990,1995,2000\n{rows}"), "mixed", drop=[2, 3, 5])
+    assert (without.N, without.column_names) == (30, ["1995"])
     for years in ("1990,1995,2001", "2000,1995,1990"):
         with pytest.raises(DataError, match=r"data.header=true or false"):
             csv(write(tmp_path, f"Country,Kind,{years}\n{rows}"), "mixed")
@@ -389,7 +402,7 @@ def test_durations_are_seconds_and_nanoseconds_are_dates(tmp_path: Path, unit: s
 def test_auto_says_what_it_leaves_out() -> None:
     r = np.random.default_rng(0)
     frame = pd.DataFrame({"x": r.normal(size=30), "at": [datetime.time(i % 24, 5) for i in range(30)]})
-    with pytest.warns(smcmc.DataNote, match=r"column 2 \('at'\) is left out: it holds times of day, as '00:05:00'"):
+    with pytest.warns(smcmc.DataNote, match=r"column 2 \('at'\) is left out: it holds times, as '00:05:00'"):
         smcmc.sample(frame, iterations=20, chains=2, progress="none")
 
 
