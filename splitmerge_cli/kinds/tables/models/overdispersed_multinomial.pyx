@@ -58,8 +58,10 @@ cdef extern from *:
 # unit of exposures, and the largest in it
 cdef double GRAIN = 2.0 ** -30
 cdef int64_t LONGEST_EXPOSURE = 1 << 42
-# customers up to this one are seated one by one
+# customers up to this one are seated one by one, and so are all while fewer than so many join each new table: a search
+# for the next new table takes as long
 cdef int32_t FEW_CUSTOMERS = 32
+cdef double MANY_JOIN = 200.0
 # largest a_kd whose rising factorials are multiplied
 cdef double MOST_MULTIPLIED = 1e5
 # least a_kd: its logarithm is a number
@@ -76,7 +78,7 @@ cpdef int32_t draw_tables(Rng rng, double a, int32_t x) noexcept nogil:
     cdef int32_t tables = 1, seated = 1, low, high, middle
     cdef double log_u, start
     while seated < x:
-        if seated < FEW_CUSTOMERS:
+        if seated < FEW_CUSTOMERS or seated < MANY_JOIN * a:
             tables += rng.draw_coin(a / (a + seated))
             seated += 1
             continue
