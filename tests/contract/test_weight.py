@@ -21,32 +21,32 @@ ROOT = Path(splitmerge_cli.__file__).parent
 SLACK = 150
 LINES = {
     "analysis": 4_280,
-    "api": 2_200,
+    "api": 2_220,
     "cli": 1_920,
     "config": 2_760,
     "core": 9_060,
-    "data": 8_440,
+    "data": 8_460,
     "diagnostics": 3_980,
     "fits": 1_120,
     "kinds": 80,
     "kinds/documents": 7_480,
     "kinds/lines": 980,
     "kinds/networks": 9_300,
-    "kinds/records": 4_560,
+    "kinds/records": 4_700,
     "kinds/tables": 13_320,
     "kinds/tokens": 440,
     "papers": 8_240,
     "priors": 1_120,
-    "runs": 9_580,
+    "runs": 9_600,
     "samplers": 6_740,
     "top": 1_280,
     "verify": 3_360,
 }
 """Lines of .py, .pyx, .pxd and .h by room, and by slice of `kinds`."""
-ALL_LINES = 99_900
-TEST_LINES = 58_800
+ALL_LINES = 100_200
+TEST_LINES = 57_600
 """Lines of .py and .pyx, and of the tables of cases, .yaml."""
-FILES, IMPORT_SHARE = 257, 5.05
+FILES, IMPORT_SHARE = 258, 5.05
 """Python files, and the share of their lines that are imports, in per cent."""
 NAMED = {"records": 4, "networks": 4, "tables": 7, "documents": 5}
 """Files outside a slice that have a word of it."""
