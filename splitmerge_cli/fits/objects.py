@@ -44,7 +44,8 @@ def columns_of(reading: str, dataset: Dataset) -> dict[str | int, int]:
     """The columns of a mixed table that are ratings or counts, and their positions: their names, else their numbers,
     which are no text, since a cell of the first row that is the same would make that a row of names.
 
-    Ratings are categories that are whole numbers without a gap, up to `LARGEST_RATING`, or words in a known order.
+    Ratings are categories that are whole numbers up to `LARGEST_RATING` without a gap, unless another rating has all of
+    them, or words in a known order.
     """
     if dataset.reduction is not None:  # densities of scores do not compare
         return {}
@@ -52,18 +53,27 @@ def columns_of(reading: str, dataset: Dataset) -> dict[str | int, int]:
     if len(set(named)) < dataset.values.shape[1]:
         named = [j + 1 for j in dataset.positions or range(dataset.values.shape[1])]
 
+    columns = list(zip(named, dataset.types or (), strict=True))
+    if reading == "counts":
+        return {key: j for j, (key, one) in enumerate(columns) if one.type == "count"}
+
+    def numbers_in(column: ColumnType) -> list[int]:
+        """The levels, if they ascend as whole numbers up to `LARGEST_RATING`; else none."""
+        levels = [int(level) for level in column.levels if level.isdecimal()]
+        is_scale = len(levels) == len(column.levels) >= FEWEST_LEVELS and levels == sorted(levels)
+        return levels if column.type == "categorical" and is_scale and levels[-1] <= LARGEST_RATING else []
+
+    without_gap = [set(found) for _, one in columns if (found := numbers_in(one)) and found[-1] - found[0] < len(found)]
+
     def is_one(column: ColumnType) -> bool:
-        n = len(column.levels)
-        if reading == "counts":
-            return column.type == "count"
-        if column.type != "categorical" or n < FEWEST_LEVELS:
+        if column.type != "categorical" or len(column.levels) < FEWEST_LEVELS:
             return False
         if not column.levels[0].isdecimal():
             return bool(in_scale(column.levels))
-        first = int(column.levels[0])
-        return first + n - 1 <= LARGEST_RATING and column.levels == tuple(map(str, range(first, first + n)))
+        found = numbers_in(column)
+        return bool(found) and any(scale.issuperset(found) for scale in without_gap)
 
-    return {key: j for j, (key, one) in enumerate(zip(named, dataset.types or (), strict=True)) if is_one(one)}
+    return {key: j for j, (key, one) in enumerate(columns) if is_one(one)}
 
 
 def add_types(typed: Mapping[Any, str], reading: str, dataset: Dataset) -> dict[str, dict[Any, str]]:

@@ -53,6 +53,10 @@ def test_ratings_are_categories_without_a_gap(table: pd.DataFrame) -> None:
     data = from_object(table, "mixed")
     assert [*columns_of("ratings", data)] == ["q1", "q2"] and [*columns_of("counts", data)] == ["n"]
     assert [*columns_of("ratings", from_object(table, "mixed", types={"q1": "ordinal"}))] == ["q2"]
+    # a scale that another column has whole, and one of which it is no part
+    scale = table.assign(q3=[1, 2, 4, 6] * 30, q4=[1, 2, 4, 7] * 30)
+    read = from_object(scale, "mixed", types={"q3": "categorical", "q4": "categorical"})
+    assert [*columns_of("ratings", read)] == ["q1", "q2", "q3"]
 
 
 def test_words_in_an_order_are_ratings_but_no_numbers(table: pd.DataFrame, best: list[str]) -> None:
