@@ -129,7 +129,9 @@ def model_for_object(data: Any, of_table: Mapping[str, Any] | None = None) -> tu
         return model_for(objects.from_object(data, "points")), data
     for kind in kinds().values():
         # options of tables ask for one, unless a kind has objects of its own
-        if (part := kind.part_of(data)) is not None and not (of_table and (part is not data or kind.any_columns)):
+        if of_table and kind.any_columns:
+            continue
+        if (part := kind.part_of(data)) is not None and not (of_table and part is not data):
             if part is not data:
                 which = f"column {part.name!r} alone is"
                 if isinstance(part.name, tuple):

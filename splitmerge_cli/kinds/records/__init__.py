@@ -54,9 +54,15 @@ class Records(Kind):
     drawings = "splitmerge_cli.kinds.records.pictures:PICTURES"
 
     def part_of(self, data: Any) -> Any | None:
+        from splitmerge_cli.fits import objects as program
         from splitmerge_cli.kinds.records.recognition import rows_of_a_frame
 
-        return None if rows_of_a_frame(data) is None else data
+        if (found := rows_of_a_frame(data)) is None:
+            return None
+        a, b = found.rows
+        why = f"rows agree but for typing errors, such as those at positions {a} and {b}"
+        program.warn(f"data: read as records of entities ({why}); model='mixed' reads a table", program.DataNote)
+        return data
 
     def check(self, dataset: Dataset) -> None:
         x, name, types = dataset.values, dataset.name, dataset.types
