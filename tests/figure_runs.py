@@ -25,6 +25,6 @@ def make_runs(jobs: Iterable[Mapping[str, str]], **more: object) -> list[Run]:
 
 
 def draw(figure: Callable[..., Any], *args: Any) -> Any:
-    """What a function draws, in the style of the papers."""
+    """Draw by a function, in the style of the papers."""
     with use_style():
         return figure(*args)
