@@ -71,6 +71,7 @@ THINNED = {
     "tests/exact/test_sequential_start.py": (3, 4),
     # one thing of each model, sampler, figure or message
     "tests/unit/test_shared": (4, 4),
+    "tests/unit/test_figures.py::test_experiments_compose": (2, 8),
     "tests/unit/test_figures.py::test_generated_data_stand_in": (1000, 1000),
     "tests/contract/test_options": (8, 4),
     "tests/cli/test_first_tries": (3, 6),

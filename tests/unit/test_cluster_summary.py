@@ -243,6 +243,12 @@ def test_columns_on_a_scale_have_medians_and_ends_in_the_units_of_the_data() -> 
     assert set(told.split("; ")) == {"x = 20 (others 200, medians)", "y from 9.0 to 10.0 (others from 1.0 to 100.0)"}
 
 
+def test_counts_have_means() -> None:
+    labels = np.repeat([0, 1], 4)
+    x = np.array([0, 1, 0, 2, 9, 7, 8, 8.0])[:, None]
+    assert descriptions(x, labels, ColumnType("count"))[0] == ["x = 0.8 (others 8.0)"]
+
+
 def test_long_words_keep_both_ends() -> None:
     assert cluster_table.shorten("measurement number 12", 12) == "measurem… 12"
     assert cluster_table.shorten("short", 12) == "short"

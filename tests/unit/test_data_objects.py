@@ -54,6 +54,15 @@ def test_stop_words_of_texts_are_left_out() -> None:
         from_object([[0.0], [1.0]], "points", stop_words="auto")
 
 
+def test_documents_are_texts_words_or_counts() -> None:
+    texts = from_object(["red blue", "blue blue green"], "documents")
+    words = from_object([["red", "blue"], ["blue", "blue", "green"]], "documents")
+    counts = from_object(pd.DataFrame([[1, 0, 1], [2, 1, 0]], columns=["blue", "green", "red"]), "documents")
+    for found in (texts, words, counts):
+        assert found.vocabulary == ["blue", "green", "red"]
+        assert found.values.tokens.words.tolist() == [0, 2, 0, 0, 1]
+
+
 @pytest.mark.parametrize(
     ("data", "kind", "said"),
     [

@@ -76,11 +76,11 @@ def test_selection():
         declaration.select(["sdds-fig33"])
 
 
-@pytest.mark.slow  # at quick scale: tests/contract/test_configs.py
+@pytest.mark.parametrize("scale", ["quick", pytest.param("paper", marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", [n for n, e in declaration.figures().items() if e.compute is None])
-def test_experiments_compose_at_paper_scale(name, tmp_path):
+def test_experiments_compose(name, scale, tmp_path):
     # the published data need not be here
-    jobs = experiments.jobs(name, "paper", tmp_path, stand_in=True)
+    jobs = experiments.jobs(name, scale, tmp_path, stand_in=True)
     assert len({tuple(job) for job in jobs}) == len(jobs)
     for job in (jobs[0], jobs[-1]):
         assert prepare(compose(job)).spec.experiment in (*experiments._plan(name)["of"], name)
