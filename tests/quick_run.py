@@ -23,6 +23,8 @@ THINNED = {
     "tests/unit/test_reading": (1000, 1000),
     # tables of a few cases, each of another kind
     "tests/unit/test_figures_lshsm.py::test_who_leads": (1000, 1000),
+    "tests/unit/test_figures_claims.py::test_as_many_units": (1000, 1000),
+    "tests/unit/test_figures_claims.py::test_verdicts_follow": (1000, 1000),
     "tests/unit/test_data_fetch.py::test_nothing_is_left_of_a_failure": (1000, 1000),
     "tests/unit/test_hashing.py::test_options_out_of_range": (1000, 1000),
     "tests/cli/test_bad_input.py::test_commands": (1000, 1000),
