@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from splitmerge_cli import config
-from splitmerge_cli.data.dataset import OF_NETWORKS
+from splitmerge_cli.data.dataset import OF_NETWORKS, kinds
 from splitmerge_cli.data.opening import readable, require_file, unpack
 from splitmerge_cli.data.tables import separators, text
 from splitmerge_cli.data.tables.table import Table
@@ -22,18 +22,15 @@ from splitmerge_cli.kinds.networks.readers import conversions, graph_files
 from splitmerge_cli.kinds.networks.readers.edge_rows import MANY_PAIRS as FEWEST_PAIRS
 from splitmerge_cli.kinds.networks.readers.edge_rows import REPEATED, WHOLE, names_ends
 from splitmerge_cli.kinds.networks.readers.edge_values import are_times
-from splitmerge_cli.kinds.records import recognition
 from splitmerge_cli.received import DataError
 
 TABLE, NETWORK, DOCUMENTS = "csv", "edges", "corpus"
 """Choices of ``data``."""
 OWN_OF_NETWORKS = [f"data.{name}" for name in (*OF_NETWORKS, "matrix", "source", "target")]
 """Keys that networks alone have."""
-RECORDS = "records"
-"""The model of tables of records."""
-OF_RECORDS = ("data.path", "data.encoding", "data.separator", "data.truth", "data.labels")
+OF_ANY = ("data.path", "data.encoding", "data.separator", "data.truth", "data.labels")
 CHOICES = ("data", "model", "sampler", "experiment", "init", "gap")
-"""Keys of data with which records are recognised; with others, and with further choices, a table is what it was."""
+"""Keys of data with which a table is recognised as another kind; with others, and with further choices, it is none."""
 EDGE_LISTS = (".edges", ".edgelist", ".ncol", ".mtx")
 COUNTED = (".ldac", ".lda-c")
 ARRAYS = (".npy", ".npz")
@@ -91,7 +88,7 @@ def recognise_named(path: str | Path, named: Mapping[str, Any]) -> Recognised:
     """As `recognise`, of a run that names these keys: a key that networks alone have makes a table a network; a model
     of tables, or a key that only tables have, makes anything else a table."""
     found = recognise(path, str(named.get("data.encoding", "utf-8")), str(named.get("data.separator", "auto")))
-    asked = {key for key in named if key.partition(".")[0] in CHOICES} - {*OF_RECORDS, "data"}
+    asked = {key for key in named if key.partition(".")[0] in CHOICES} - {*OF_ANY, "data"}
     if found.model and asked:
         return Recognised(TABLE)
     if found.data == TABLE:
@@ -160,22 +157,6 @@ def _names_pairs(table: Table) -> bool:
     return few >= 3 and len(pairs) >= REPEATED * many and 2 * len(first & second) >= few
 
 
-def _of_records(table: Table) -> Recognised | None:
-    if not 3 <= table.width <= recognition.WIDEST:
-        return None
-    most = recognition.MOST
-    if isinstance(table, text.Text):
-        rows = [row for _, row in islice(table.lines(), 1, most + 1) if len(row) == table.width]
-        columns = [[cell.strip() for cell in column] for column in zip(*rows, strict=True)]
-    else:
-        cells = (column.slice(0, most).to_pylist() for column in table.columns)
-        columns = [["" if cell is None else str(cell).strip() for cell in column] for column in cells]
-    if (found := recognition.find_records(columns)) is None:
-        return None
-    a, b = found.rows
-    return Recognised(TABLE, f"rows agree but for typing errors, such as rows {a + 1} and {b + 1}", RECORDS)
-
-
 def _is_edge(cells: Sequence[str]) -> bool:
     """Whether a row holds two names or whole numbers, and perhaps a weight."""
     return len(cells) in (2, 3) and all(WHOLE.fullmatch(cell) or not separators.is_numeric(cell) for cell in cells[:2])
@@ -196,8 +177,9 @@ def _of_cells(table: Table) -> Recognised:
         return Recognised(NETWORK, "two columns of the same names, and in every row another pair")
     if names_ends(head):
         return Recognised(NETWORK, f"the columns {' and '.join(map(repr, head[:2]))}")
-    if found := _of_records(table):
-        return found
+    for kind in kinds().values():
+        if why := kind.why_table(table):
+            return Recognised(TABLE, why, kind.model)
     if formats.names_tokens(head):
         return Recognised(DOCUMENTS, f"the columns {', '.join(map(repr, head))}")
     if formats.is_of_texts(table):

@@ -80,13 +80,7 @@ _CFG = ("job", "hydra", "all")
 _INFO = ("all", "config", "defaults", "defaults-tree", "plugins", "searchpath")
 
 
-_RECORDS = "model=records"
-_READ_AS = {
-    "data=csv": "a table",
-    "data=edges": "a network",
-    "data=corpus": "documents",
-    _RECORDS: "records of entities",
-}
+_READ_AS = {"data=csv": "a table", "data=edges": "a network", "data=corpus": "documents"}
 
 
 def with_file(words: Sequence[str]) -> list[str]:
@@ -103,12 +97,17 @@ def with_file(words: Sequence[str]) -> list[str]:
         if recognised.data == TABLE and not any(override.startswith(("model=", "experiment=")) for override in words):
             overrides.append(f"model={recognised.model or 'auto'}")
         if recognised.why:
+            key = f"data={recognised.data}"
             # a folder is nothing else
-            read_as = f"model={recognised.model}" if recognised.model else f"data={recognised.data}"
-            forms = {} if os.path.isdir(path) else {k: v for k, v in _READ_AS.items() if k not in (read_as, _RECORDS)}
-            forms = {"model=auto": "a table"} if recognised.model else forms
+            forms = {} if os.path.isdir(path) else {k: v for k, v in _READ_AS.items() if k != key}
+            what = _READ_AS[key]
+            if recognised.model:
+                from splitmerge_cli.diagnostics.cluster_table import plural_of
+
+                kind = config.component("model", recognised.model).kind
+                what, forms = f"{plural_of(kind.item)} of {plural_of(kind.cluster)}", {"model=auto": what}
             others = ", ".join(f"{keys} {path_word(path)} as {form}" for keys, form in forms.items())
-            base.note(f"{path}: read as {_READ_AS[read_as]} ({recognised.why}){'; ' * bool(others)}{others}")
+            base.note(f"{path}: read as {what} ({recognised.why}){'; ' * bool(others)}{others}")
     return overrides
 
 

@@ -246,6 +246,10 @@ class Kind:
         ``data.names``."""
         raise NotImplementedError
 
+    def why_table(self, table: Any) -> str:
+        """Why a table holds data of this kind, and not rows of a table; empty: it does not, or nothing tells."""
+        return ""
+
     def note_table(self, table: Any, columns: Sequence[int]) -> list[str]:
         """Note that a table of any columns, of which `columns` are read, may hold data of this kind; return the
         overrides that read it so, if any."""

@@ -53,6 +53,14 @@ class Records(Kind):
     )
     drawings = "splitmerge_cli.kinds.records.pictures:PICTURES"
 
+    def why_table(self, table: Any) -> str:
+        from splitmerge_cli.kinds.records.recognition import rows_of_a_table
+
+        if (found := rows_of_a_table(table)) is None:
+            return ""
+        a, b = found.rows
+        return f"rows agree but for typing errors, such as rows {a + 1} and {b + 1}"
+
     def part_of(self, data: Any) -> Any | None:
         from splitmerge_cli.fits import objects as program
         from splitmerge_cli.kinds.records.recognition import rows_of_a_frame

@@ -8,10 +8,12 @@ of a panel agree as well, but differ in whole cells.
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from difflib import SequenceMatcher
-from itertools import combinations
+from itertools import combinations, islice
 from typing import Any, NamedTuple
 
+from splitmerge_cli.data.tables import text
 from splitmerge_cli.data.tables.separators import is_numeric
+from splitmerge_cli.data.tables.table import Table
 
 Cells = Sequence[Sequence[str]]
 FEWEST, MOST = 50, 5_000
@@ -34,6 +36,17 @@ class Found(NamedTuple):
 
     rows: tuple[int, int]
     naming: list[int]
+
+
+def rows_of_a_table(table: Table) -> Found | None:
+    """As `find_records`, by the columns of a table, the first row of a text being their names."""
+    if not 3 <= table.width <= WIDEST:
+        return None
+    if isinstance(table, text.Text):
+        rows = [row for _, row in islice(table.lines(), 1, MOST + 1) if len(row) == table.width]
+        return find_records([[cell.strip() for cell in column] for column in zip(*rows, strict=True)])
+    cells = (column.slice(0, MOST).to_pylist() for column in table.columns)
+    return find_records([["" if cell is None else str(cell).strip() for cell in column] for column in cells])
 
 
 def rows_of_a_frame(data: Any) -> Found | None:
