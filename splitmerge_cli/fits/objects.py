@@ -59,7 +59,7 @@ def columns_of(reading: str, dataset: Dataset) -> dict[str | int, int]:
 
     def numbers_in(column: ColumnType) -> list[int]:
         """The levels, if they ascend as whole numbers up to `LARGEST_RATING`; else none."""
-        levels = [int(level) for level in column.levels if level.isdecimal()]
+        levels = [int(level) for level in column.levels if level.isdecimal() and level == str(int(level))]
         is_scale = len(levels) == len(column.levels) >= FEWEST_LEVELS and levels == sorted(levels)
         return levels if column.type == "categorical" and is_scale and levels[-1] <= LARGEST_RATING else []
 

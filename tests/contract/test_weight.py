@@ -31,7 +31,7 @@ LINES = {
     "kinds": 60,
     "kinds/documents": 7_480,
     "kinds/lines": 980,
-    "kinds/networks": 9_300,
+    "kinds/networks": 9_320,
     "kinds/records": 4_720,
     "kinds/tables": 13_320,
     "kinds/tokens": 440,

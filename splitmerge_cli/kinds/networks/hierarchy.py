@@ -20,6 +20,7 @@ The levels describe the blocks that a run lists, and are no part of its posterio
 
 import csv
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from io import StringIO
 from itertools import combinations
 from typing import Any
@@ -44,8 +45,12 @@ TRIALS, PER_TRIAL = 4, 25
 MOST_WORK = 100_000
 """Blocks times the cube of the groups from which on, down to one, groups are joined and blocks move by the description
 itself."""
+MOST_MOVED = 30_000_000
+"""The same number up to which blocks move from the best groups of an agglomeration."""
 MOST_KNOWN = 4_000_000
 """Numbers whose factorials are looked up, at most."""
+RANDOM = 20
+"""Random groups that the search goes on from, too, where blocks are so few that it may begin at single ones."""
 LISTED, NAMED = 12, 12
 """Groups that are listed, and clusters that are named of each, at most."""
 
@@ -56,14 +61,19 @@ class Counts:
     def __init__(self, entries: Entries, sides: Labels) -> None:
         """`entries`: of the blocks; `sides`: int32 ``[B]``, the kind of nodes of each; blocks of a group share it."""
         self.B, V = len(sides), len(entries.mirror)
-        self.entries, self.sides = entries, sides
         node = np.repeat(np.arange(self.B), np.diff(entries.start))
-        between = np.zeros((V, self.B, self.B), dtype=np.int64)
-        np.add.at(between, (entries.type, node, entries.neighbour), entries.weight)
+        # an agglomeration reads no edges of a node to itself
+        apart = node != entries.neighbour
+        start = np.append(0, np.cumsum(apart))[entries.start]
+        parts = {name: getattr(entries, name)[apart] for name in ("neighbour", "type", "weight")}
+        self.entries, self.sides = replace(entries, start=start, **parts), sides
         # of two directions one is enough
         self.types = np.flatnonzero(np.arange(V) <= entries.mirror)
         self.is_directed = entries.mirror[self.types] != self.types
-        self.between = between[self.types]
+        chosen = np.isin(entries.type, self.types)
+        self.type = np.searchsorted(self.types, entries.type[chosen])
+        self.node, self.other, self.weight = node[chosen], entries.neighbour[chosen], entries.weight[chosen]
+        self.between = self.sums(np.arange(self.B, dtype=np.int32), self.B)
         """int64 ``[types, B, B]``; an undirected edge within a block counts twice."""
         most = self.B * self.B + int(self.between.sum(axis=(1, 2)).max(initial=0))
         self.known = gammaln(np.arange(1.0, most + 2)) if most < MOST_KNOWN else None
@@ -78,8 +88,9 @@ class Counts:
 
     def sums(self, labels: Labels, K: int) -> NDArray[np.int64]:
         """Edges between groups, int64 ``[types, K, K]``."""
-        is_in = (labels[:, None] == np.arange(K)).astype(np.int64)
-        return np.asarray(is_in.T @ self.between @ is_in)
+        cell = (self.type * K + labels[self.node]) * K + labels[self.other]
+        sums = np.bincount(cell, self.weight, len(self.types) * K * K)
+        return np.asarray(sums.reshape(-1, K, K).astype(np.int64))
 
     def describe(self, sums: NDArray[np.int64], sizes: NDArray[np.int64]) -> NDArray[np.float64]:
         """Nats that partitions take, float64 ``[...]``; `sums` ``[..., types, K, K]``, `sizes` ``[..., K]``."""
@@ -149,6 +160,10 @@ class Counts:
         is_small = self.B**4 <= MOST_WORK
         found = [np.unique(self.sides, return_inverse=True)[1].astype(np.int32)]
         starts = [np.arange(self.B, dtype=np.int32)] * is_small
+        generator = np.random.default_rng(0)
+        for _ in range(RANDOM * is_small):
+            drawn = generator.integers(0, generator.integers(2, self.B + 1), self.B) + self.B * self.sides
+            starts.append(np.unique(drawn, return_inverse=True)[1].astype(np.int32))
         for trial in range(max(1, TRIALS - self.B // PER_TRIAL)):
             rounds = list(agglomerate(self.entries, self.sides, False, Rng(trial)))
             if rounds:
@@ -158,9 +173,10 @@ class Counts:
         for start in starts:
             labels: Labels | None = start
             while labels is not None:
-                labels = self.move(labels)
+                work = self.B * (int(labels.max()) + 1) ** 3
+                labels = self.move(labels) if work <= MOST_MOVED else labels
                 found.append(labels)
-                labels = self.join(labels) if self.B * (int(labels.max()) + 1) ** 3 <= MOST_WORK else None
+                labels = self.join(labels) if work <= MOST_WORK else None
         return min(found, key=self.measure)
 
 

@@ -71,6 +71,17 @@ def test_the_search_finds_the_groups_of_least_description(form: str) -> None:
     assert found_more >= (3 if sides is None else 1)
 
 
+@pytest.mark.parametrize("directed", [False, True])
+def test_edges_within_blocks_lead_no_search_astray(directed: bool) -> None:
+    """Forty blocks with hundreds of edges within and few between: agglomerations read edges between blocks alone."""
+    generator = np.random.default_rng(0)
+    table = generator.poisson(0.3, (40, 40)) + np.diag(generator.poisson(400, 40))
+    counts = counts_between(table if directed else np.triu(table) + np.triu(table, 1).T, directed)
+    found = counts.find_groups()
+    assert counts.measure(found) <= counts.measure(np.zeros(40, dtype=np.int32))
+    assert (counts.entries.neighbour != np.repeat(np.arange(40), np.diff(counts.entries.start))).all()
+
+
 def plant(groups: int, blocks: int, size: int, shares: tuple[float, float, float], seed: int = 1) -> Relations:
     """A network of blocks in groups; `shares` of pairs that are tied: in a block, in a group, elsewhere."""
     label = np.arange(groups * blocks * size) // size
