@@ -46,7 +46,7 @@ MOST_WORK = 100_000
 """Blocks times the cube of the groups from which on, down to one, groups are joined and blocks move by the description
 itself."""
 MOST_MOVED = 30_000_000
-"""The same number up to which blocks move from the best groups of an agglomeration."""
+"""Blocks times the cube of the groups up to which blocks move from the best groups of an agglomeration."""
 MOST_KNOWN = 4_000_000
 """Numbers whose factorials are looked up, at most."""
 RANDOM = 20
