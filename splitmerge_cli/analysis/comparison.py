@@ -327,12 +327,10 @@ def commands(run: Run) -> Iterator[tuple[str, str]]:
 
 def _choose_other_model(run: Run, model: Mapping[str, Any]) -> dict[str, Any]:
     """Another model that reads the data, or other forms of this one."""
-    covariance = model.get("covariance")
-    try:
+    covariance, dataset = model.get("covariance"), None
+    with suppress(ConfigError, DataError):
         dataset = initial.dataset_of(run)
-    except (ConfigError, DataError):
-        return {}
-    if dataset.types and not any(column.type == "real" for column in dataset.types):
+    if dataset is not None and dataset.types and not any(column.type == "real" for column in dataset.types):
         covariance = None  # no column has one
     if covariance is not None:
         others = tuple(each for each in ("diag", "full") if each != covariance)
@@ -340,7 +338,7 @@ def _choose_other_model(run: Run, model: Mapping[str, Any]) -> dict[str, Any]:
             specify([f"model={model['name']}", f"model.covariance={others[0]}"], run.config_dir)
             return {"model.covariance": others if len(others) > 1 else others[0]}
         return {}
-    for name in usable_choices("model"):
+    for name in usable_choices("model") if dataset is not None else ():
         if name != model["name"] and component("model", name).target.accepts(dataset)[0]:
             return {"model": name, "sampler": resolution.AUTO}
     return {}

@@ -1,12 +1,15 @@
 """``smcmc compare``, and the table and file that end a sweep."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from command_line import run_path
 from sklearn.metrics import adjusted_rand_score
 
 from splitmerge_cli.analysis import comparison
+from splitmerge_cli.runs import initial
 from splitmerge_cli.runs.store import manifest, read
 
 QUICK = ["chains=2", "iterations=40", "progress=none", "timing=false"]
@@ -107,3 +110,13 @@ def test_an_estimate_outside_its_interval_is_marked(K, low, high, said) -> None:
 )
 def test_what_jobs_share_is_left_out(jobs: list[list[str]], labels: list[str]) -> None:
     assert comparison.drop_shared(jobs) == labels
+
+
+@pytest.mark.parametrize(("x", "offered"), [("abc", False), (("0.5", "1.5", "2.25"), True)], ids=["words", "numbers"])
+def test_a_covariance_is_offered_where_a_column_is_real(smcmc, x: Sequence[str], offered: bool) -> None:
+    rows = [f"{'uvw'[i % 3]},{x[i % 7 % 3]}" for i in range(40)]
+    Path("t.csv").write_text("\n".join(["a,b", *rows]) + "\n")
+    types = "data.types={a:categorical,b:" + ("real}" if offered else "categorical}")
+    run = run_path(smcmc("run", "data=csv", "data.path=t.csv", "model=mixed", types, "iterations=20"))
+    lines = [line for aspect, line in comparison.commands(initial.open_run(run)) if aspect == "model"]
+    assert any("model.covariance" in line for line in lines) == offered

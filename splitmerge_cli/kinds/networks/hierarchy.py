@@ -18,10 +18,8 @@ the groups of least description, and there is a level if it beats one group.
 The levels describe the blocks that a run lists, and are no part of its posterior.
 """
 
-import csv
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from io import StringIO
 from itertools import combinations
 from typing import Any
 
@@ -33,7 +31,7 @@ from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.diagnostics.cluster_table import FIRST, number_clusters
 from splitmerge_cli.kinds.networks.data import Relations, network_of
-from splitmerge_cli.kinds.networks.start import Entries, agglomerate
+from splitmerge_cli.kinds.networks.start import Entries, agglomerate, sides_of_blocks
 from splitmerge_cli.runs.store.store import RunStore
 
 FILE, KEY = "hierarchy.csv", "hierarchy"
@@ -121,16 +119,14 @@ class Counts:
         """Move blocks to the groups that describe them best, one after the other, until none moves."""
         labels, K = labels.copy(), int(labels.max()) + 1
         sums, sizes = self.sums(labels, K), np.bincount(labels, minlength=K)
-        kind = np.zeros(K, dtype=np.int32)
-        kind[labels] = self.sides
-        moved = True
+        kind, moved = sides_of_blocks(labels, self.sides), True
         while moved:
             moved = False
             for i in range(self.B):
-                r, others = labels[i], np.delete(np.arange(self.B), i)
-                is_in = (labels[others, None] == np.arange(K)).astype(np.int64)
-                out, into = self.between[:, i, others] @ is_in, self.between[:, others, i] @ is_in
-                own = self.between[:, i, i]
+                r, own, is_in = labels[i], self.between[:, i, i], (labels[:, None] == np.arange(K)).astype(np.int64)
+                out, into = self.between[:, i] @ is_in, self.between[:, :, i] @ is_in
+                out[:, r] -= own
+                into[:, r] -= own
                 at, places = np.arange(K), np.repeat(sums[None], K, axis=0)
                 places[:, :, r, :] -= out
                 places[:, :, :, r] -= into
@@ -147,12 +143,9 @@ class Counts:
 
     def join(self, labels: Labels) -> Labels | None:
         """Join the two groups whose union is described best; None: no two may be one."""
-        K = int(labels.max()) + 1
-        kind = np.zeros(K, dtype=np.int32)
-        kind[labels] = self.sides
-        joined = [
-            np.where(labels == b, a, labels - (labels > b)) for a, b in combinations(range(K), 2) if kind[a] == kind[b]
-        ]
+        kind = sides_of_blocks(labels, self.sides)
+        pairs = [(a, b) for a, b in combinations(range(len(kind)), 2) if kind[a] == kind[b]]
+        joined = [np.where(labels == b, a, labels - (labels > b)) for a, b in pairs]
         return min(joined, key=self.measure).astype(np.int32) if joined else None
 
     def find_groups(self) -> Labels:
@@ -192,9 +185,8 @@ def find_levels(relations: Relations, labels: ArrayLike) -> list[list[int]]:
     """
     blocks = np.asarray(labels, dtype=np.int32)
     nodes = np.bincount(blocks)
-    K, sides = len(nodes), np.zeros(len(nodes), dtype=np.int32)
-    if relations.sides is not None:
-        sides[blocks] = relations.sides
+    K, of_nodes = len(nodes), np.zeros(len(blocks), dtype=np.int8) if relations.sides is None else relations.sides
+    sides = sides_of_blocks(blocks, of_nodes.astype(np.int32))
     entries, levels = Entries.from_relations(relations).join_blocks(blocks, K), list[list[int]]()
     while K > 2:
         groups = Counts(entries, sides).find_groups()
@@ -203,9 +195,8 @@ def find_levels(relations: Relations, labels: ArrayLike) -> list[list[int]]:
         if len(nodes) in (len(np.unique(sides)), K):
             break
         groups, nodes = np.argsort(order)[groups].astype(np.int32), nodes[order]
-        K, above = len(nodes), np.zeros(len(nodes), dtype=np.int32)
-        above[groups] = sides
-        entries, sides = entries.join_blocks(groups, K), above
+        K = len(nodes)
+        entries, sides = entries.join_blocks(groups, K), sides_of_blocks(groups, sides)
         levels.append(groups.tolist())
     return levels
 
@@ -221,9 +212,7 @@ def write(store: RunStore, dataset: Dataset, labels: ArrayLike, first: int = FIR
     for number, level in enumerate(levels, 2):
         group = np.asarray(level)[group]
         table[f"level_{number}"] = number_clusters(group, first)
-    text = StringIO()
-    csv.writer(text, lineterminator="\n").writerows([table, *zip(*table.values(), strict=True)])
-    store.keep_text(FILE, text.getvalue())
+    store.keep_columns(FILE, table)
     return {KEY: levels}
 
 

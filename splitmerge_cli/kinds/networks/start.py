@@ -191,6 +191,13 @@ def join_best(partner: NDArray[np.int32], growth: NDArray[np.float64], most: int
     return np.unique(root, return_inverse=True)[1].astype(np.int32), joined
 
 
+def sides_of_blocks(labels: NDArray[np.int32], sides: NDArray[np.int32]) -> NDArray[np.int32]:
+    """The kind of the nodes of each block, int32 ``[K]``, which they share."""
+    found = np.zeros(int(labels.max()) + 1, dtype=np.int32)
+    found[labels] = sides
+    return found
+
+
 def agglomerate(entries: Entries, sides: NDArray[np.int32], corrected: bool, rng: Rng) -> Iterator[NDArray[np.int32]]:
     """Yield partitions of the nodes, int32 ``[N]``, of ever fewer blocks; `sides`: the kind of each node."""
     N = K = len(sides)
@@ -205,8 +212,7 @@ def agglomerate(entries: Entries, sides: NDArray[np.int32], corrected: bool, rng
             break
         labels = number[labels]
         K -= joined
-        kind = np.zeros(K, dtype=np.int32)
-        kind[labels] = sides
+        kind = sides_of_blocks(labels, sides)
         if movable >= K:
             blocks = Blocks(entries, labels, kind, corrected)
             for _ in range(SWEEPS):

@@ -59,7 +59,7 @@ class Records(Kind):
         if (found := rows_of_a_table(table)) is None:
             return ""
         a, b = found.rows
-        return f"rows agree but for typing errors, such as rows {a + 1} and {b + 1}"
+        return f"rows agree but for typing errors, such as rows {a} and {b}"
 
     def part_of(self, data: Any) -> Any | None:
         from splitmerge_cli.fits import objects as program
@@ -69,7 +69,9 @@ class Records(Kind):
             return None
         a, b = found.rows
         why = f"rows agree but for typing errors, such as those at positions {a} and {b}"
-        program.warn(f"data: read as records of entities ({why}); model='mixed' reads a table", program.DataNote)
+        program.warn(
+            f"data: read as records of entities ({why}); sample('mixed', data) reads a table", program.DataNote
+        )
         return data
 
     def check(self, dataset: Dataset) -> None:

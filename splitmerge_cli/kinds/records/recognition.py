@@ -32,21 +32,31 @@ letters from which on a cell is another one with an error."""
 
 
 class Found(NamedTuple):
-    """Two rows (from 0) of one entity, and the positions of the columns that name things."""
+    """Two rows of one entity, and the positions of the columns that name things."""
 
     rows: tuple[int, int]
     naming: list[int]
 
 
 def rows_of_a_table(table: Table) -> Found | None:
-    """As `find_records`, by the columns of a table, the first row of a text being their names."""
+    """As `find_records`, by the columns of a table, the first row of a text being their names; rows are numbered as in
+    all messages."""
     if not 3 <= table.width <= WIDEST:
         return None
-    if isinstance(table, text.Text):
-        rows = [row for _, row in islice(table.lines(), 1, MOST + 1) if len(row) == table.width]
-        return find_records([[cell.strip() for cell in column] for column in zip(*rows, strict=True)])
-    cells = (column.slice(0, MOST).to_pylist() for column in table.columns)
-    return find_records([["" if cell is None else str(cell).strip() for cell in column] for column in cells])
+    # few rows tell that most tables hold none
+    for most in (LOOKED_AT, MOST):
+        if isinstance(table, text.Text):
+            lines = [(number, row) for number, row in islice(table.lines(), 1, most + 1) if len(row) == table.width]
+            numbers = [number for number, _ in lines]
+            columns = [[cell.strip() for cell in column] for column in zip(*(row for _, row in lines), strict=True)]
+        else:
+            cells = (column.slice(0, most).to_pylist() for column in table.columns)
+            columns = [["" if cell is None else str(cell).strip() for cell in column] for column in cells]
+            numbers = [table.row(i) for i in range(min(most, table.rows))]
+        if sum(map(_are_words, columns)) < 2:
+            return None
+    found = find_records(columns)
+    return found and Found((numbers[found.rows[0]], numbers[found.rows[1]]), found.naming)
 
 
 def rows_of_a_frame(data: Any) -> Found | None:
@@ -61,7 +71,8 @@ def rows_of_a_frame(data: Any) -> Found | None:
 
 
 def find_records(columns: Cells) -> Found | None:
-    """Find out whether rows are records, by the cells of each column, stripped; None: they are rows of a table.
+    """Find out whether rows are records, by the cells of each column, stripped; None: they are rows of a table. Rows
+    count from 0.
 
     >>> names = ["ann", "bob", "cid", "dora", "emil", "fritz", "gerda", "hans", "ida", "jan"]
     >>> people = [(f"{a}{b}", f"{b}son {a}", f"{b} {a} road") for a in names for b in names]
@@ -70,8 +81,6 @@ def find_records(columns: Cells) -> Found | None:
     (0, 100)
     """
     N = min(len(columns[0]), MOST) if 3 <= len(columns) <= WIDEST else 0
-    if sum(_are_words(column[:LOOKED_AT]) for column in columns) < 2:
-        return None
     cells = [[cell.casefold() for cell in column[:N]] for column in columns]
     naming = [j for j, column in enumerate(cells) if _names_things(column)]
     words = [j for j in naming if _are_words(cells[j])]

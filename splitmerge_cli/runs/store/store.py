@@ -343,9 +343,13 @@ class RunStore:
             first: dict[int, int] = {}
             rows = [first.setdefault(item, row) for row, item in enumerate(items, start=1)]
             table[schema.COPY_OF] = [None if copied == row else copied for row, copied in enumerate(rows, start=1)]
+        self.keep_columns(files.CLUSTERS, table)
+
+    def keep_columns(self, name: str, table: Mapping[str, Iterable[Any]]) -> None:
+        """Write columns by name, each of as many cells, as `keep_text` does, with commas."""
         text = io.StringIO(newline="")
         csv.writer(text, lineterminator="\n").writerows([table, *zip(*table.values(), strict=True)])
-        self.keep_text(files.CLUSTERS, text.getvalue())
+        self.keep_text(name, text.getvalue())
 
     def keep_text(self, name: str, text: str) -> None:
         """Write a text file, whole or not at all, and keep its content."""

@@ -104,7 +104,7 @@ def test_a_run_says_that_it_reads_records(smcmc, tmp_path: Path) -> None:
     save(people(20), Path("people.csv"))
     result = smcmc("run", "people.csv", "iterations=40", "chains=2")
     assert (
-        "people.csv: read as records of entities (rows agree but for typing errors, such as rows 1 and 101); "
+        "people.csv: read as records of entities (rows agree but for typing errors, such as rows 2 and 102); "
         in result.output
     )
     assert "model=auto data.path=people.csv as a table" in result.output
