@@ -11,7 +11,7 @@ import numpy as np
 
 from splitmerge_cli.core.memory cimport doubles_of, ints_of, longs_of
 
-LIKELY = 0.25
+LIKELY = 0.05
 """Weight of a pair with odds above 1, at least: a chain from single items has to join it."""
 
 

@@ -180,6 +180,8 @@ class Plan:
     chosen: Mapping[str, Any] | None = None
     _built: dict[int, Chain] = field(default_factory=dict, repr=False)
     """Chains at their start that the check has built, by their numbers: each is handed out once."""
+    _held: list[Any] = field(default_factory=list, repr=False)
+    """Tables of the models, which are prepared again if all chains have stopped and nobody holds them."""
 
     @property
     def model(self) -> Component:
@@ -289,6 +291,7 @@ class Plan:
         chain = self._built.pop(number, None)
         if chain is None:
             chain = self.builder.chain(number, starts)
+        self._held[:] = chain.model.shared or ()
         chain.set_threads(threads(self.spec) // self.workers)
         return chain
 

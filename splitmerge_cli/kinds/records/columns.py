@@ -76,10 +76,14 @@ def find_followers(values: NDArray[np.int32], types: tuple[ColumnType, ...]) -> 
     # a chain of columns is taken apart from its coarse end
     for parent in sorted(set(range(F)) - set(found), key=lambda f: (entropy[f], -f)):
         pairs = _draw_pairs(values[:, parent], rng)
+        near = np.zeros((len(pairs), F), dtype=bool)
+        for f in range(F):
+            if types[f].type == "string" and f not in (parent, *found):
+                near[:, f] = _are_near(values[pairs, f], types[f].levels)
         for child in range(F):
             left = [f for f in range(F) if f not in (parent, child, *found)]
             if child not in found and (entropy[child], -child) < (entropy[parent], -parent) and left:
-                share = _share_given(values, types, pairs, by_chance, [parent, child, *left])
+                share = _share_given(values, near, pairs, by_chance, [parent, child, *left])
                 if share >= LEAST_SHARE:
                     found[child] = Follows([parent], share)
     return found
@@ -133,34 +137,34 @@ def _draw_pairs(codes: NDArray[np.signedinteger[Any]], rng: np.random.Generator)
 
 def _share_given(
     values: NDArray[np.int32],
-    types: Sequence[ColumnType],
+    near: NDArray[np.bool_],
     pairs: NDArray[np.int64],
     by_chance: NDArray[np.float64],
     columns: list[int],
 ) -> float:
     """The share of the second column that follows from the first, whose values agree in the `pairs`; the other
-    `columns` show which are duplicates, also by words that are equal but for an error. 0 where it is not certain."""
+    `columns` show which are duplicates, also by words that are equal but for an error (`near`, ``[pairs, F]``). 0 where
+    it is not certain."""
     parent, child = columns[:2]
-    pairs = pairs[(values[pairs, child] >= 0).all(axis=1)]
+    known = (values[pairs, child] >= 0).all(axis=1)
+    pairs, near = pairs[known], near[known]
     if not len(pairs):
         return 0.0
     one, other = values[pairs.T][:, :, columns[1:]]
     both, alike, base = (one >= 0) & (other >= 0), (one == other) & (one >= 0), by_chance[columns[1:]]
-    for d, f in enumerate(columns[2:], 1):
-        if types[f].type == "string":
-            alike[:, d] |= _are_near(values[pairs, f], types[f].levels)
-    known = float((values[values[:, child] >= 0, parent] >= 0).mean())
+    alike[:, 1:] |= near[:, columns[2:]]
+    share_known = float((values[values[:, child] >= 0, parent] >= 0).mean())
     records = len(np.unique(pairs)) - len(np.unique(values[pairs, parent]))
     room = 1.0 - base[0]
     # what follows agrees in all pairs, of duplicates or not
-    if records < LEAST_RECORDS or known * (alike[:, 0].mean() - base[0]) < LEAST_SHARE * LEAST_KEPT * room:
+    if records < LEAST_RECORDS or share_known * (alike[:, 0].mean() - base[0]) < LEAST_SHARE * LEAST_KEPT * room:
         return 0.0
     free, rate, kept, different = _fit_pairs(both, alike, base)
     least = _fit_pairs(both, alike, base, base[0] + room * LEAST_SHARE / 2)[0]
     # pairs of the same records are not independent
     if different < DIFFERENT or (free - least) * min(records / len(pairs), 1.0) < LEAST_GAIN:
         return 0.0
-    return known * min(float((rate - base[0]) / max(kept - base[0], 1e-9)), 1.0)
+    return share_known * min(float((rate - base[0]) / max(kept - base[0], 1e-9)), 1.0)
 
 
 def _are_near(codes: NDArray[np.int32], levels: Sequence[Any]) -> NDArray[np.bool_]:
@@ -168,16 +172,14 @@ def _are_near(codes: NDArray[np.int32], levels: Sequence[Any]) -> NDArray[np.boo
     misspelt."""
     from rapidfuzz.distance import Levenshtein
 
-    different, place = np.unique(np.sort(codes, axis=1), axis=0, return_inverse=True)
-    near = np.zeros(len(different), dtype=bool)
-    for n, (a, b) in enumerate(different.tolist()):
-        if 0 <= a < b and _digits_of(levels[a]) == _digits_of(levels[b]):
-            near[n] = Levenshtein.normalized_similarity(str(levels[a]), str(levels[b])) >= ALIKE_CODES
-    return near[place.ravel()]
-
-
-def _digits_of(level: Any) -> str:
-    return "".join(filter(str.isdigit, str(level)))
+    low, high = np.sort(codes, axis=1).T.astype(np.int64)
+    different, place = np.unique((low + 1) * len(levels) + high, return_inverse=True)
+    near, words = np.zeros(len(different), dtype=bool), [str(level) for level in levels]
+    digits = ["".join(filter(str.isdigit, word)) for word in words]
+    for n, (a, b) in enumerate(zip((different // len(levels) - 1).tolist(), (different % len(levels)).tolist())):
+        if 0 <= a < b and digits[a] == digits[b]:
+            near[n] = Levenshtein.normalized_similarity(words[a], words[b], score_cutoff=ALIKE_CODES) > 0.0
+    return near[place]
 
 
 def _fit_pairs(

@@ -34,7 +34,7 @@ state with such a pair is ever accepted; all numbers stay finite, so that every 
 Sources: Steorts (2015); Marchant et al. (2021), where psi is one distribution; here slips and replaced values are two.
 Derivation: docs/derivations.md, "Records".
 """
-from libc.math cimport INFINITY, ceil, exp, exp2, lgamma, log, log1p, log2
+from libc.math cimport INFINITY, ceil, exp, exp2, isnan, lgamma, log, log1p, log2
 from libc.stdint cimport int32_t, int64_t
 from libc.stdlib cimport free
 from libc.string cimport memcmp, memcpy, memset
@@ -56,6 +56,7 @@ from splitmerge_cli.kinds.records.generated import simulate_records
 
 cdef enum:
     FEW = 8                             # values of a cluster that are looked up one by one
+    EQUAL = 4                           # records of one value alone whose log likelihood is kept, from two on
     OTHER = -1                          # true values that no value of a cluster is or is near
     MOST_COPIES = 16                    # records of an entity that may have an original
     STEPS = 9                           # of theta and lambda in a refresh
@@ -177,6 +178,7 @@ cdef class Records(Model):
     cdef double *log_base               # [U] log (theta phi)
     cdef double *same                   # [U] P(x | x) / (theta phi(x))
     cdef double *alone                  # [U] log likelihood of a lone value
+    cdef double *together               # [U, EQUAL] of 2 records and more that all have it; NaN until it is asked for
     cdef double *far                    # [F] P(x | y) / (theta phi(x)) of y far from x
     cdef double *most                   # [U] log of the largest factor of a record with this value, or of 1 / `far`
     # -- clusters
@@ -234,6 +236,7 @@ cdef class Records(Model):
         self.member, self.as_original = self.memory.ints(MOST_COPIES + 1), self.memory.doubles(MOST_COPIES + 1)
         self.copied_wrong = 0.5
         self.log_base, self.same, self.alone = (self.memory.doubles(U), self.memory.doubles(U), self.memory.doubles(U))
+        self.together = self.memory.doubles(EQUAL * U)
         self.most, self.log_phi, self.ratio = self.memory.doubles(U), self.memory.doubles(U), self.memory.doubles(U)
         for f in range(self.F):
             self.theta[f] = getattr(given["distortion"], "mean", given["distortion"])
@@ -288,6 +291,17 @@ cdef class Records(Model):
     cdef void set_tables(self) noexcept nogil:
         """Set all that follows from theta and lambda."""
         cdef Py_ssize_t f, u
+        self.set_factors()
+        for f in range(self.F):
+            for u in range(self.begin[f], self.begin[f + 1]):
+                self.x[0], self.n[0] = <int32_t> u, 1
+                self.alone[u] = self.log_lik_of(f, 1)
+        # bytes of a NaN
+        memset(self.together, 255, 8 * EQUAL * self.begin[self.F])
+
+    cdef void set_factors(self) noexcept nogil:
+        """Set what weighs true values."""
+        cdef Py_ssize_t f, u
         cdef double theta, below, far
         for f in range(self.F):
             theta, below = self.theta[f], 0.0
@@ -299,9 +313,6 @@ cdef class Records(Model):
                 self.most[u] = max(log1p(max((1.0 - theta) / theta, 1.0) / self.phi[u]), -log(far))
                 below += self.phi[u]
                 self.below[u] = below
-            for u in range(self.begin[f], self.begin[f + 1]):
-                self.x[0], self.n[0] = <int32_t> u, 1
-                self.alone[u] = self.log_lik_of(f, 1)
 
     # -- statistics: the values of each field, ascending, with the number of records that have each
     cdef int grow(self, Py_ssize_t cap) except -1:
@@ -562,8 +573,15 @@ cdef class Records(Model):
 
     cdef double field_of(self, Py_ssize_t f, Py_ssize_t a, Py_ssize_t b, int32_t value) noexcept nogil:
         """Log likelihood of field f in columns a and b as one, with one more value; -1: none."""
-        cdef Py_ssize_t m = self.gather(f, a, b, value)
-        return self.alone[self.x[0]] if m == 1 and self.n[0] == 1 else self.log_lik_of(f, m)
+        cdef Py_ssize_t m = self.gather(f, a, b, value), place
+        if m != 1 or self.n[0] > EQUAL + 1:
+            return self.log_lik_of(f, m)
+        if self.n[0] == 1:
+            return self.alone[self.x[0]]
+        place = EQUAL * self.x[0] + self.n[0] - 2
+        if isnan(self.together[place]):
+            self.together[place] = self.log_lik_of(f, 1)
+        return self.together[place]
 
     # -- entities with an original
     cdef Py_ssize_t gather_records(self, Py_ssize_t a, Py_ssize_t b, Py_ssize_t i) noexcept nogil:
@@ -889,7 +907,7 @@ cdef class Records(Model):
         for f in range(self.F):
             self.draw_errors(rng, f, counts + 3 * f, counts[3 * self.F + f])
         if self.weight_of_value > 0.0:
-            self.set_tables()
+            self.set_factors()
             self.draw_lone(rng, counts)
             self.draw_phi(rng)
         memset(self.lone, 0, 4 * self.begin[self.F])
