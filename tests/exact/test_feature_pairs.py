@@ -501,8 +501,8 @@ def test_cells_alone_have_their_conditional(labels: tuple[int, ...], name: str, 
 
 def quick_cases() -> Iterator[Any]:
     """All cases; slow are those that cost ten times as much and repeat what cheaper ones prove: a prior that draws
-    hyper-parameters by slices (but for the cheapest model, complete), heavy tails under any prior but the default,
-    and chains of `emm` with a largest K."""
+    hyper-parameters by slices (but for the cheapest model, complete), heavy tails and moves of parts under any prior but
+    the default, and chains of `emm` with a largest K."""
     for case in cases():
         name, number = case.values
         options = design_of(MODELS[name])[number]
@@ -510,7 +510,8 @@ def quick_cases() -> Iterator[Any]:
         slices = "beta" in prior or prior.startswith("dynamic_mfm")
         slices |= prior != "crp" and options.get("concentration") == "gamma(2,1)"
         costly = slices and (name != "bernoulli" or "missing" in options or prior.startswith("esc"))
-        costly |= ("tails" in options and prior != "crp") or "kmax" in options
+        costly |= bool({"tails", "parts"} & set(options)) and prior != "crp"
+        costly |= "kmax" in options
         yield pytest.param(name, number, id=case.id, marks=[pytest.mark.slow] * bool(costly))
 
 
