@@ -356,6 +356,38 @@ def test_cells_drawn_at_once_have_the_grain_of_every_row(words):
     assert max(pvalues[0], pvalues[1], pvalues[2]) < 1e-6
 
 
+def test_some_of_many_columns_drawn_at_once_keep_the_joint_distribution():
+    """A cluster that lacks most of eleven columns, more than are drawn in one refresh. Points from the prior stay points
+    from it when their missing cells are drawn again, those of all columns with the correlations of the covariance."""
+    rows, D, rng = 3, 12, np.random.default_rng(5)
+    prior = {"m0": 0.0, "kappa0": 1.0, "a0": 4.0, "b0": 2.0}
+    draws = []
+    for _ in range(1200):
+        covariance = stats.invwishart.rvs(2 * prior["a0"] + D - 1, 2 * prior["b0"] * np.eye(D), random_state=rng)
+        mean = rng.multivariate_normal(np.zeros(D), covariance)
+        draws.append(rng.multivariate_normal(mean, covariance, size=rows))
+    before, after = np.array(draws), np.array(draws)
+    lacks = np.zeros((rows, D), dtype=bool)
+    lacks[1:, 1:] = True
+    for number, x in enumerate(after[:600]):
+        points = np.where(lacks, np.nan, x)
+        model = build_model(False, points=points, prior=prior)
+        model.set_labels(np.zeros(rows, dtype=np.int32))
+        middle = np.tile((np.nanmin(points, axis=0) + np.nanmax(points, axis=0)) / 2, (rows, 1))[lacks]
+        model.set_parameters((x[lacks] - middle)[:, None])
+        refresh = Refresh(model, Rng(number))
+        for _ in range(3):
+            refresh.step()
+        x[lacks] = model.parameters[:, 0] + middle
+    moved = np.mean(before[:600][:, lacks] != after[:600][:, lacks])
+    assert moved > 0.99
+    for name in ("bd,bd->b", "bd,be->b"):
+        # of one column, and of all with each other
+        one, other = (np.einsum(name, x[:, 1, 1:], x[:, 2, 1:]) for x in (after[:600], before[600:]))
+        assert stats.ks_2samp(one, other).pvalue > 1e-3
+    assert stats.ks_2samp(after[:600, 1, 4], before[600:, 1, 4]).pvalue > 1e-3
+
+
 @pytest.mark.parametrize("resolution", [[0.0, 0.0], STEPS])
 def test_cells_of_one_column_are_integrated_in_closed_form(resolution):
     """As the enumeration of ``smcmc verify`` has them, against quadrature over both; of two columns over one."""

@@ -22,9 +22,11 @@ cdef class MissingCells(Sums):
     cdef double *filled                 # [rows, D] these rows, missing cells as they are at present
     cdef int32_t *first                 # [cap] first such row of a cluster, -1 none
     cdef int32_t *next                  # [rows] next one of the same
+    cdef int32_t *lacking               # [D] points of a cluster that lack each column's cell, while it is drawn
     cdef double *draws                  # [7 D^2 + 9 D + rows] scratch of a draw
 
     cdef void draw(self, DenseGaussian model, Rng rng, const int32_t *z, Py_ssize_t K) noexcept nogil
+    cdef Py_ssize_t count_lacking(self, Py_ssize_t k, Py_ssize_t n) noexcept nogil
     cdef void draw_column(self, DenseGaussian model, Rng rng, Py_ssize_t k, Py_ssize_t c) noexcept nogil
     cdef void draw_row(self, DenseGaussian model, Rng rng, Py_ssize_t row, Py_ssize_t k, const double *mean,
                        const double *precision, double *work) noexcept nogil

@@ -195,6 +195,10 @@ cdef double draw_factor(Rng rng, Py_ssize_t D, double a, double kappa, double *w
     return total
 
 
+cdef enum:
+    MOST_COLUMNS = 8                    # columns that most points of a cluster lack, drawn at once in a refresh
+
+
 @cython.final
 cdef class MissingCells(Sums):
     """The cells that rows lack, as ``real_columns.prepare`` found them, and what they are at present."""
@@ -207,6 +211,7 @@ cdef class MissingCells(Sums):
         self.column, self.reach = ints_of(data.gap_column), doubles_of(data.reach)
         self.n = self.begin[self.rows]
         self.filled, self.next = self.memory.doubles(self.rows * D), self.memory.ints(self.rows)
+        self.lacking = self.memory.ints(D)
         self.keep(&self.first, ROOM_INTS)
         self.draws = self.memory.doubles(7 * D * D + 9 * D + self.rows)
         for g in range(self.rows):
@@ -214,9 +219,10 @@ cdef class MissingCells(Sums):
 
     cdef void draw(self, DenseGaussian model, Rng rng, const int32_t *z, Py_ssize_t K) noexcept nogil:
         """Draw mean and covariance of each cluster that has missing cells given its points, then these cells given
-        them, row by row, and forget the former. Then the cells of each column of which most are missing in the cluster,
-        all at once: row by row their mean would move by a step of a point in as many as there are."""
-        cdef Py_ssize_t k, g, r, c, s, n, D = self.D
+        them, row by row, and forget the former. Then the cells of a column of which most are missing in the cluster, all
+        at once: row by row their mean would move by a step of a point in as many as there are. Each of these columns,
+        or, of more, any `MOST_COLUMNS`: each takes as long as all rows."""
+        cdef Py_ssize_t k, g, r, c, s, n, D = self.D, wanted, left
         cdef double *work = self.draws
         cdef double *precision = work + 3 * model.n_squares + 5 * D
         cdef double *F
@@ -243,16 +249,38 @@ cdef class MissingCells(Sums):
             while g >= 0:
                 self.draw_row(model, rng, g, k, work, precision, precision + D * D)
                 g = self.next[g]
+            left = self.count_lacking(k, n)
+            wanted = min(left, MOST_COLUMNS)
             for c in range(D):
-                self.draw_column(model, rng, k, c)
+                if 2 * self.lacking[c] <= n:
+                    continue
+                if wanted == left or rng.draw_coin(<double> wanted / left):
+                    self.draw_column(model, rng, k, c)
+                    wanted -= 1
+                left -= 1
             model.stale[k] = True
 
+    cdef Py_ssize_t count_lacking(self, Py_ssize_t k, Py_ssize_t n) noexcept nogil:
+        """lacking: how many of the n points of cluster k lack the cell of each column. Returns how many columns most of
+        them lack."""
+        cdef Py_ssize_t c, t, found = 0
+        cdef int32_t g = self.first[k]
+        for c in range(self.D):
+            self.lacking[c] = 0
+        while g >= 0:
+            for t in range(self.begin[g], self.begin[g + 1]):
+                self.lacking[self.column[t]] += 1
+            g = self.next[g]
+        for c in range(self.D):
+            found += 2 * self.lacking[c] > n
+        return found
+
     cdef void draw_column(self, DenseGaussian model, Rng rng, Py_ssize_t k, Py_ssize_t c) noexcept nogil:
-        """Draw the missing cells of a column in a cluster from their joint distribution given all other cells, where
-        they are most of the column there: mean and covariance given the rows that have the cell and the grain of every
-        row, of which the regression of the column on the others is used alone, then each cell given its row. A draw
-        beyond the reach is a rejected proposal of all."""
-        cdef Py_ssize_t d, s, t, g, n, D = self.D, lacking = 0
+        """Draw the missing cells of a column in a cluster from their joint distribution given all other cells: mean and
+        covariance given the rows that have the cell and the grain of every row, of which the regression of the column
+        on the others is used alone, then each cell given its row. A draw beyond the reach is a rejected proposal of
+        all."""
+        cdef Py_ssize_t d, s, t, g, n, D = self.D
         cdef double *mean = self.draws
         cdef double *F = mean + D + 2 * model.n_squares
         cdef double *precision = mean + 3 * model.n_squares + 5 * D
@@ -262,17 +290,11 @@ cdef class MissingCells(Sums):
         cdef bint is_within = True
         g = self.first[k]
         while g >= 0:
-            lacking += self.lacks(g, c)
-            g = self.next[g]
-        if 2 * lacking <= model.size[k]:
-            return
-        g = self.first[k]
-        while g >= 0:
             if self.lacks(g, c):
                 model.count(k, self.filled + g * D, -1)
             g = self.next[g]
         # the grain of the rows that lack the cell weighs the regression, too
-        n = model.size[k] - lacking
+        n = model.size[k] - self.lacking[c]
         model.posterior_with(model.sums_of(k), model.squares_of(k), n, model.size[k], mean, mean + D)
         draw_factor(rng, D, model.a_n(n), model.kappa0 + n, mean)
         for d in range(D):
