@@ -174,8 +174,14 @@ def run(
         _tell_notes(printed, _without_own(done.summary.get("notes", []), spec, spec.model.kind))
         typer.echo("already finished; resume=false runs it again", err=True)
     else:
-        plan = replace(runs.prepare(spec), chosen=chosen)
-        tell(plan.dataset)
+        from splitmerge_cli.runs.starts import BEST, SEARCH
+
+        def tell_start(dataset: Dataset) -> None:
+            tell(dataset)
+            if spec.init in (BEST, SEARCH):
+                typer.echo(f"init={spec.init}: short chains look for the start of each chain first", err=True)
+
+        plan = replace(runs.prepare(spec, on_data=tell_start), chosen=chosen)
         is_full = spec.model.values.get("covariance") == "full" and "reduce" in spec.data.values
         D = len(plan.dataset.column_names) if is_full and not plan.dataset.missing else 0
         if D >= _WIDE:

@@ -28,7 +28,7 @@ from splitmerge_cli import config, version
 from splitmerge_cli.core.chain import Chain, Halted, advance_together
 from splitmerge_cli.data.arrow import numbers_of
 from splitmerge_cli.data.values import READING
-from splitmerge_cli.runs import continuation, draws, finish, identity, interrupts, judgement, starts
+from splitmerge_cli.runs import continuation, draws, finish, identity, interrupts, judgement
 from splitmerge_cli.runs.plan import Plan, prepare
 from splitmerge_cli.runs.progress import LINE_EVERY, ChainProgress, Reporter, is_live, reporter
 from splitmerge_cli.runs.store import files, read, schema
@@ -146,8 +146,6 @@ def _run(plan: Plan, store: RunStore, progress: Reporter, before: str) -> None:
     try:
         if spec.is_open:
             progress.say(before + judgement.describe_aim(plan))
-        if spec.init in (starts.BEST, starts.SEARCH):
-            progress.say(f"init={spec.init}: short chains look for the start of each chain first")
         if spec.resume:
             continuation.take_up(plan, store, chains, progress.say)
         last_said = time.monotonic()

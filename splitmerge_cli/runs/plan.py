@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -322,12 +322,17 @@ def threads(spec: RunSpecification) -> int:
 
 
 def prepare(
-    spec: RunSpecification, records: bool = True, labels: NDArray[np.int32] | None = None, runs: bool = True
+    spec: RunSpecification,
+    records: bool = True,
+    labels: NDArray[np.int32] | None = None,
+    runs: bool = True,
+    on_data: Callable[[Dataset], None] = lambda _: None,
 ) -> Plan:
     """Check all that can be checked without running: load the data, build a first chain. `records`: whether the disk is
     to hold what a run records; `labels` ``[chains, N]``: clusters that chains take in the place of a search; `runs`:
-    whether the chains are to run, so that as many as may run start together where a start takes time. Raises
-    `ConfigError` or `DataError` (the message names the key, or the file, row and column, and what was expected)."""
+    whether the chains are to run, so that as many as may run start together where a start takes time; `on_data` is
+    called with the data before the first chain is built, which may take minutes. Raises `ConfigError` or `DataError`
+    (the message names the key, or the file, row and column, and what was expected)."""
     spec.data.check()
     with opening.limit_bytes(spec.data.max_bytes):
         digests = identity.file_digests(spec.data, spec.init)
@@ -346,6 +351,7 @@ def prepare(
             if labels.ndim == 2 and len(labels) != spec.chains:
                 expected = f"expected one for each of {spec.chains} chains"
                 raise ConfigError(f"init={spec.init}: {len(labels)} rows; {expected}")
+        on_data(dataset)
         builder = Builder(spec, dataset, labels, sizes=recorder.sizes, partitions=recorder.spacing.every)
         try:
             # a start by trials takes as long as many iterations: others do not wait for the first

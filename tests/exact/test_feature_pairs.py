@@ -501,8 +501,8 @@ def test_cells_alone_have_their_conditional(labels: tuple[int, ...], name: str, 
 
 def quick_cases() -> Iterator[Any]:
     """All cases; slow are those that cost ten times as much and repeat what cheaper ones prove: a prior that draws
-    hyper-parameters by slices (but for the cheapest model, complete), heavy tails and moves of parts under any prior but
-    the default, and chains of `emm` with a largest K."""
+    hyper-parameters by slices (but for the cheapest model, complete), heavy tails and moves of parts under any prior
+    but the default, and chains of `emm` with a largest K."""
     for case in cases():
         name, number = case.values
         options = design_of(MODELS[name])[number]

@@ -357,8 +357,8 @@ def test_cells_drawn_at_once_have_the_grain_of_every_row(words):
 
 
 def test_some_of_many_columns_drawn_at_once_keep_the_joint_distribution():
-    """A cluster that lacks most of eleven columns, more than are drawn in one refresh. Points from the prior stay points
-    from it when their missing cells are drawn again, those of all columns with the correlations of the covariance."""
+    """A cluster that lacks most of eleven columns, more than are drawn in one refresh. Points from the prior stay such
+    when their missing cells are drawn again, those of all columns with the correlations of the covariance."""
     rows, D, rng = 3, 12, np.random.default_rng(5)
     prior = {"m0": 0.0, "kappa0": 1.0, "a0": 4.0, "b0": 2.0}
     draws = []

@@ -176,7 +176,8 @@ def _are_near(codes: NDArray[np.int32], levels: Sequence[Any]) -> NDArray[np.boo
     different, place = np.unique((low + 1) * len(levels) + high, return_inverse=True)
     near, words = np.zeros(len(different), dtype=bool), [str(level) for level in levels]
     digits = ["".join(filter(str.isdigit, word)) for word in words]
-    for n, (a, b) in enumerate(zip((different // len(levels) - 1).tolist(), (different % len(levels)).tolist())):
+    for n, key in enumerate(different.tolist()):
+        a, b = key // len(levels) - 1, key % len(levels)
         if 0 <= a < b and digits[a] == digits[b]:
             near[n] = Levenshtein.normalized_similarity(words[a], words[b], score_cutoff=ALIKE_CODES) > 0.0
     return near[place]
