@@ -85,6 +85,9 @@ PARTS, CLOSED, MOST_PATHS = 8, 0.5, 30_000_000
 which on they do; paths of two ties up to which that is measured."""
 SEARCHED = 1_000
 """Nodes below which chains that started at random and stay apart are to search."""
+LARGE = 500
+"""Nodes from which a chain has fewer and shorter trials: merged blocks are as good a start there, and the trials took
+half of a run's time."""
 ENTRIES = 100_000
 """Entries of nodes that all trials of a chain read together in each round, about: fewer of them begin anew."""
 FORMS = (PLAIN, CORRECTED)
@@ -550,6 +553,8 @@ class NetworkStart(Start):
         return with_directions.choose(say)
 
     def start_best(self, model: Model, dataset: Dataset, rng: Rng) -> None:
+        if dataset.N >= LARGE:
+            self.trials = 4, 50
         self.entries, self.merged = Entries.from_relations(network_of(dataset)), []
         super().start_best(model, dataset, rng)
 
