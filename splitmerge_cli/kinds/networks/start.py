@@ -86,8 +86,7 @@ which on they do; paths of two ties up to which that is measured."""
 SEARCHED = 1_000
 """Nodes below which chains that started at random and stay apart are to search."""
 LARGE = 500
-"""Nodes from which a chain has fewer and shorter trials: merged blocks are as good a start there, and the trials took
-half of a run's time."""
+"""Nodes from which a chain has fewer and shorter trials, which took half of a run's time."""
 ENTRIES = 100_000
 """Entries of nodes that all trials of a chain read together in each round, about: fewer of them begin anew."""
 FORMS = (PLAIN, CORRECTED)

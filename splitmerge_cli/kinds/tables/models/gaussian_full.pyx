@@ -219,9 +219,9 @@ cdef class MissingCells(Sums):
 
     cdef void draw(self, DenseGaussian model, Rng rng, const int32_t *z, Py_ssize_t K) noexcept nogil:
         """Draw mean and covariance of each cluster that has missing cells given its points, then these cells given
-        them, row by row, and forget the former. Then the cells of a column of which most are missing in the cluster, all
-        at once: row by row their mean would move by a step of a point in as many as there are. Each of these columns,
-        or, of more, any `MOST_COLUMNS`: each takes as long as all rows."""
+        them, row by row, and forget the former. Then the cells of a column of which most are missing in the cluster,
+        all at once: row by row their mean would move by a step of a point in as many as there are. Each of these
+        columns, or, of more, any `MOST_COLUMNS`: each takes as long as all rows."""
         cdef Py_ssize_t k, g, r, c, s, n, D = self.D, wanted, left
         cdef double *work = self.draws
         cdef double *precision = work + 3 * model.n_squares + 5 * D
