@@ -73,8 +73,13 @@ def co_clustering(partitions: ArrayLike) -> NDArray[np.float64]:
     is_fine = _has_small_clusters(blocks)
     for row in blocks[is_fine]:
         order = np.argsort(row, kind="stable")
-        for members in np.split(order, np.cumsum(np.bincount(row))[:-1]):
-            together[members[:, None], members] += 1
+        ordered = row[order]
+        together[order, order] += 1
+        # members of one cluster so many places apart: a pair comes once
+        for step in range(1, int(np.bincount(row).max())):
+            here = np.flatnonzero(ordered[step:] == ordered[:-step])
+            together[order[here], order[here + step]] += 1
+            together[order[here + step], order[here]] += 1
     for some in _bands(blocks[~is_fine], A):
         columns = _columns_of(some)
         shown = np.zeros((A, int(columns.max(initial=-1)) + 1), dtype=np.float32)
