@@ -246,6 +246,13 @@ def test_counts_of_words_are_documents(tmp_path: Path) -> None:
         assert recognise(tmp_path / name).data == "corpus"
 
 
+def test_sentences_without_spaces_are_documents(tmp_path: Path) -> None:
+    path = tmp_path / "t.txt"
+    for text, data in (("今日は野球の試合で投手{}が勝利し優勝を決めました。", "corpus"), ("山田{}太郎", "csv")):
+        path.write_text("".join(text.format("一二三四五六七八九"[k]) + "\n" for k in range(9)))
+        assert recognise(path).data == data
+
+
 @pytest.mark.parametrize("head", ["names", "none"])
 @pytest.mark.parametrize(("name", "end"), [("m.csv", ","), ("m.tsv", "\t"), ("m.txt", " ")])
 def test_a_symmetric_matrix_with_nothing_on_its_diagonal_is_a_network(
