@@ -34,6 +34,7 @@ CHOICES = ("data", "model", "sampler", "experiment", "init", "gap")
 EDGE_LISTS = (".edges", ".edgelist", ".ncol", ".mtx")
 COUNTED = (".ldac", ".lda-c")
 ARRAYS = (".npy", ".npz")
+PAIRS = "two columns of the same names, and in every row another pair"
 LOOKED_AT = 100
 """Lines that are looked at."""
 MOST_PAIRS = 2_000
@@ -118,6 +119,8 @@ def _of_lines(file: Path, encoding: str) -> Recognised | None:
         return Recognised(DOCUMENTS, f"the format {form}")
     if rows and all(map(_is_edge, rows)) and all(len(row) == 3 for row in rows) and are_times([r[2] for r in rows]):
         return Recognised(NETWORK, "two columns of nodes and one of times")
+    if rows and all(len(row) == len(rows[0]) and len(row) in (2, 3) for row in rows) and _are_pairs(rows[1:]):
+        return Recognised(NETWORK, PAIRS)
     # rows of numbers are no texts
     if rows and all(all(map(separators.is_numeric, row)) for row in rows):
         square = len(rows) >= conversions.SQUARE and len(rows[0]) >= conversions.SQUARE
@@ -139,15 +142,18 @@ def _of_symmetric_matrix(table: Table) -> Recognised | None:
 
 
 def _names_pairs(table: Table) -> bool:
-    """Whether two columns of words name the same things, and every row another two of them."""
-    if table.width != 2:
+    """Whether the first two columns of two or three are words that name the same things."""
+    if table.width not in (2, 3):
         return False
     if isinstance(table, text.Text):
         # the first may name the columns
-        rows = [tuple(cell.strip() for cell in row) for _, row in islice(table.lines(), 1, MOST_PAIRS + 1)]
-    else:
-        rows = [*zip(*(column.slice(0, MOST_PAIRS).to_pylist() for column in table.columns), strict=True)]
-    pairs = set(rows)
+        return _are_pairs([[cell.strip() for cell in row] for _, row in islice(table.lines(), 1, MOST_PAIRS + 1)])
+    return _are_pairs([*zip(*(column.slice(0, MOST_PAIRS).to_pylist() for column in table.columns), strict=True)])
+
+
+def _are_pairs(rows: Sequence[Sequence[Any]]) -> bool:
+    """Whether rows begin with two words that name the same things, every row with another two of them."""
+    pairs = {tuple(row[:2]) for row in rows}
     words = [cell for pair in pairs for cell in pair]
     are_words = all(isinstance(word, str) and word and not separators.is_numeric(word) for word in words)
     if len(rows) < FEWEST_PAIRS or len(pairs) < len(rows) or not are_words:
@@ -174,7 +180,7 @@ def _of_cells(table: Table) -> Recognised:
     # the numbers or names of the rows, which R and pandas write first, have no name
     head = [name for name in head if name] if head and not head[0] else head
     if _names_pairs(table):
-        return Recognised(NETWORK, "two columns of the same names, and in every row another pair")
+        return Recognised(NETWORK, PAIRS)
     if names_ends(head):
         return Recognised(NETWORK, f"the columns {' and '.join(map(repr, head[:2]))}")
     for kind in kinds().values():

@@ -86,6 +86,12 @@ _READ_AS = {"data=csv": "a table", "data=edges": "a network", "data=corpus": "do
 def with_file(words: Sequence[str]) -> list[str]:
     """Replace a file among the overrides by the keys that it stands for; print how it is read unless it is a table."""
     overrides: list[str] = []
+    files = [word for word in words if "=" not in word and _find_file(word, words) is not None]
+    if len(files) > 1:
+        other = f"{path_word(files[0])} model=records {shell_word(f'data.other={write(files[1], PATH)}')}"
+        raise config.ConfigError(
+            f"{files[1]}: a second file; expected one, or for records of both files: smcmc run {other}"
+        )
     for word in words:
         if (path := _find_file(word, words)) is None:
             overrides.append(word)

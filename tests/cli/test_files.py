@@ -246,6 +246,13 @@ def test_counts_of_words_are_documents(tmp_path: Path) -> None:
         assert recognise(tmp_path / name).data == "corpus"
 
 
+def test_sentences_without_spaces_are_documents(tmp_path: Path) -> None:
+    path = tmp_path / "t.txt"
+    for text, data in (("今日は野球の試合で投手{}が勝利し優勝を決めました。", "corpus"), ("山田{}太郎", "csv")):
+        path.write_text("".join(text.format("一二三四五六七八九"[k]) + "\n" for k in range(9)))
+        assert recognise(path).data == data
+
+
 @pytest.mark.parametrize("head", ["names", "none"])
 @pytest.mark.parametrize(("name", "end"), [("m.csv", ","), ("m.tsv", "\t"), ("m.txt", " ")])
 def test_a_symmetric_matrix_with_nothing_on_its_diagonal_is_a_network(
@@ -269,9 +276,45 @@ def test_a_symmetric_matrix_with_nothing_on_its_diagonal_is_a_network(
     assert [write_and_recognise(values) for values in others] == ["csv"] * 5
 
 
+def test_crosses_below_and_beside_the_same_names_are_ties(tmp_path: Path) -> None:
+    ties = nx_ties()
+    names = [f"n{j}" for j in range(len(ties))]
+    marks = np.where(np.eye(len(ties)), "–", np.where(ties, "x", ""))
+    pd.DataFrame(marks, names, names).to_excel(tmp_path / "m.xlsx")
+    assert recognise(tmp_path / "m.xlsx").data == "edges" and edges(tmp_path / "m.xlsx").values.sum() == ties.sum()
+
+
+def test_a_square_table_without_a_diagonal_has_the_command_of_networks(tmp_path: Path) -> None:
+    one_way = np.triu(nx_ties()) * 3
+    for filled, expected in ((0, 1), (1, 0)):
+        values = one_way + filled * np.eye(len(one_way), dtype=int)
+        pd.DataFrame(values).to_csv(tmp_path / "m.csv", header=False, index=False, sep=" ")
+        notes = [note for note in csv(tmp_path / "m.csv", "mixed").notes if "data=edges" in note]
+        assert len(notes) == expected
+    assert edges(tmp_path / "m.csv", matrix=True, directed=True).meta["edges"] == np.count_nonzero(one_way)
+
+
+def test_a_second_file_is_refused(smcmc, tmp_path: Path) -> None:
+    for name in ("a.csv", "b.csv"):
+        Path(name).write_text("x,y\n1,2\n3,4\n5,7\n")
+    ended = smcmc("run", "a.csv", "b.csv", status=2)
+    assert "b.csv: a second file" in ended.stderr and "data.other=b.csv" in ended.stderr
+
+
 def nx_ties() -> np.ndarray:
     """The ties of a small network, int ``[34, 34]``."""
     return networkx.to_numpy_array(networkx.karate_club_graph(), weight=None).astype(int)
+
+
+@pytest.mark.parametrize(("end", "name"), [(",", "p.csv"), (" ", "p.txt"), ("\t", "p.tsv")])
+def test_a_third_column_describes_pairs_of_the_same_names(tmp_path: Path, end: str, name: str) -> None:
+    path = tmp_path / name
+    path.write_text("".join(f"{a}{end}{b}{end}{'+' if len(a) == len(b) else '-'}\n" for a, b in PAIRS))
+    assert recognise(path).data == "edges"
+    assert edges(path).meta["shown"] == {"values": "levels"}
+    # three words of which the outer two are alike: as a table, with the command
+    path.write_text("".join(f"{a}{end}r{b}{a[1:]}{end}{b}\n" for a, b in PAIRS))
+    assert any("no two rows hold the same three words" in note for note in csv(path, "mixed").notes)
 
 
 def test_edges_below_names_without_one_for_their_numbers(tmp_path: Path) -> None:
@@ -380,10 +423,10 @@ def test_one_column_of_categories_shows_no_clusters(smcmc) -> None:
     assert lines.count("one column of categories is all that is read") == 2 and "next:" not in lines
     # columns with many words beside it may be the ends of edges
     draw = np.random.default_rng(0).integers
-    flights = [(f"a{i}", f"a{(i + j) % 120}", "xyz"[draw(3)]) for i in range(120) for j in (1, 2, 5)]
-    pd.DataFrame(flights, columns=["home", "away", "line"]).to_csv("flights.csv", index=False)
+    flights = [(f"a{i}", "xyz"[draw(3)], f"a{(i + j) % 120}") for i in range(120) for j in (1, 2, 5)]
+    pd.DataFrame(flights, columns=["home", "line", "away"]).to_csv("flights.csv", index=False)
     reason, command = smcmc("run", "flights.csv", "iterations=400", "progress=none").stderr.splitlines()[-2:]
-    assert reason == "to read the file in another way:" and "data=edges data.layer=line" in command
+    assert reason == "to read the file in another way:" and "data.target=away data.layer=line" in command
     assert smcmc(*shlex.split(command)[2:], *FEW).exit_code == 0
     # a column of numbers may
     pd.DataFrame({"u": np.random.default_rng(0).normal(size=60).round(2)}).to_csv("u.csv", index=False)

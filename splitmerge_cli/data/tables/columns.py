@@ -241,7 +241,9 @@ class Wanted:
             left_out = {*dropped, *roles.values(), *table.unnamed_columns(), *table.blank(), *table.left_out}
             columns = [j for j in range(table.width) if j not in left_out]
         if not columns:
-            raise DataError(f"{table.path}: no column is left for the data; expected at least one")
+            # of two files: which columns each lacks, and the key that reads them
+            lacking = "".join(f" ({rest})" for note in table.notes if (rest := note.partition(": left out: ")[2]))
+            raise DataError(f"{table.path}: no column is left for the data{lacking}; expected at least one")
         if self.kind.one_column and len(columns) != 1:
             rest = "".join(f" besides data.{key}" for key in list(roles)[:1])
             expected = f"1 column of tokens (data.columns=[NAME]); several columns of words: {self.as_mixed(table)}"

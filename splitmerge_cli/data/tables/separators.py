@@ -106,7 +106,9 @@ def read_text(path: Path, encoding: str | None = None) -> bytes:
         if what := next((what for first, what in FOREIGN.items() if data.startswith(first)), None):
             raise received.DataError(f"{path}: {what}; expected text, such as a .csv or .txt file") from error
         line = data.count(b"\n", 0, error.start) + 1
-        expected = "UTF-8 text" if encoding is None else f"text in {encoding} (data.encoding)"
+        expected = f"text in {encoding} (data.encoding)"
+        if encoding is None:
+            expected = "UTF-8 text (iconv -f latin1 -t utf-8 FILE > NEW writes it)"
         if encoding == "utf-8":
             other = "utf-16" if data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "latin-1"
             expected = f"UTF-8 text (data.encoding={other} may read it)"
@@ -310,7 +312,7 @@ def read_list(path: Path, separator: str, comments: bool, empty: bool = False, t
     """A parsed text file, every cell a string; None if it holds comments alone and may (`empty`). The separator is one
     of `LIST_SEPARATORS`; ``auto``: a comma in .csv and a tab in .tsv where the first row has one, else what that row
     holds. With `comments`, lines at the top that begin with # or % are none of its rows; one may say that names in both
-    columns stand for `two_kinds` of nodes."""
+    columns stand for `two_kinds` of nodes. Attributes as networkx writes them, ``{'weight': 2}``, become the weight."""
     data = read_text(path)
     _reject_null(path, data, "UTF-8 text")
     start = 0
@@ -337,6 +339,8 @@ def read_list(path: Path, separator: str, comments: bool, empty: bool = False, t
         line = before + data.count(b"\n", 0, late.start()) + 1
         expected = "comments at the top alone (data.comments=false takes such lines for rows)"
         raise received.DataError(f"{path}: row {line}: a comment below the first row; expected {expected}")
+    if separator in ("auto", "space") and data.partition(b"\n")[0].rstrip().endswith(b"}"):
+        data = re.sub(rb"\{(?:.*'weight': ([^,}\n]*))?.*\}[ \t]*$", rb"\1", data, flags=re.MULTILINE)
     if separator == "auto":
         # without what stands in quotes
         top = re.sub(r'"[^"]*"', "", data.partition(b"\n")[0].decode("utf-8"))
@@ -345,7 +349,9 @@ def read_list(path: Path, separator: str, comments: bool, empty: bool = False, t
         else:
             separator = "comma" if "," in top else "semicolon" if ";" in top else "space"
         usual = {".csv": "comma", ".tsv": "tab", ".tab": "tab"}.get(suffix_of(path))
-        if usual and (separator == "space" or SEPARATORS[usual] in top):
+        # words between spaces may be one name, numbers are not
+        is_usual = separator == "space" and not (top.split()[1:] and all(map(is_numeric, top.split())))
+        if usual and (is_usual or SEPARATORS[usual] in top):
             separator = usual
     if separator == "space":
         data = tabs(path, data, before)

@@ -86,8 +86,10 @@ class Graph(Kind):
         return of_networkx or all(hasattr(data, name) for name in ("vcount", "vs", "es", "is_directed"))
 
     def note_table(self, table: Any, columns: Sequence[int]) -> list[str]:
+        from splitmerge_cli.kinds.networks.readers.conversions import note_matrix
         from splitmerge_cli.kinds.networks.readers.edge_rows import note_pairs
 
+        note_matrix(table, columns)
         return note_pairs(table, columns)
 
     def facts(self, dataset: Dataset) -> dict[str, Any]:

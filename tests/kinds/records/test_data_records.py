@@ -302,6 +302,9 @@ def test_columns_that_lack_in_a_file_are_named_with_what_reads_them(tmp_path: Pa
     dataset = read(tmp_path, FIRST, other=str(other))
     assert any(note.endswith(f"{lacking}{reads}") for note in dataset.notes) and dataset.columns == ["First name"]
     assert len(read(tmp_path, FIRST, other=str(other), names={"year": "born", "PLZ": "post code"}).columns or ()) == 3
+    other.write_text("zz,born\nann,1964\n")
+    with pytest.raises(DataError, match=r"no column is left for the data .*data\.names="):
+        read(tmp_path, FIRST, other=str(other), truth="born")
 
 
 def test_a_column_of_files(tmp_path: Path) -> None:

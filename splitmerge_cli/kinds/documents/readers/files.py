@@ -123,6 +123,8 @@ def corpus(
         read = formats.read_texts(path, encoding, N, min_length)
     else:
         read = {"npz": read_npz, "ldac": read_ldac, "uci": read_uci}[format](path, words, encoding)
+        if words is None:
+            read = read._replace(notes=[f"{path}: words are shown by their numbers (data.vocabulary=FILE names them)"])
     texts = format == "text"
     given = f"auto: the words of {path} are given"
     require(texts or min_length == choice.AUTO, "data.min_length", min_length, given)

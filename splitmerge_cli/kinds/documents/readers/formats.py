@@ -23,7 +23,7 @@ from splitmerge_cli.data.tables.table import MOST_COLUMNS, NAMELESS, NUMBER, Tab
 from splitmerge_cli.data.tables.text import Text
 from splitmerge_cli.data.values import LARGEST, require
 from splitmerge_cli.kinds.documents.corpus import Corpus, Tokens, check_size, starts_of, tokens_of
-from splitmerge_cli.kinds.documents.readers.words import AUTO, count_texts, read_vocabulary
+from splitmerge_cli.kinds.documents.readers.words import AUTO, UNSPACED, count_texts, read_vocabulary
 from splitmerge_cli.received import DataError
 
 
@@ -220,13 +220,20 @@ def _look_at(table: Table) -> tuple[Sequence[str] | None, Cells]:
 
 def _count_words(cells: Cells) -> list[int]:
     """The words of each column."""
-    return [sum(len(cell.split()) for cell in column if cell) for column in cells]
+    return [sum(len(_words_of(cell)) for cell in column if cell) for column in cells]
+
+
+def _words_of(cell: str) -> list[str]:
+    """The words of a text, or about as many pieces where its language puts no spaces between them."""
+    if cell.isascii():
+        return cell.split()
+    return [piece for word in cell.split() for piece in UNSPACED.findall(word) or [word]]
 
 
 def _are_texts(cells: Sequence[str | None]) -> bool:
     """Whether more than half of the cells that are not empty have more words than a term, at least half of them with
     a letter, which times and readings of instruments have not."""
-    held = [cell.split() for cell in cells if cell and cell.strip()]
+    held = [_words_of(cell) for cell in cells if cell and cell.strip()]
     lettered = [sum(any(map(str.isalpha, word)) for word in words) for words in held]
     texts = sum(len(words) > LONGEST_TERM and 2 * n >= len(words) for words, n in zip(held, lettered, strict=True))
     return 2 * texts > len(held) > 0

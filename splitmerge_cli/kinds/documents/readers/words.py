@@ -250,6 +250,8 @@ _LONGEST = {
     "Thai, Lao, Burmese or Khmer": (10.0, "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]"),
 }
 """Languages without spaces between words: letters of a word at most, in the mean, where it is one; their letters."""
+UNSPACED = re.compile("|".join(f"{letter}{{1,{longest:.0f}}}" for longest, letter in _LONGEST.values()))
+"""About a word of such a language."""
 _ASCII_WORD = re.compile(r"\w+")
 
 

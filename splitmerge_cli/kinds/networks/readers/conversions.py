@@ -2,6 +2,7 @@
 of networkx and igraph; matrices of ties, adjacency matrices [N, N] or incidence matrices of two kinds of nodes.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from io import BytesIO
 from pathlib import Path
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.data import dataset, opening
 from splitmerge_cli.data.tables import formats, scaled, separators
-from splitmerge_cli.data.tables.table import NUMBER, quote
+from splitmerge_cli.data.tables.table import NUMBER, Table, quote
 from splitmerge_cli.data.tables.text import Text
 from splitmerge_cli.data.values import A_WEIGHT, is_sparse, numbered_labels, place_of
 from splitmerge_cli.extras import sparse
@@ -196,6 +197,9 @@ def _node_columns(graph: Attributed, truth: str | int | None) -> list[str]:
     return [key for key in left if 1 < len({str(node.get(key)) for node in graph.nodes}) < len(graph.nodes)]
 
 
+CROSS, DASH = "[xX✓✔]", "[-–—]"
+"""Cells that people write by hand into a matrix of ties."""
+MARK = re.compile(f"{CROSS}|{DASH}")
 SQUARE = 5
 """Rows from which on a square table of numbers without names is no list of edges."""
 NO_EDGE = "0: no edge"
@@ -333,6 +337,9 @@ def matrix_of_text(table: Text, use: Use, header: str | bool, wanted: str | bool
     opening.Limit.current().check(table.path, 8 * values.size, " as numbers")
     for d, j in enumerate(columns):
         cells = table.columns[j].slice(skip)
+        if both_named:  # a cross is a tie, a dash is none
+            cells = pc.utf8_trim_whitespace(pc.cast(cells, pa.large_string()))
+            cells = pc.replace_substring_regex(pc.replace_substring_regex(cells, f"^{CROSS}$", "1"), f"^{DASH}$", "")
         numbers, _, bad = edge_values.read_values(cells, "real")
         if bad is not None:
             if wanted is True or both_named:
@@ -381,9 +388,9 @@ def is_named_matrix(table: Text) -> bool:
             return False
         if not number:
             continue
-        if not all(separators.is_numeric(cell) or cell in edge_values.UNKNOWN for cell in cells[1:]):
+        others = [cell for j, cell in enumerate(cells[1:], 1) if j != number and not MARK.fullmatch(cell)]
+        if not all(separators.is_numeric(cell) or cell in edge_values.UNKNOWN for cell in others):
             return False
-        others = [cell for j, cell in enumerate(cells[1:], 1) if j != number]
         has_gap |= any(cell in edge_values.UNKNOWN or not float(cell) for cell in others)
     # of a symmetric matrix without names the first row is the first column
     named = len(set(head[1:])) == len(head) - 1
@@ -416,6 +423,21 @@ def symmetric_values(table: Text) -> NDArray[np.float64] | None:
         elif number:
             return None
     return np.array(values) if len(values) == N >= SQUARE else None
+
+
+def note_matrix(table: Table, columns: Sequence[int]) -> None:
+    """Note that a table may be a matrix of ties: as many rows as columns, and nothing on the diagonal."""
+    N = len(columns)
+    if N == table.rows > SQUARE and all(_is_no_tie(table.cells(j)[k].as_py()) for k, j in enumerate(columns)):
+        cells = (cell for j in columns for k, cell in enumerate(table.cells(j).to_pylist()) if columns[k] != j)
+        if any(map(_is_no_tie, cells)):
+            command = table.command_or_call("data=edges", 'sample("irm", data.to_numpy())')
+            table.note(f"{N} rows, as many columns and a diagonal of 0: if they are ties between {N} nodes, {command}")
+
+
+def _is_no_tie(cell: Any) -> bool:
+    written = str(cell or "").strip()
+    return not written or (separators.is_numeric(written) and float(written) == 0)
 
 
 def _looks_like_ties(values: NDArray[np.float64]) -> bool:

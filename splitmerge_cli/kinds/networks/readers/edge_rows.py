@@ -441,7 +441,8 @@ def note_pairs(table: Table, columns: Sequence[int]) -> list[str]:
         options |= {"values": described[0]} if described else {}
     if not are_shared:
         options["bipartite"] = True
-    return _note_command(table, "every row is another pair of words: if they are edges of a network", roles, options)
+    same = "three words" if layer else "pair of words"
+    return _note_command(table, f"no two rows hold the same {same}: if they are edges of a network", roles, options)
 
 
 def _names_in(table: Table, j: int) -> pa.DictionaryArray:

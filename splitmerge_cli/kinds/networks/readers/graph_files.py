@@ -244,6 +244,7 @@ def parse_dot(path: Path, text: str) -> Attributed:
 
 NODE_LINK = "node-link .json"
 _LINKS = ("links", "edges")
+_ENDS = {"from": "source", "to": "target"}
 """Keys of the list of edges: D3 and older versions of networkx write the first."""
 _IS_NODE_LINK = re.compile(rb'\s*\{.*?"(?:nodes|links|edges)"\s*:\s*\[', re.DOTALL)
 HEAD = 1 << 16
@@ -259,10 +260,13 @@ def parse_node_link(path: Path, text: str) -> Attributed:
         graph = parse_json(text)
     except ValueError as error:
         raise DataError(f"{path}: {error}; expected one object of JSON with nodes and links") from error
+    graph = graph.get("elements", graph)  # of Cytoscape
     found = [key for key in _LINKS if key in graph]
     if "nodes" not in graph or not found:
         raise DataError(f"{path}: no key '{'links' if 'nodes' in graph else 'nodes'}'; expected a list")
     nodes, links = _objects(path, graph, "nodes"), _objects(path, graph, found[0])
+    if all("from" in link and "to" in link and "source" not in link for link in links):
+        links = [{_ENDS.get(name, name): value for name, value in link.items()} for link in links]
     key = next((key for key in ("id", "name") if all(key in node for node in nodes)), None)
     written = [node[key] for node in nodes] if key is not None else list(range(len(nodes)))
     named = list(map(str, written))
@@ -284,7 +288,7 @@ def parse_node_link(path: Path, text: str) -> Attributed:
 
 
 def _objects(path: Path, graph: dict[str, Any], key: str) -> list[dict[str, Any]]:
-    """The objects of a list, without what they hold in lists and objects of their own."""
+    """The objects of a list, without what they hold in lists and objects of their own, other than ``data``."""
     rows = graph[key]
     if not isinstance(rows, list):
         raise DataError(f"{path}: '{key}': no list; expected a list of objects")
@@ -292,7 +296,8 @@ def _objects(path: Path, graph: dict[str, Any], key: str) -> list[dict[str, Any]
     for k, row in enumerate(rows, 1):
         if not isinstance(row, dict):
             raise DataError(f'{path}: {key}: {k}: {table.quote(str(row))}; expected an object, such as {{"id": "a"}}')
-    return [{name: value for name, value in row.items() if not isinstance(value, dict | list)} for row in rows]
+    flat = [row | row["data"] if isinstance(row.get("data"), dict) else row for row in rows]
+    return [{name: value for name, value in row.items() if not isinstance(value, dict | list)} for row in flat]
 
 
 def graph_suffix(path: Path, suffix: str) -> str:
@@ -307,7 +312,8 @@ def graph_suffix(path: Path, suffix: str) -> str:
         return NODE_LINK if _IS_NODE_LINK.match(unpack(path, file).read(HEAD)) else suffix
 
 
-WRITTEN = {".net": parse_pajek, ".pajek": parse_pajek, ".dot": parse_dot, ".gv": parse_dot, NODE_LINK: parse_node_link}
+WRITTEN = {".net": parse_pajek, ".pajek": parse_pajek, ".dot": parse_dot, ".gv": parse_dot}
+WRITTEN |= dict.fromkeys((".cyjs", NODE_LINK), parse_node_link)
 """Readers of texts."""
 GRAPHS = (".graphml", ".gml", ".gexf", *WRITTEN)
 MATRICES = (".npy", ".npz", ".mtx")
