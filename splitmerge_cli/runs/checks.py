@@ -356,8 +356,14 @@ def describe_misfit(summary: Mapping[str, Any]) -> Iterator[str]:
         yield "one group may be several clusters: as many as the model needs for its shape"
 
 
-def _show(value: float) -> str:
-    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.2g}"
+def _show(one: Mapping[str, Any]) -> str:
+    """A quantity and what the model makes, with as many digits as tell the observed value from these."""
+    values = one["observed"], one["low"], one["high"]
+    for digits in range(2, 6):
+        shown = [f"{value:,.{digits - 2}f}" if abs(value) >= 100 else f"{value:.{digits}g}" for value in values]
+        if shown[0] not in shown[1:] and (shown[1] != shown[2] or values[1] == values[2]):
+            break
+    return "{}, the model makes {} to {}".format(*shown)
 
 
 def has_many_copies(summary: Mapping[str, Any]) -> bool:
@@ -390,11 +396,7 @@ def name_misfit(summary: Mapping[str, Any]) -> str | None:
         )
     if not (unlike := find_unlike(summary)):
         return None
-    named = "; ".join(
-        f"{one['subject']}: {one['quantity']} {_show(one['observed'])}, the model makes {_show(one['low'])} to "
-        f"{_show(one['high'])}"
-        for one in unlike[:MOST_NAMED]
-    )
+    named = "; ".join(f"{one['subject']}: {one['quantity']} {_show(one)}" for one in unlike[:MOST_NAMED])
     more = "" if len(unlike) <= MOST_NAMED else f"; and {len(unlike) - MOST_NAMED} more"
     return f"the model does not describe these data ({named}{more})"
 

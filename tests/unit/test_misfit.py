@@ -82,6 +82,20 @@ def test_lines() -> None:
     assert line.startswith("the rows do not separate into groups: ") and line.endswith("in 40% of the draws)")
 
 
+@pytest.mark.parametrize(
+    ("observed", "low", "high", "shown"),
+    [
+        (1.36, 1.27, 1.34, "1.36, the model makes 1.27 to 1.34"),
+        (0.954, 0.1, 0.2, "0.95, the model makes 0.1 to 0.2"),
+        (120.4, 119.2, 119.9, "120.4, the model makes 119.2 to 119.9"),
+        (5000.0, 0.0, 0.0, "5,000, the model makes 0 to 0"),
+    ],
+)
+def test_digits_tell_the_observed_value(observed: float, low: float, high: float, shown: str) -> None:
+    found = FOUND | {"observed": observed, "low": low, "high": high}
+    assert f"within clusters {shown})" in str(checks.name_misfit({"fit": {"unlike": [found]}}))
+
+
 FIT = {"draws": 100, "checks": 3, "unlike": [], "unchecked": None, "certainty": 0.45}
 OVERLAP = {"point_estimate": {"n_clusters": 2, "labels": [0] * 50 + [1] * 50}, "fit": FIT}
 

@@ -82,7 +82,9 @@ def find_followers(values: NDArray[np.int32], types: tuple[ColumnType, ...]) -> 
                 near[:, f] = _are_near(values[pairs, f], types[f].levels)
         for child in range(F):
             left = [f for f in range(F) if f not in (parent, child, *found)]
-            if child not in found and (entropy[child], -child) < (entropy[parent], -parent) and left:
+            # a single one of many columns, as the others are left out, does not show which records are duplicates
+            is_shown = len(left) >= min(2, F - 2)
+            if child not in found and (entropy[child], -child) < (entropy[parent], -parent) and is_shown:
                 share = _share_given(values, near, pairs, by_chance, [parent, child, *left])
                 if share >= LEAST_SHARE:
                     found[child] = Follows([parent], share)
@@ -164,7 +166,9 @@ def _share_given(
     # pairs of the same records are not independent
     if different < DIFFERENT or (free - least) * min(records / len(pairs), 1.0) < LEAST_GAIN:
         return 0.0
-    return share_known * min(float((rate - base[0]) / max(kept - base[0], 1e-9)), 1.0)
+    share = share_known * min(float((rate - base[0]) / max(kept - base[0], 1e-9)), 1.0)
+    error = np.sqrt(share * (1.0 - share) / (different * len(pairs)))
+    return share if share - error >= LEAST_SHARE else 0.0
 
 
 def _are_near(codes: NDArray[np.int32], levels: Sequence[Any]) -> NDArray[np.bool_]:

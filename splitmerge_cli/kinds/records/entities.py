@@ -236,7 +236,7 @@ class Entities(answers.Answers):
             half = next(row for row in rows if float(row["probability"]) == APART)
             expected = [f"{key} {float(half[key]):.3f}" for key in ("precision", "recall") if half[key]]
             counted = f"{count_of(int(half['pairs']), 'pair')} of probability {APART:g} or more"
-            shown = f"; expected of the {counted}: {' and '.join(expected)}" if expected else ""
+            shown = f"; expected of the {counted}: {' and '.join(expected)}" if expected and int(half["pairs"]) else ""
             yield f"{THRESHOLDS}: precision and recall by least probability{shown}"
         if entry["apart"]:
             yield (

@@ -94,6 +94,28 @@ def test_the_share_is_that_of_the_pairs_of_which_both_follow() -> None:
         assert (follows * (1 - errors)) ** 2 - 0.05 < found[town].share < follows**2 + 0.05
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_a_column_that_rarely_agrees_does_not_show_alone_which_records_are_duplicates(seed: int) -> None:
+    """Restaurants of two guides, which describe the kitchen in different words, and some share a hotel and telephone:
+    address and telephone do not both go."""
+    rng, rows = np.random.default_rng(seed), []
+    for restaurant in range(700):
+        hotel = restaurant % 100 if restaurant < 200 else restaurant
+        phone = hotel if restaurant < 200 and rng.random() < 0.5 else 1000 + restaurant
+        house = np.random.default_rng(1000 * seed + hotel)
+        address, city = spell(house), f"city {int(house.integers(40))}"
+        row = {"name": spell(rng), "addr": address, "city": city, "phone": f"1{phone}", "type": f"t{rng.integers(60)}"}
+        rows.append(row)
+        if restaurant % 4 == 0:
+            wrong = {
+                "name": (row["name"][:-1], 0.2),
+                "addr": (f"{address}x", 0.2),
+                "type": (f"t{rng.integers(60)}", 0.8),
+            }
+            rows.append(row | {name: cell for name, (cell, share) in wrong.items() if rng.random() < share})
+    assert not {"addr", "phone"} <= left_out(pd.DataFrame(rows))
+
+
 def test_a_note_names_both_columns_and_the_key_that_keeps_one(tmp_path: Path) -> None:
     path = tmp_path / "people.csv"
     people().to_csv(path, index=False)
