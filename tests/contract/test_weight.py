@@ -26,14 +26,14 @@ LINES = {
     "config": 2_740,
     "core": 9_060,
     "data": 8_460,
-    "diagnostics": 3_960,
+    "diagnostics": 3_980,
     "fits": 1_120,
     "kinds": 60,
-    "kinds/documents": 7_480,
+    "kinds/documents": 7_500,
     "kinds/lines": 980,
-    "kinds/networks": 9_300,
-    "kinds/records": 4_720,
-    "kinds/tables": 13_320,
+    "kinds/networks": 9_340,
+    "kinds/records": 4_760,
+    "kinds/tables": 13_340,
     "kinds/tokens": 440,
     "papers": 8_240,
     "priors": 1_120,
@@ -43,8 +43,8 @@ LINES = {
     "verify": 3_360,
 }
 """Lines of .py, .pyx, .pxd and .h by room, and by slice of `kinds`."""
-ALL_LINES = 100_200
-TEST_LINES = 57_600
+ALL_LINES = 100_300
+TEST_LINES = 57_700
 """Lines of .py and .pyx, and of the tables of cases, .yaml."""
 FILES, IMPORT_SHARE = 258, 5.05
 """Python files, and the share of their lines that are imports, in per cent."""
