@@ -88,7 +88,8 @@ def with_file(words: Sequence[str]) -> list[str]:
     overrides: list[str] = []
     files = [word for word in words if "=" not in word and _find_file(word, words) is not None]
     if len(files) > 1:
-        other = f"{path_word(files[0])} model=records {shell_word(f'data.other={write(files[1], PATH)}')}"
+        model = next(kind.model for kind in kinds().values() if kind.takes_sources)
+        other = f"{path_word(files[0])} model={model} {shell_word(f'data.other={write(files[1], PATH)}')}"
         raise config.ConfigError(
             f"{files[1]}: a second file; expected one, or for records of both files: smcmc run {other}"
         )
@@ -180,11 +181,10 @@ def run(
         _tell_notes(printed, _without_own(done.summary.get("notes", []), spec, spec.model.kind))
         typer.echo("already finished; resume=false runs it again", err=True)
     else:
-        from splitmerge_cli.runs.starts import BEST, SEARCH
 
         def tell_start(dataset: Dataset) -> None:
             tell(dataset)
-            if spec.init in (BEST, SEARCH):
+            if spec.init in (runs.BEST, runs.SEARCH):
                 typer.echo(f"init={spec.init}: short chains look for the start of each chain first", err=True)
 
         plan = replace(runs.prepare(spec, on_data=tell_start), chosen=chosen)
@@ -221,8 +221,6 @@ def settle_run(
 ) -> tuple[config.RunSpecification, dict[str, Any] | None]:
     """Choose what a run leaves to the data, and the initial state of large tables, and print the choice; `tell`
     receives a table as soon as it is read. Returns the run and how it was chosen."""
-    from splitmerge_cli.runs.starts import start_of
-
     chosen = None
     if spec.to_choose:
         from splitmerge_cli.api.selection import settle
@@ -231,7 +229,7 @@ def settle_run(
             spec, chosen = settle(spec, lambda line: typer.echo(terminal.fold(line), err=True), tell=tell)
     if spec.undecided:
         say_models(spec.data, spec.words)
-    return start_of(spec).choose(base.note), chosen
+    return runs.start_of(spec).choose(base.note), chosen
 
 
 def _without_own(notes: Iterable[str], spec: Any, kind: Kind) -> list[str]:

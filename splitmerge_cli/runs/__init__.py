@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from splitmerge_cli.runs.initial import dataset_of, open_run
     from splitmerge_cli.runs.interrupts import Interrupted, RunError, WrittenElsewhere
     from splitmerge_cli.runs.plan import Plan, prepare
+    from splitmerge_cli.runs.starts import BEST, SEARCH, start_of
     from splitmerge_cli.runs.store.files import DamagedRun
 
 _NAMES = {
@@ -23,6 +24,7 @@ _NAMES = {
     "runs.interrupts": "Interrupted RunError WrittenElsewhere",
     "runs.identity": "finished_run is_done is_written run_dir run_id",
     "runs.plan": "Plan prepare",
+    "runs.starts": "BEST SEARCH start_of",
     "runs.store.files": "DamagedRun",
     "runs.initial": "dataset_of open_run",
 }
