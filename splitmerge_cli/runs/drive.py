@@ -160,6 +160,7 @@ def _run(plan: Plan, store: RunStore, progress: Reporter, before: str) -> None:
                     raise
             for drive in drives:
                 drive.result()
+            stop.forget()
             saved = [chain.read_checkpoint() for chain in chains]
             outcomes = [s["outcome"] for s in saved if s]
             each = [outcomes] if spec.is_adaptive else [[outcome] for outcome in outcomes]
@@ -223,6 +224,10 @@ class Stop:
         self._chains.append(chain)
         if self.is_set():
             chain.stop()
+
+    def forget(self) -> None:
+        """Forget chains that have ended: each look at a run would leave as many in memory."""
+        self._chains.clear()
 
     def halt_late(self) -> None:
         """Break off the iterations that are still being made `GENTLE` seconds after `set`."""

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import splitmerge_cli as sm
+from splitmerge_cli.config import ConfigError
 from splitmerge_cli.diagnostics.convergence import convergence
 from splitmerge_cli.diagnostics.summary import count_found, diagnose, without_rounding
 from splitmerge_cli.kinds.networks import start
@@ -76,6 +77,14 @@ def test_a_network_starts_from_merged_blocks(smcmc: Any, monkeypatch: pytest.Mon
     assert "note: init=best, because no initial state is named and 34 nodes are 30 or more" in ended.stderr
     assert Run(ended.stdout.strip().splitlines()[-1]).config["init"] == "best"
     assert "init=best" not in smcmc("run", "data=networkx", "data.graph=karate", "model=irm", "K0=5", *QUICK).stderr
+
+    def fail(*given: Any) -> None:
+        raise ConfigError("no start")
+
+    # what takes minutes is announced before
+    monkeypatch.setattr(start.NetworkStart, "start_best", fail)
+    ended = smcmc("run", "data=networkx", "data.graph=karate", "model=irm", "seed=1", *QUICK, status=2)
+    assert ended.stderr.index("short chains look for the start of each chain first") < ended.stderr.index("no start")
 
 
 def trace_of(*chains: list[float]) -> pd.DataFrame:

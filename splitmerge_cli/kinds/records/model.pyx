@@ -204,7 +204,8 @@ cdef class Records(Model):
 
     def __init__(self, values, fields, sources=None, **options):
         given = read_options("model", self.OPTIONS, options)
-        values = as_frozen(np.asarray(values), np.int32)
+        # as it is: of a copy nobody else has what is prepared
+        values = np.asarray(values)
         fields = tuple((field.type, tuple(field.levels)) for field in fields)
         if values.ndim != 2 or len(fields) != values.shape[1] or not len(fields):
             raise ValueError(f"values: shape {values.shape}; expected (N, F) with {len(fields)} fields")

@@ -3,11 +3,15 @@
 from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 from small_cases import partitions_of
 
 import smcmc
+from splitmerge_cli import runs
+from splitmerge_cli.config import specify
 from splitmerge_cli.core.shared import Prepared
+from splitmerge_cli.kinds.records import near_pairs
 from splitmerge_cli.kinds.records.generated import generate
 from splitmerge_cli.kinds.records.model import Records
 from splitmerge_cli.kinds.records.near_pairs import find_blocks, find_pairs, prepare
@@ -130,3 +134,18 @@ def test_blocks_together_are_the_posterior_given_the_blocks(prior, is_product):
     p, q = np.exp(np.array(of_part)), np.exp(np.array(of_whole))
     difference = np.abs(np.outer(p, p).ravel() / p.sum() ** 2 - q / q.sum()).max()
     assert difference < 1e-14 if is_product else difference > 1e-4
+
+
+@pytest.mark.parametrize("is_file", [False, True])
+def test_all_chains_of_a_run_share_their_tables(people, tmp_path, monkeypatch, is_file):
+    """Also between the looks, when no chain holds them."""
+    found = []
+    monkeypatch.setattr(near_pairs, "find_pairs", lambda *given: found.append(1) or find_pairs(*given))
+    words = ["data=records", "N=60", "data.entities=40"]
+    if is_file:
+        rows = [[field.levels[x] for field, x in zip(people.types, row, strict=True)] for row in people.values[:60]]
+        pd.DataFrame(rows, columns=people.columns).to_csv(tmp_path / "people.csv", index=False)
+        words = ["data=csv", f"data.path={tmp_path / 'people.csv'}", "model=records"]
+    words += ["chains=4", "workers=2", "iterations=1100", "until.ess=1000000", "progress=none", f"out={tmp_path}"]
+    done = runs.make(specify(words))
+    assert done.summary["iterations"] == [1100] * 4 and len(found) == 1
