@@ -89,9 +89,10 @@ def with_file(words: Sequence[str]) -> list[str]:
     files = [word for word in words if "=" not in word and _find_file(word, words) is not None]
     if len(files) > 1:
         model = next(kind.model for kind in kinds().values() if kind.takes_sources)
-        other = f"{path_word(files[0])} model={model} {shell_word(f'data.other={write(files[1], PATH)}')}"
+        second = shell_word(f"data.other={write(files[1], PATH)}")
         raise config.ConfigError(
-            f"{files[1]}: a second file; expected one, or for records of both files: smcmc run {other}"
+            f"{files[1]}: a second file; expected one, or for records of both files: smcmc run "
+            f"{path_word(files[0])} model={model} {second}"
         )
     for word in words:
         if (path := _find_file(word, words)) is None:

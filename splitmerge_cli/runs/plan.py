@@ -331,8 +331,8 @@ def prepare(
     """Check all that can be checked without running: load the data, build a first chain. `records`: whether the disk is
     to hold what a run records; `labels` ``[chains, N]``: clusters that chains take in the place of a search; `runs`:
     whether the chains are to run, so that as many as may run start together where a start takes time; `on_data` is
-    called with the data before the first chain is built, which may take minutes. Raises `ConfigError` or `DataError`
-    (the message names the key, or the file, row and column, and what was expected)."""
+    called with the data: once nothing is wrong, or before a start that takes minutes. Raises `ConfigError` or
+    `DataError` (the message names the key, or the file, row and column, and what was expected)."""
     spec.data.check()
     with opening.limit_bytes(spec.data.max_bytes):
         digests = identity.file_digests(spec.data, spec.init)
@@ -351,14 +351,18 @@ def prepare(
             if labels.ndim == 2 and len(labels) != spec.chains:
                 expected = f"expected one for each of {spec.chains} chains"
                 raise ConfigError(f"init={spec.init}: {len(labels)} rows; {expected}")
-        on_data(dataset)
+        takes_time = spec.init in starts.SEARCHES
+        if takes_time:
+            on_data(dataset)
         builder = Builder(spec, dataset, labels, sizes=recorder.sizes, partitions=recorder.spacing.every)
         try:
             # a start by trials takes as long as many iterations: others do not wait for the first
-            first = workers(spec) if runs and spec.init in starts.SEARCHES else 1
+            first = workers(spec) if runs and takes_time else 1
             chains = builder.adaptive_chains() if spec.is_adaptive else builder.first_chains(first)
         except MemoryError as error:
             raise ConfigError(f"N={dataset.N}, model={spec.model.name}: not enough memory: {error}") from error
+        if not takes_time:
+            on_data(dataset)
         # what a chain records, the chain itself shows
         recorded = Rows(chains[0], 1).collect()
         columns = [*chains[0].model.hyperparameters, *(name for name in schema.OPTIONAL if name in recorded)]

@@ -19,6 +19,7 @@ from splitmerge_cli.config.schema import GROUPS, all_keys
 
 ROOT = Path(splitmerge_cli.__file__).parent
 FILLED = {
+    "{path_word(files[0])} model={model} {second}": "data.path=x.csv model=records data.other=y.csv",
     "{' '.join(ids)}": "sdds-fig3",
     "{' '.join(names)}": "sdds-fig3",
     "{absent[0]}": "pubmed",

@@ -37,7 +37,7 @@ LINES = {
     "kinds/tokens": 440,
     "papers": 8_240,
     "priors": 1_120,
-    "runs": 9_600,
+    "runs": 9_620,
     "samplers": 6_740,
     "top": 1_280,
     "verify": 3_360,
