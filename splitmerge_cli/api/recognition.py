@@ -10,6 +10,7 @@ and correlations all differ from 0. A table whose rows agree but for typing erro
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from splitmerge_cli import config
@@ -35,6 +36,10 @@ EDGE_LISTS = (".edges", ".edgelist", ".ncol", ".mtx")
 COUNTED = (".ldac", ".lda-c")
 ARRAYS = (".npy", ".npz")
 PAIRS = "two columns of the same names, and in every row another pair"
+TRIPLES = "in each row a relation between two of the same names"
+OF_TRIPLES = {"data.source": 1, "data.target": 3, "data.layer": 2}
+RECURS = 4
+"""Rows of each relation of triples, on average."""
 LOOKED_AT = 100
 """Lines that are looked at."""
 MOST_PAIRS = 2_000
@@ -43,11 +48,12 @@ MOST_PAIRS = 2_000
 
 class Recognised(NamedTuple):
     """The choice of ``data`` that reads a file, and why, in words; empty of a table. The `model` of a table, if it is
-    not chosen by its columns."""
+    not chosen by its columns; the `keys` that say where a network has its ends, if they are not the first columns."""
 
     data: str
     why: str = ""
     model: str = ""
+    keys: Mapping[str, int] = MappingProxyType({})
 
 
 def recognise(path: str | Path, encoding: str = "utf-8", separator: str = "auto") -> Recognised:
@@ -108,19 +114,20 @@ def _of_lines(file: Path, encoding: str) -> Recognised | None:
         top = unpack(file, stream).read(files.HEAD)
     if separators.SVMLIGHT.match(top) and files.format_of_lines(file, encoding) != "ldac":
         return Recognised(TABLE)
-    lines = top.decode(encoding, "replace").splitlines()[: LOOKED_AT + 1]
-    lines = lines[:LOOKED_AT] if len(lines) > 1 else lines
-    rows = [line.replace(",", " ").split() for line in lines if line.strip() and line[0] not in "#%"]
+    lines = top.decode(encoding, "replace").splitlines()[: MOST_PAIRS + 1]
+    lines = lines[:-1] if len(lines) > 1 else lines
+    many = [line.replace(",", " ").split() for line in lines if line.strip() and line[0] not in "#%"]
+    rows = many[:LOOKED_AT]
     # numpy.savetxt writes a table below a comment
     if rows and lines[0][:1] in ("#", "%") and all(map(_is_edge, rows)):
         return Recognised(NETWORK, "comments above pairs, as in lists of edges")
+    if rows and all(len(row) == len(rows[0]) for row in many) and (pairs := _of_pairs(many[1:])):
+        return pairs
     form = files.format_of_lines(file, encoding)
     if form in ("uci", "ldac"):
         return Recognised(DOCUMENTS, f"the format {form}")
     if rows and all(map(_is_edge, rows)) and all(len(row) == 3 for row in rows) and are_times([r[2] for r in rows]):
         return Recognised(NETWORK, "two columns of nodes and one of times")
-    if rows and all(len(row) == len(rows[0]) and len(row) in (2, 3) for row in rows) and _are_pairs(rows[1:]):
-        return Recognised(NETWORK, PAIRS)
     # rows of numbers are no texts
     if rows and all(all(map(separators.is_numeric, row)) for row in rows):
         square = len(rows) >= conversions.SQUARE and len(rows[0]) >= conversions.SQUARE
@@ -141,26 +148,32 @@ def _of_symmetric_matrix(table: Table) -> Recognised | None:
     )
 
 
-def _names_pairs(table: Table) -> bool:
-    """Whether the first two columns of two or three are words that name the same things."""
-    if table.width not in (2, 3):
-        return False
-    if isinstance(table, text.Text):
-        # the first may name the columns
-        return _are_pairs([[cell.strip() for cell in row] for _, row in islice(table.lines(), 1, MOST_PAIRS + 1)])
-    return _are_pairs([*zip(*(column.slice(0, MOST_PAIRS).to_pylist() for column in table.columns), strict=True)])
+def _of_pairs(rows: Sequence[Sequence[Any]]) -> Recognised | None:
+    """By rows of two or three cells, the same number in each; None if they hold no pairs of names."""
+    if not rows or len(rows[0]) not in (2, 3):
+        return None
+    pairs = [tuple(row[:2]) for row in rows]
+    if _are_pairs(pairs) and len({*pairs}) == len(rows):
+        return Recognised(NETWORK, PAIRS)
+    relations = {row[1] for row in rows if len(row) == 3 and _is_word(row[1])}
+    if relations and RECURS * len(relations) <= len(rows) == len({tuple(row) for row in rows}):
+        ends = [(row[0], row[2]) for row in rows]
+        if _are_pairs(ends) and relations.isdisjoint(name for pair in ends for name in pair):
+            return Recognised(NETWORK, TRIPLES, keys=OF_TRIPLES)
+    return None
 
 
-def _are_pairs(rows: Sequence[Sequence[Any]]) -> bool:
-    """Whether rows begin with two words that name the same things, every row with another two of them."""
-    pairs = {tuple(row[:2]) for row in rows}
-    words = [cell for pair in pairs for cell in pair]
-    are_words = all(isinstance(word, str) and word and not separators.is_numeric(word) for word in words)
-    if len(rows) < FEWEST_PAIRS or len(pairs) < len(rows) or not are_words:
+def _is_word(cell: Any) -> bool:
+    return isinstance(cell, str) and cell != "" and not separators.is_numeric(cell)
+
+
+def _are_pairs(rows: Sequence[tuple[Any, Any]]) -> bool:
+    """Whether both cells of rows are words that recur and name the same things."""
+    if len(rows) < FEWEST_PAIRS or not all(_is_word(cell) for row in rows for cell in row):
         return False
-    first, second = ({pair[k] for pair in pairs} for k in (0, 1))
+    first, second = ({row[k] for row in rows} for k in (0, 1))
     few, many = sorted((len(first), len(second)))
-    return few >= 3 and len(pairs) >= REPEATED * many and 2 * len(first & second) >= few
+    return few >= 3 and len(rows) >= REPEATED * many and 2 * len(first & second) >= few
 
 
 def _is_edge(cells: Sequence[str]) -> bool:
@@ -178,9 +191,16 @@ def _of_cells(table: Table) -> Recognised:
     if symmetric := _of_symmetric_matrix(table):
         return symmetric
     # the numbers or names of the rows, which R and pandas write first, have no name
-    head = [name for name in head if name] if head and not head[0] else head
-    if _names_pairs(table):
-        return Recognised(NETWORK, PAIRS)
+    unnamed = int(bool(head) and not head[0])
+    head = [name for name in head if name] if unnamed else head
+    if isinstance(table, text.Text):
+        # the first may name the columns
+        rows = [[cell.strip() for cell in row[unnamed:]] for _, row in islice(table.lines(), 1, MOST_PAIRS + 1)]
+    else:
+        columns = [column.slice(0, MOST_PAIRS).to_pylist() for column in table.columns[unnamed:]]
+        rows = [[*row] for row in zip(*columns, strict=True)]
+    if pairs := _of_pairs(rows):
+        return pairs._replace(keys={key: column + unnamed for key, column in pairs.keys.items()})
     if names_ends(head):
         return Recognised(NETWORK, f"the columns {' and '.join(map(repr, head[:2]))}")
     for kind in kinds().values():

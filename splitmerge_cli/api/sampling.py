@@ -245,6 +245,7 @@ def specify_sample(
     if keys["model"] == selection.AUTO and is_file and Path(data).exists():
         recognised = recognition.recognise_named(data, of_run)
         keys["model"] = recognised.model or MODELS.get(recognised.data, selection.AUTO)
+        of_run = {**recognised.keys, **of_run}
     fits = short_fits(sampler, int(keys.get("seed", 0)), say, keys["progress"])
 
     def read(model: str, **further: Any) -> Dataset:

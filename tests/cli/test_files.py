@@ -312,9 +312,42 @@ def test_a_third_column_describes_pairs_of_the_same_names(tmp_path: Path, end: s
     path.write_text("".join(f"{a}{end}{b}{end}{'+' if len(a) == len(b) else '-'}\n" for a, b in PAIRS))
     assert recognise(path).data == "edges"
     assert edges(path).meta["shown"] == {"values": "levels"}
-    # three words of which the outer two are alike: as a table, with the command
-    path.write_text("".join(f"{a}{end}r{b}{a[1:]}{end}{b}\n" for a, b in PAIRS))
-    assert any("no two rows hold the same three words" in note for note in csv(path, "mixed").notes)
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.txt", "index.csv", "t.parquet", "t.xlsx"])
+def test_relations_between_the_same_names_are_layers(smcmc, tmp_path: Path, name: str) -> None:
+    """Also below numbers of rows; a layer that the user names stays, and words that hardly recur are no relations."""
+    rows = [(a, relation, b) for a, b in PAIRS for relation in ("likes", "knows")]
+    frame = pd.DataFrame(rows, columns=["head", "relation", "tail"])
+    ends = {"t.csv": ",", "t.txt": " ", "index.csv": ","}
+    if name in ends:
+        frame.to_csv(name, sep=ends[name], index=name == "index.csv", header=name == "index.csv")
+    else:
+        frame.to_parquet(name) if name == "t.parquet" else frame.to_excel(name, index=False)
+    ended = smcmc("run", name, *FEW)
+    assert f"12 nodes and {len(rows)} edges, undirected, layers: likes" in " ".join(ended.stderr.split())
+    assert Run(ended.stdout.split()[-1]).config["model"]["name"] == "irm"
+    first = 2 if name == "index.csv" else 1
+    assert recognise(name).keys["data.source"] == first
+    assert "layers:" not in smcmc("run", name, "data.layer=null", *FEW).stderr
+    assert sm.sample(name, iterations=4, chains=1, progress="none").labels.shape[-1] == 12
+    single = pd.DataFrame([(a, f"{a}-{b}", b) for a, b in PAIRS])
+    single.to_csv("single.csv", index=False, header=False)
+    assert recognise("single.csv").data == "csv"
+    assert any("no two rows hold the same three words" in note for note in csv("single.csv", "mixed").notes)
+
+
+def test_edges_among_numbers_and_times_have_the_command_of_networks(tmp_path: Path) -> None:
+    rows = [(a, b, k % 5 + 1, f"2024-03-{k % 28 + 1:02d}", k * 0.5) for k, (a, b) in enumerate(PAIRS)]
+    path = tmp_path / "calls.csv"
+    frame = pd.DataFrame(rows, columns=["who", "whom", "count", "day", "minutes"])
+    frame.to_csv(path, index=False)
+    (note,) = [note for note in csv(path, "mixed").notes if "data=edges" in note]
+    assert "data.weights=count data.values=count" in note
+    # two columns of words that share none may describe rows
+    frame["whom"] = frame["whom"].str.replace("p", "q")
+    frame.to_csv(path, index=False)
+    assert not any("data=edges" in note for note in csv(path, "mixed").notes)
 
 
 def test_edges_below_names_without_one_for_their_numbers(tmp_path: Path) -> None:
@@ -423,7 +456,7 @@ def test_one_column_of_categories_shows_no_clusters(smcmc) -> None:
     assert lines.count("one column of categories is all that is read") == 2 and "next:" not in lines
     # columns with many words beside it may be the ends of edges
     draw = np.random.default_rng(0).integers
-    flights = [(f"a{i}", "xyz"[draw(3)], f"a{(i + j) % 120}") for i in range(120) for j in (1, 2, 5)]
+    flights = [(f"a{i}", "xyz"[draw(3)], f"a{(i + j) % 120 + 80}") for i in range(120) for j in (1, 2, 5)]
     pd.DataFrame(flights, columns=["home", "line", "away"]).to_csv("flights.csv", index=False)
     reason, command = smcmc("run", "flights.csv", "iterations=400", "progress=none").stderr.splitlines()[-2:]
     assert reason == "to read the file in another way:" and "data.target=away data.layer=line" in command

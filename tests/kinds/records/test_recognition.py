@@ -96,7 +96,7 @@ def test_records_are_recognised_in_every_form_and_no_other_table_is(name: str, t
 def test_a_key_that_chooses_keeps_a_table(key: str, tmp_path: Path) -> None:
     path = save(people(30), tmp_path / "a.csv")
     assert recognise_named(path, {"iterations": 5, "data.truth": "x"}).model == "records"
-    assert recognise_named(path, {key: "auto"}) == ("csv", "", "")
+    assert recognise_named(path, {key: "auto"})[:3] == ("csv", "", "")
 
 
 @pytest.mark.usefixtures("commands")

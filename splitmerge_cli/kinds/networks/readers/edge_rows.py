@@ -404,7 +404,8 @@ FRAME_NAMES = {"weights": "weight"}
 def note_pairs(table: Table, columns: Sequence[int]) -> list[str]:
     """Note that a table may be a list of edges: two columns have the names of ends, such as sender and recipient; or it
     has two columns of words, perhaps with a third one between or behind them, and every row is another pair, of names
-    that recur or stand in both columns. Return the overrides that read it so, if any."""
+    that recur or stand in both columns; in both, if there are further columns of numbers or times. Return the overrides
+    that read it so, if any."""
     names = [name.strip().lower() for name in table.names or ()]
     named = next((pair for pair in sorted(DIRECTED) if all(names.count(end) == 1 for end in pair)), None)
     if named is not None:
@@ -421,8 +422,9 @@ def note_pairs(table: Table, columns: Sequence[int]) -> list[str]:
         return _note_command(table, why, roles, {} if are_alike else {"bipartite": True})
     number = r"^\s*-?[\d.]+([eE][-+]?\d+)?\s*$"
     texts = [j for j in columns if is_text(table.cells(j))]
+    texts = [j for j in texts if not edge_values.are_times(table.cells(j))]
     words = [j for j in texts if not pc.all(pc.match_substring_regex(table.cells(j), number)).as_py()]
-    if len(columns) not in (2, 3) or len(words) < 2 or table.rows < MANY_PAIRS:
+    if len(words) not in (2, 3) or table.rows < MANY_PAIRS:
         return []
     held = {j: set(_names_in(table, j).dictionary.to_pylist()) for j in words}
     # a third one, the layer, has other words; if no two share some, the first and the last are the ends
@@ -430,12 +432,14 @@ def note_pairs(table: Table, columns: Sequence[int]) -> list[str]:
         combinations(words, 2), key=lambda pair: (len(held[pair[0]] & held[pair[1]]), pair[1] - pair[0])
     )
     roles = {"source": source, "target": target}
-    if (are_shared := _share_names(table, (source, target), words)) is None:
+    are_shared = _share_names(table, (source, target), words)
+    if are_shared is None or (len(columns) > 3 and not are_shared):
         return []
     options: dict[str, Any] = {}
     if layer := set(words) - {source, target}:
         (roles["layer"],) = layer
-    for k in set(columns) - set(words):
+    others = [k for k in columns if k not in words]
+    for k in others if len(columns) == 3 else value_columns(table, others)[:1]:
         described = edge_values.describe_values(table.cells(k))
         roles["weights"] = k
         options |= {"values": described[0]} if described else {}
