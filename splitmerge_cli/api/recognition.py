@@ -2,9 +2,10 @@
 
 A folder holds documents, and so does a file whose lines are texts, or a table with a column of texts and names of these
 at most, or with few words in no text. A graph file, a table whose columns are named as the ends of edges or are two of
-the same names, a list of pairs below comments, or a matrix of numbers whose rows and columns have the same names is a
-network, and so is a symmetric matrix that holds nothing on its diagonal; the matrix if a pair has no tie, as distances
-and correlations all differ from 0. A table whose rows agree but for typing errors holds records. All else is a table.
+the same names, a list of pairs below comments, of triples with a relation between, or of neighbours, or a matrix of
+numbers whose rows and columns have the same names is a network, and so is a symmetric matrix that holds nothing on its
+diagonal; the matrix if a pair has no tie, as distances and correlations all differ from 0. A table whose rows agree but
+for typing errors holds records. All else is a table.
 """
 
 from collections.abc import Mapping, Sequence
@@ -74,6 +75,8 @@ def recognise(path: str | Path, encoding: str = "utf-8", separator: str = "auto"
     suffix = graph_files.graph_suffix(file, separators.suffix_of(file))
     if suffix == graph_files.NODE_LINK:
         return Recognised(NETWORK, "its lists of nodes and links")
+    if suffix == graph_files.NEIGHBOURS != separators.suffix_of(file):
+        return Recognised(NETWORK, "a node and its neighbours in each line")
     if suffix in graph_files.GRAPHS or suffix in EDGE_LISTS:
         return Recognised(NETWORK, f"the ending {suffix}")
     if suffix in COUNTED or suffix in separators.TEXT_CONVERTERS:

@@ -1,6 +1,6 @@
 """Files of graphs, by their endings: GraphML, GML, GEXF; Pajek (.net): arcs, edges, lists and matrices of them, two
-modes, several relations; Graphviz (.dot, .gv): nodes, edges and their attributes, subgraphs flattened; and node-link
-JSON, as networkx writes it and D3 reads it.
+modes, several relations; Graphviz (.dot, .gv): nodes, edges and their attributes, subgraphs flattened; node-link JSON,
+as networkx writes it and D3 reads it; and lists of neighbours, a node a line.
 """
 
 import re
@@ -300,20 +300,64 @@ def _objects(path: Path, graph: dict[str, Any], key: str) -> list[dict[str, Any]
     return [{name: value for name, value in row.items() if not isinstance(value, dict | list)} for row in flat]
 
 
+NEIGHBOURS = ".adjlist"
+_FEWEST_LINES = 5
+
+
+def parse_neighbours(path: Path, text: str) -> Attributed:
+    """Read a node in each line and its neighbours behind it: between spaces, or behind a colon, perhaps with commas
+    between them. Raises a `DataError` that names the row of a node that has two."""
+    number: dict[str, int] = {}
+    ends, first = list[tuple[int, int]](), dict[str, int]()
+    for row, (node, *neighbours) in _lines_of_neighbours(text):
+        if node in first:
+            raise DataError(
+                f"{path}: row {row}: {table.quote(node)} begins row {first[node]}, too; expected a row for each node"
+            )
+        first[node] = row
+        i, *js = (number.setdefault(name, len(number)) for name in (node, *neighbours))
+        ends += [(i, j) for j in js]
+    return Attributed(list(number), [{} for _ in number], as_pairs(ends), [{} for _ in ends], None, usual=1.0)
+
+
+def _lines_of_neighbours(text: str) -> Iterator[tuple[int, list[str]]]:
+    """The names in each line, without comments, and its row."""
+    lines = [(row, line) for row, line in enumerate(text.splitlines(), 1) if line.strip() and line[0] not in "#%"]
+    has_commas, has_colons = ("," in text), all(":" in line for _, line in lines)
+    for row, line in lines:
+        node, _, rest = line.partition(":") if has_colons else ("", "", line)
+        names = rest.split(",") if has_commas else rest.split()
+        yield row, [name.strip() for name in ([node] if has_colons else []) + names if name.strip()]
+
+
+def _are_neighbours(head: str, is_whole: bool) -> bool:
+    """Whether lines hold a node each and its neighbours, which have lines of their own; `head` may be cut."""
+    rows = [names for _, names in _lines_of_neighbours(head)]
+    rows = rows if is_whole else rows[:-1]
+    first, others = {names[0] for names in rows if names}, {name for names in rows for name in names[1:]}
+    if len(first) < max(len(rows), _FEWEST_LINES) or len({len(names) for names in rows}) < 2 or not others:
+        return False
+    return len(others - first) <= (0 if is_whole else len(others) // 2)
+
+
 def graph_suffix(path: Path, suffix: str) -> str:
-    """The ending by which a file is read: a .json file with nodes and links has one of its own.
+    """The ending by which a file is read: a .json file with nodes and links, and a text of neighbours, have one of
+    their own.
 
     >>> graph_suffix(Path("friends.csv"), ".csv")
     '.csv'
     """
-    if suffix != ".json":
+    if suffix not in (".json", ".txt", ""):
         return suffix
     with readable(path) as file:
-        return NODE_LINK if _IS_NODE_LINK.match(unpack(path, file).read(HEAD)) else suffix
+        head = unpack(path, file).read(HEAD)
+    if suffix == ".json":
+        return NODE_LINK if _IS_NODE_LINK.match(head) else suffix
+    return NEIGHBOURS if _are_neighbours(head.decode("utf-8", "replace"), len(head) < HEAD) else suffix
 
 
 WRITTEN = {".net": parse_pajek, ".pajek": parse_pajek, ".dot": parse_dot, ".gv": parse_dot}
-WRITTEN |= dict.fromkeys((".cyjs", NODE_LINK), parse_node_link)
+WRITTEN |= dict.fromkeys((".cyjs", NODE_LINK), parse_node_link) | {NEIGHBOURS: parse_neighbours}
 """Readers of texts."""
 GRAPHS = (".graphml", ".gml", ".gexf", *WRITTEN)
 MATRICES = (".npy", ".npz", ".mtx")
