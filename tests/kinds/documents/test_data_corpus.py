@@ -342,7 +342,7 @@ def test_documents_with_a_word_in_any_order() -> None:
         ({"max_share": 1.5}, "data.max_share=1.5: expected a share"),
         ({"max_share": float("nan")}, "data.max_share=nan: expected a share"),
         ({"max_share": "all"}, "data.max_share=all: expected a share"),
-        ({"stop_words": "german"}, "data.stop_words=german: no such file; expected none, english, auto or a file"),
+        ({"stop_words": "german.txt"}, "data.stop_words=german.txt: no such file; expected none, english or another"),
         (
             {"min_documents": 4},
             "data.stop_words=null, data.min_documents=4, data.max_share=1.0: no word of d is left; expected one at "

@@ -178,19 +178,30 @@ def test_stop_words_are_found_in_the_corpus() -> None:
         "data.stop_words=auto: the English list: 11 words with 78% of the tokens are left out "
         "(data.stop_words=none keeps them)",
     ]
-    german = "".join(f"der hund{k} und die katze{k % 3} sehen den mond{k % 7}\n" for k in range(24))
-    made = corpus(put("t.txt", german))
-    assert not {"der", "und", "die", "sehen", "den"} & set(made.vocabulary or ()) and "katze2" in (
-        made.vocabulary or ()
-    )
+    esperanto = "".join(f"la hund{k} kaj ties kato{k % 3} vidas iun luno{k % 7}\n" for k in range(24))
+    made = corpus(put("t.txt", esperanto))
+    vocabulary = {*(made.vocabulary or ())}
+    assert not {"la", "kaj", "ties", "vidas", "iun"} & vocabulary and "kato2" in vocabulary
     assert "words in more than 50% of the documents: 5 words" in made.notes[0]
+    # the list of another language, the nearest of several
+    spoken = {
+        "german": "Die Wolken ziehen über den Berg, und es wird nicht mehr hell, wenn der Wind sich dreht.",
+        "dutch": "De wolken trekken over de berg, en het wordt niet meer licht als de wind draait.",
+        "french": "Les nuages passent sur la montagne, et il ne fait plus jour quand le vent est au nord.",
+        "spanish": "Las nubes pasan por la sierra, y ya no hay luz cuando el viento es del norte.",
+    }
+    for language, sentence in spoken.items():
+        made = corpus(put("t.txt", f"{sentence}\n" * 2))
+        assert any(f"the {language.capitalize()} list: " in note for note in made.notes)
+        assert made.vocabulary == corpus("t.txt", stop_words=language).vocabulary
+        assert not {"der", "de", "les", "el", "nicht", "niet", "est", "es"} & {*(made.vocabulary or ())}
     # counts are words that somebody chose, and few documents tell nothing
-    rows = "".join(f"{k},{word}\n" for k, line in enumerate(german.splitlines()) for word in line.split())
-    assert "der" in (corpus(put("t.csv", "doc,word\n" + rows)).vocabulary or ())
-    assert "der" in (corpus(put("t.txt", german), N=19).vocabulary or ())
-    put("stop.txt", "Hund1\nder\n")
+    rows = "".join(f"{k},{word}\n" for k, line in enumerate(esperanto.splitlines()) for word in line.split())
+    assert "la" in (corpus(put("t.csv", "doc,word\n" + rows)).vocabulary or ())
+    assert "la" in (corpus(put("t.txt", esperanto), N=19).vocabulary or ())
+    put("stop.txt", "Hund1\nla\n")
     left = corpus("t.txt", stop_words="stop.txt").vocabulary or []
-    assert "hund1" not in left and "der" not in left and "die" in left
+    assert "hund1" not in left and "la" not in left and "kaj" in left
 
 
 def test_words_of_nearly_all_texts_are_noted() -> None:

@@ -28,12 +28,20 @@ from splitmerge_cli.received import DataError
 
 ENGLISH = "english"
 AUTO = "auto"
-NAMED = (None, "none", ENGLISH, AUTO)
+LANGUAGES = (
+    *("arabic", "bulgarian", "catalan", "czech", "danish", "dutch", "finnish", "french", "german", "hindi"),
+    *("hungarian", "indonesian", "italian", "malaysian", "norwegian", "polish", "portuguese", "romanian", "russian"),
+    *("slovak", "spanish", "swedish", "ukrainian"),
+)
+"""Other languages whose list of the package stop-words has a fifth of the tokens there and more than any other list, by
+the frequencies of the package wordfreq 3.1."""
+NAMED = (None, "none", ENGLISH, AUTO, *LANGUAGES)
 """Values of ``data.stop_words`` that name no file."""
-EXPECTED = "none, english, auto or a file with a word a line"
-OF_LIST = 0.2
-"""Share of the tokens in the English list from which on texts are taken as English. By the frequencies of the package
-wordfreq 3.1 that share is 0.46 in English, and at most 0.12 (Dutch) in the other languages it has small lists of."""
+EXPECTED = "none, english or another language (german, ...), auto or a file with a word a line"
+OF_LIST, OF_OTHERS = 0.2, 0.3
+"""Shares of the tokens in the English list, or in another one, from which on texts are taken as of that language. By
+wordfreq the first is 0.46 in English, and at most 0.12 (Dutch) in the other languages it has small lists of; the second
+is 0.32 (Slovak) to 0.61 in a language of its own, but for Arabic (0.24)."""
 FEWEST = 20
 """Documents from which on words of texts in another language are left out by how many documents have them."""
 SHOWN = 3
@@ -100,8 +108,9 @@ def keep_words(
     """Leave out some words of documents, of which nothing is held out, and which have no truth.
 
     `stop_words`: ``none`` or None: no word is left out. ``english``: the words of scikit-learn's English list, in upper
-    or lower case. ``auto``: that list where it has at least 0.2 of the tokens; else, of `texts` of 20 documents or
-    more, words that more than half of the documents have. Any other: a file with a word a line, in this `encoding`.
+    or lower case; one of `LANGUAGES`: the list of the package stop-words. ``auto``: the list that has most of the
+    tokens, if those are 0.2 (English) or 0.3 of them (other languages); else, of `texts` of 20 documents or more, words
+    that more than half of the documents have. Any other: a file with a word a line, in this `encoding`.
     Words are left out that fewer than `min_documents` have (0: none, so that the vocabulary stays as it is), or more
     than the share `max_share` of them (1: none). `texts`: the words were found in texts, not given as counts of words
     that somebody chose.
@@ -202,17 +211,25 @@ def _find_stop_words(
             raise DataError(f"data.stop_words={error}") from error
         listed = {word.lower() for word in read_vocabulary(file, None, encoding)}
         return _in_list(vocabulary, listed), None
-    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
-
-    english = _in_list(vocabulary, ENGLISH_STOP_WORDS)
-    if stop_words == ENGLISH:
-        return english, None
-    if english[corpus.tokens.words].mean() >= OF_LIST:
-        return english, "the English list"
+    if stop_words != AUTO:
+        return _in_list(vocabulary, _list_of(str(stop_words))), None
+    words = corpus.tokens.words
+    lists = {language: _in_list(vocabulary, _list_of(language)) for language in (ENGLISH, *LANGUAGES)}
+    language = max(lists, key=lambda language: lists[language][words].mean())
+    if lists[language][words].mean() >= (OF_LIST if language == ENGLISH else OF_OTHERS):
+        return lists[language], f"the {language.capitalize()} list"
     common = documents > COMMON * corpus.tokens.J
     if texts and corpus.tokens.J >= FEWEST and common.any():
         return common, f"words in more than {COMMON:.0%} of the documents"
     return none, None
+
+
+def _list_of(language: str) -> frozenset[str]:
+    """Words that texts of a language have for its grammar, in lower case."""
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+    from stop_words import get_stop_words
+
+    return ENGLISH_STOP_WORDS if language == ENGLISH else frozenset(get_stop_words(language))
 
 
 def _in_list(vocabulary: Sequence[str], listed: frozenset[str] | set[str]) -> NDArray[np.bool_]:
