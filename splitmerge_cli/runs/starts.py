@@ -424,9 +424,11 @@ class RowStart(Start):
     def why_search(self, dataset: Dataset) -> str | None:
         if (times := dataset.times) < HEAVY or dataset.N >= LARGE:
             return None
+        is_joined = dataset.bundles is not None and dataset.bundles.n_items < dataset.N
         return (
-            f"a row counts {times:,.0f} times on average: chains of such rows stay apart unless each looks for its "
-            "start first (init=random: as tables without weights do)"
+            f"{'an item' if is_joined else 'a row'} counts {times:,.0f} times on average: chains of such "
+            f"{'items' if is_joined else 'rows'} stay apart unless each looks for its start first (init=random: as tables "
+            "without weights do)"
         )
 
     def may_go_on_by_search(self, N: int) -> bool:

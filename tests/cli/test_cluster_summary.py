@@ -330,6 +330,12 @@ def test_rows_that_count_many_times_start_by_search(smcmc, visits: pd.DataFrame,
     result = smcmc("run", *words, "data.weights=w", "iterations=40", "seed=1", "data.truth=subject", status=0)
     assert "init=search, because no initial state is named and a row counts 20 times on average" in result.stderr
     assert Run(Path(result.stdout.splitlines()[-1])).config["init"] == "search"
+    # rows of one subject are an item, which counts as often as they do together
+    table.assign(w=3).to_csv(tmp_path / "t.csv", index=False)
+    joined = smcmc("run", *words, "data.weights=w", "data.group=subject", "iterations=4").stderr
+    assert f"an item counts {3 * len(table) / UNITS:.0f} times on average: chains of such items" in " ".join(
+        joined.split()
+    )
     named = smcmc("run", *words, "data.weights=w", "iterations=40", "seed=1", "init=random")
     assert named.exit_code == 0 and "init=search" not in named.stderr
 
