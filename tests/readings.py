@@ -186,7 +186,7 @@ def load(file: Path) -> dict[str, list[Case]]:
 def check(case: Case) -> None:
     """Read a case in the working folder, for each of its kinds, under each of its names."""
     for name, content in case.files.items():
-        Path(name).write_text(content, encoding="utf-8")
+        Path(name).write_text(content, encoding=case.options.get("encoding", "utf-8"))
     for kind in case.kind.split():
         for name in case.name.split():
             reader = READERS.get(kind, partial(csv, kind=kind))

@@ -543,7 +543,7 @@ class Dataset:
 
     @property
     def times(self) -> float:
-        """How often an item counts on average, a row unless rows are joined; 0 without weights that are whole numbers."""
+        """How often an item counts on average, a row unless rows are joined; 0 without whole numbers as weights."""
         return 0.0 if self.bundles is None or self.bundles.unit != 1.0 else float(self.bundles.mass.mean())
 
     @property

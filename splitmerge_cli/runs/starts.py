@@ -427,8 +427,8 @@ class RowStart(Start):
         is_joined = dataset.bundles is not None and dataset.bundles.n_items < dataset.N
         return (
             f"{'an item' if is_joined else 'a row'} counts {times:,.0f} times on average: chains of such "
-            f"{'items' if is_joined else 'rows'} stay apart unless each looks for its start first (init=random: as tables "
-            "without weights do)"
+            f"{'items' if is_joined else 'rows'} stay apart unless each looks for its start first (init=random: as "
+            "tables without weights do)"
         )
 
     def may_go_on_by_search(self, N: int) -> bool:

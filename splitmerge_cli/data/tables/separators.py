@@ -308,12 +308,19 @@ LIST_SEPARATORS = ("comma", "tab", "semicolon", "space")
 """Separators of a list, by their names."""
 
 
-def read_list(path: Path, separator: str, comments: bool, empty: bool = False, two_kinds: bool = False) -> Text | None:
+def read_list(
+    path: Path,
+    separator: str,
+    comments: bool,
+    empty: bool = False,
+    two_kinds: bool = False,
+    encoding: str | None = None,
+) -> Text | None:
     """A parsed text file, every cell a string; None if it holds comments alone and may (`empty`). The separator is one
     of `LIST_SEPARATORS`; ``auto``: a comma in .csv and a tab in .tsv where the first row has one, else what that row
     holds. With `comments`, lines at the top that begin with # or % are none of its rows; one may say that names in both
     columns stand for `two_kinds` of nodes. Attributes as networkx writes them, ``{'weight': 2}``, become the weight."""
-    data = read_text(path)
+    data = read_text(path, encoding)
     _reject_null(path, data, "UTF-8 text")
     start = 0
     while comments and data[start : start + 1] in (b"#", b"%", b"\n", b"\r"):

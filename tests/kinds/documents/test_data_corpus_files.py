@@ -191,7 +191,7 @@ def test_stop_words_are_found_in_the_corpus() -> None:
         "spanish": "Las nubes pasan por la sierra, y ya no hay luz cuando el viento es del norte.",
     }
     for language, sentence in spoken.items():
-        made = corpus(put("t.txt", f"{sentence}\n" * 2))
+        made = corpus(put("t.txt", f"{sentence}\n" * 15))
         assert any(f"the {language.capitalize()} list: " in note for note in made.notes)
         assert made.vocabulary == corpus("t.txt", stop_words=language).vocabulary
         assert not {"der", "de", "les", "el", "nicht", "niet", "est", "es"} & {*(made.vocabulary or ())}

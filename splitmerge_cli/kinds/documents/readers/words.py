@@ -42,6 +42,8 @@ OF_LIST, OF_OTHERS = 0.2, 0.3
 """Shares of the tokens in the English list, or in another one, from which on texts are taken as of that language. By
 wordfreq the first is 0.46 in English, and at most 0.12 (Dutch) in the other languages it has small lists of; the second
 is 0.32 (Slovak) to 0.61 in a language of its own, but for Arabic (0.24)."""
+FEWEST_TOKENS = 200
+"""Tokens from which on they tell a language other than English."""
 FEWEST = 20
 """Documents from which on words of texts in another language are left out by how many documents have them."""
 SHOWN = 3
@@ -109,11 +111,11 @@ def keep_words(
 
     `stop_words`: ``none`` or None: no word is left out. ``english``: the words of scikit-learn's English list, in upper
     or lower case; one of `LANGUAGES`: the list of the package stop-words. ``auto``: the list that has most of the
-    tokens, if those are 0.2 (English) or 0.3 of them (other languages); else, of `texts` of 20 documents or more, words
-    that more than half of the documents have. Any other: a file with a word a line, in this `encoding`.
-    Words are left out that fewer than `min_documents` have (0: none, so that the vocabulary stays as it is), or more
-    than the share `max_share` of them (1: none). `texts`: the words were found in texts, not given as counts of words
-    that somebody chose.
+    tokens, if those are 0.2 (English) or 0.3 of them (other languages, of 200 tokens or more); else, of `texts` of 20
+    documents or more, words that more than half of the documents have. Any other: a file with a word a line, in this
+    `encoding`. Words are left out that fewer than `min_documents` have (0: none, so that the vocabulary stays as it
+    is), or more than the share `max_share` of them (1: none). `texts`: the words were found in texts, not given as
+    counts of words that somebody chose.
 
     Documents may have become empty. ``meta["left_out"]``: number of words of the vocabulary and of tokens that are left
     out. What ``auto`` leaves out is a note. A `DataError`: an option out of range, no such file, or no word that occurs
@@ -214,7 +216,8 @@ def _find_stop_words(
     if stop_words != AUTO:
         return _in_list(vocabulary, _list_of(str(stop_words))), None
     words = corpus.tokens.words
-    lists = {language: _in_list(vocabulary, _list_of(language)) for language in (ENGLISH, *LANGUAGES)}
+    known = (ENGLISH, *LANGUAGES) if len(words) >= FEWEST_TOKENS else (ENGLISH,)
+    lists = {language: _in_list(vocabulary, _list_of(language)) for language in known}
     language = max(lists, key=lambda language: lists[language][words].mean())
     if lists[language][words].mean() >= (OF_LIST if language == ENGLISH else OF_OTHERS):
         return lists[language], f"the {language.capitalize()} list"

@@ -58,6 +58,7 @@ def edges(
     columns: list[str | int] | None = None,
     types: Mapping[str | int, str | Sequence[str]] | None = None,
     matrix: str | bool = "auto",
+    encoding: str = "utf-8",
 ) -> dataset.Dataset:
     """Read a network: a row per edge, its two ends and perhaps a weight; a matrix of ties; or a graph.
 
@@ -108,14 +109,15 @@ def edges(
     named = base is None or not isinstance(nodes, str)
     require(named, "data.base", base, "null with data.nodes=FILE, which names all nodes")
     matrix = header_key("data.matrix", matrix)
-    use = Use(directed, values, loops, layer, bipartite, unknown, columns, types)
+    separators.require_encoding(encoding)
+    use = Use(directed, values, loops, layer, bipartite, unknown, columns, types, encoding)
     check_kept(scale, N)
     path = opening.require_file(path, f"a list of edges ({graph_files.FORMATS})")
     suffix = graph_files.graph_suffix(path, separators.suffix_of(path))
     if suffix in graph_files.FOREIGN:
         raise DataError(f"{path}: unknown format '{suffix}'; expected one of {graph_files.FORMATS}")
     if suffix in (*graph_files.GRAPHS, *graph_files.MATRICES):
-        for key in OF_LISTS:
+        for key in (*OF_LISTS, *["encoding"] * (suffix not in graph_files.WRITTEN)):
             usual = signature(edges).parameters[key].default
             require(options[key] == usual, f"data.{key}", options[key], f"its default: a {suffix} file contains this")
     if suffix in graph_files.GRAPHS:
@@ -139,7 +141,7 @@ def edges(
         graph, counts = simple(listed, threshold, command)
         left_out = f"; self-loops: {counts['self_loops']}, pairs not above the threshold: {counts['below_threshold']}"
     elif listed.N:
-        unsure = None if unknown is None else unknown_pairs(unknown, listed)
+        unsure = None if unknown is None else unknown_pairs(unknown, listed, encoding)
         graph = relational(listed, use, command, threshold, unsure)
     if not is_whole and not (n_rows and graph.meta["edges"]):
         raise DataError(
@@ -159,7 +161,9 @@ def _check_matrix(use: Use, truth: str | int | None) -> None:
 def _of_table(path: Path, use: Use, options: Mapping[str, Any]) -> tuple[Listed, bool]:
     """The rows of a text or .parquet, and whether all of its nodes are known."""
     nodes, matrix = options["nodes"], options["matrix"]
-    table = read_table(path, options["separator"], options["comments"], nodes is not None, use.bipartite is True)
+    table = read_table(
+        path, options["separator"], options["comments"], nodes is not None, use.bipartite is True, use.encoding
+    )
     may_be_matrix = matrix is True or (nodes is None and options["source"] is None)
     ties = (
         conversions.matrix_of_text(table, use, options["header"], matrix)
@@ -186,9 +190,14 @@ NODE_WORDS = {"id", "ids", "node", "nodes", "node_id", "nodeid", "name", "names"
 
 
 def read_table(
-    path: Path, separator: str, comments: bool, empty: bool = False, two_kinds: bool = False
+    path: Path,
+    separator: str,
+    comments: bool,
+    empty: bool = False,
+    two_kinds: bool = False,
+    encoding: str = "utf-8",
 ) -> Table | None:
-    """The table of a text file, .xlsx or .parquet."""
+    """The table of a text file in this `encoding`, .xlsx or .parquet."""
     suffix = separators.suffix_of(path)
     if suffix == ".parquet":
         return formats.read_parquet(path, MOST_COLUMNS)
@@ -198,7 +207,7 @@ def read_table(
         return sheet
     if suffix in formats.JSON:
         return formats.read_json(path)
-    return separators.read_list(path, separator, comments, empty, two_kinds)
+    return separators.read_list(path, separator, comments, empty, two_kinds, encoding)
 
 
 def list_edges(
@@ -273,7 +282,7 @@ def _listed_nodes(rows: edge_rows.Rows, path: Path, truth: str | int | None, use
     suffix = separators.suffix_of(path)
     if suffix in (*graph_files.FOREIGN, *graph_files.GRAPHS, *graph_files.MATRICES):
         raise DataError(f"{path}: unknown format '{suffix}'; expected a list of nodes in a text file or .parquet")
-    table = read_table(path, "auto", comments=True)
+    table = read_table(path, "auto", comments=True, encoding=use.encoding)
     assert table is not None
     mentioned = [truth, *(use.columns or ()), use.bipartite]
     if isinstance(table, text.Text) and _names_columns(table, mentioned, set(rows.names)):
@@ -345,7 +354,7 @@ def _names_columns(table: text.Text, mentioned: Sequence[Any], ends: set[str]) -
     )
 
 
-def unknown_pairs(file: str | Path, listed: Listed) -> UnknownPairs:
+def unknown_pairs(file: str | Path, listed: Listed, encoding: str = "utf-8") -> UnknownPairs:
     """The pairs of nodes in a file, of which nothing is known; a third column names the layer of each, if there are
     several."""
     path = opening.require_file(file, "a list of unknown pairs, two nodes a row (data.unknown)")
@@ -353,7 +362,7 @@ def unknown_pairs(file: str | Path, listed: Listed) -> UnknownPairs:
     two_kinds = listed.sides is not None and len(set(names)) < len(names)
     sides = listed.sides if two_kinds and listed.sides is not None else np.zeros(listed.N, dtype=np.int8)
     number = {(name, int(side)): k for k, (name, side) in enumerate(zip(names, sides, strict=True))}
-    table = read_table(path, "auto", True)
+    table = read_table(path, "auto", True, encoding=encoding)
     assert table is not None
     in_layers = listed.layer is not None and table.width > 2
     header = False

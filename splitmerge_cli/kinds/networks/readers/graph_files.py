@@ -374,7 +374,7 @@ def read_graph(path: Path, suffix: str, use: Use, weights: str | int | None, tru
     """The edges in a file, a row each."""
     if suffix in WRITTEN:
         content(path, GRAPH_TIMES)  # the limit of memory
-        graph = WRITTEN[suffix](path, separators.read_text(path).decode())
+        graph = WRITTEN[suffix](path, separators.read_text(path, use.encoding).decode())
     else:
         graph = _load(path, suffix)
     names = graph.names or []

@@ -48,6 +48,7 @@ class Use:
     unknown: Any = None
     columns: Sequence[str | int] | None = None
     types: Mapping[str | int, str | Sequence[str]] | None = None
+    encoding: str = "utf-8"
 
     def __post_init__(self) -> None:
         require(self.values in (None, *FORMS), "data.values", self.values, f"null, {', '.join(FORMS[:-1])} or levels")
