@@ -2,7 +2,7 @@
 
 A folder holds documents, and so does a file whose lines are texts, or a table with a column of texts and names of these
 at most, or with few words in no text. A graph file, a table whose columns are named as the ends of edges or are two of
-the same names, a list of pairs below comments, of triples with a relation between, or of neighbours, or a matrix of
+the same names, a list of pairs below comments, of such names and a word between them, or of neighbours, or a matrix of
 numbers whose rows and columns have the same names is a network, and so is a symmetric matrix that holds nothing on its
 diagonal; the matrix if a pair has no tie, as distances and correlations all differ from 0. A table whose rows agree but
 for typing errors holds records. All else is a table.
@@ -21,8 +21,7 @@ from splitmerge_cli.data.tables import separators, text
 from splitmerge_cli.data.tables.table import Table
 from splitmerge_cli.kinds.documents.readers import files, formats
 from splitmerge_cli.kinds.networks.readers import conversions, graph_files
-from splitmerge_cli.kinds.networks.readers.edge_rows import MANY_PAIRS as FEWEST_PAIRS
-from splitmerge_cli.kinds.networks.readers.edge_rows import REPEATED, WHOLE, names_ends
+from splitmerge_cli.kinds.networks.readers.edge_rows import WHOLE, find_pairs, names_ends
 from splitmerge_cli.kinds.networks.readers.edge_values import are_times
 from splitmerge_cli.received import DataError
 
@@ -36,11 +35,6 @@ CHOICES = ("data", "model", "sampler", "experiment", "init", "gap")
 EDGE_LISTS = (".edges", ".edgelist", ".ncol", ".mtx")
 COUNTED = (".ldac", ".lda-c")
 ARRAYS = (".npy", ".npz")
-PAIRS = "two columns of the same names, and in every row another pair"
-TRIPLES = "in each row a relation between two of the same names"
-OF_TRIPLES = {"data.source": 1, "data.target": 3, "data.layer": 2}
-RECURS = 4
-"""Rows of each relation of triples, on average."""
 LOOKED_AT = 100
 """Lines that are looked at."""
 MOST_PAIRS = 2_000
@@ -124,8 +118,8 @@ def _of_lines(file: Path, encoding: str) -> Recognised | None:
     # numpy.savetxt writes a table below a comment
     if rows and lines[0][:1] in ("#", "%") and all(map(_is_edge, rows)):
         return Recognised(NETWORK, "comments above pairs, as in lists of edges")
-    if rows and all(len(row) == len(rows[0]) for row in many) and (pairs := _of_pairs(many[1:])):
-        return pairs
+    if rows and all(len(row) == len(rows[0]) for row in many) and (pairs := find_pairs(many[1:])):
+        return Recognised(NETWORK, **pairs)
     form = files.format_of_lines(file, encoding)
     if form in ("uci", "ldac"):
         return Recognised(DOCUMENTS, f"the format {form}")
@@ -151,34 +145,6 @@ def _of_symmetric_matrix(table: Table) -> Recognised | None:
     )
 
 
-def _of_pairs(rows: Sequence[Sequence[Any]]) -> Recognised | None:
-    """By rows of two or three cells, the same number in each; None if they hold no pairs of names."""
-    if not rows or len(rows[0]) not in (2, 3):
-        return None
-    pairs = [tuple(row[:2]) for row in rows]
-    if _are_pairs(pairs) and len({*pairs}) == len(rows):
-        return Recognised(NETWORK, PAIRS)
-    relations = {row[1] for row in rows if len(row) == 3 and _is_word(row[1])}
-    if relations and RECURS * len(relations) <= len(rows) == len({tuple(row) for row in rows}):
-        ends = [(row[0], row[2]) for row in rows]
-        if _are_pairs(ends) and relations.isdisjoint(name for pair in ends for name in pair):
-            return Recognised(NETWORK, TRIPLES, keys=OF_TRIPLES)
-    return None
-
-
-def _is_word(cell: Any) -> bool:
-    return isinstance(cell, str) and cell != "" and not separators.is_numeric(cell)
-
-
-def _are_pairs(rows: Sequence[tuple[Any, Any]]) -> bool:
-    """Whether both cells of rows are words that recur and name the same things."""
-    if len(rows) < FEWEST_PAIRS or not all(_is_word(cell) for row in rows for cell in row):
-        return False
-    first, second = ({row[k] for row in rows} for k in (0, 1))
-    few, many = sorted((len(first), len(second)))
-    return few >= 3 and len(rows) >= REPEATED * many and 2 * len(first & second) >= few
-
-
 def _is_edge(cells: Sequence[str]) -> bool:
     """Whether a row holds two names or whole numbers, and perhaps a weight."""
     return len(cells) in (2, 3) and all(WHOLE.fullmatch(cell) or not separators.is_numeric(cell) for cell in cells[:2])
@@ -198,12 +164,11 @@ def _of_cells(table: Table) -> Recognised:
     head = [name for name in head if name] if unnamed else head
     if isinstance(table, text.Text):
         # the first may name the columns
-        rows = [[cell.strip() for cell in row[unnamed:]] for _, row in islice(table.lines(), 1, MOST_PAIRS + 1)]
+        rows = [[cell.strip() for cell in row] for _, row in islice(table.lines(), 1, MOST_PAIRS + 1)]
     else:
-        columns = [column.slice(0, MOST_PAIRS).to_pylist() for column in table.columns[unnamed:]]
-        rows = [[*row] for row in zip(*columns, strict=True)]
-    if pairs := _of_pairs(rows):
-        return pairs._replace(keys={key: column + unnamed for key, column in pairs.keys.items()})
+        rows = [*zip(*(column.slice(0, MOST_PAIRS).to_pylist() for column in table.columns), strict=True)]
+    if pairs := find_pairs(rows, unnamed):
+        return Recognised(NETWORK, **pairs)
     if names_ends(head):
         return Recognised(NETWORK, f"the columns {' and '.join(map(repr, head[:2]))}")
     for kind in kinds().values():

@@ -100,10 +100,9 @@ def with_file(words: Sequence[str]) -> list[str]:
             continue
         from splitmerge_cli.api.recognition import TABLE, recognise_named
 
-        named = dict(word.partition("=")[::2] for word in words)
-        recognised = recognise_named(path, named)
-        overrides += [f"data={recognised.data}", f"data.path={write(path, PATH)}"]
-        overrides += [f"{key}={value}" for key, value in recognised.keys.items() if key not in named]
+        recognised = recognise_named(path, named := dict(word.partition("=")[::2] for word in words))
+        keys = [f"{key}={value}" for key, value in recognised.keys.items() if key not in named]
+        overrides += [f"data={recognised.data}", f"data.path={write(path, PATH)}", *keys]
         if recognised.data == TABLE and not any(override.startswith(("model=", "experiment=")) for override in words):
             overrides.append(f"model={recognised.model or 'auto'}")
         if recognised.why:

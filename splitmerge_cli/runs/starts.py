@@ -424,7 +424,7 @@ class RowStart(Start):
     def why_search(self, dataset: Dataset) -> str | None:
         if (times := dataset.times) < HEAVY or dataset.N >= LARGE:
             return None
-        is_joined = dataset.bundles is not None and dataset.bundles.n_items < dataset.N
+        is_joined = dataset.items is not None
         return (
             f"{'an item' if is_joined else 'a row'} counts {times:,.0f} times on average: chains of such "
             f"{'items' if is_joined else 'rows'} stay apart unless each looks for its start first (init=random: as "

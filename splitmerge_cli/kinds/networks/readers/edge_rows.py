@@ -401,6 +401,50 @@ FRAME_NAMES = {"weights": "weight"}
 """Names by which a column of a data frame is known, where they are not the roles."""
 
 
+PAIRS = {"why": "two columns of the same names, and in every row another pair"}
+TRIPLES = "in each row a relation between two of the same names"
+RECURS = 4
+"""Rows of each relation of triples, on average."""
+
+
+def find_pairs(rows: Sequence[Sequence[Any]], before: int = 0) -> dict[str, Any] | None:
+    """Why rows of as many cells are edges, and the `keys` that read them, if their cells, without so many `before`, are
+    two or three words of which two are of the same names; None if they are not.
+
+    >>> people = [f"p{k}" for k in range(9)]
+    >>> find_pairs([(a, "likes", b) for a in people for b in people if a != b])
+    {'why': 'in each row a relation between two of the same names', 'keys': {'data.source': 1, 'data.target': 3, ...
+    """
+    if not rows or len(rows[0]) - before not in (2, 3):
+        return None
+    pairs = [tuple(row[before : before + 2]) for row in rows]
+    if _are_pairs(pairs) and len({*pairs}) == len(rows):
+        return PAIRS
+    triples = [tuple(row[before:]) for row in rows]
+    relations = {triple[1] for triple in triples if len(triple) == 3 and _is_word(triple[1])}
+    if relations and RECURS * len(relations) <= len(rows) == len({*triples}):
+        ends = [(triple[0], triple[2]) for triple in triples]
+        if _are_pairs(ends) and relations.isdisjoint(name for pair in ends for name in pair):
+            return {
+                "why": TRIPLES,
+                "keys": {"data.source": before + 1, "data.target": before + 3, "data.layer": before + 2},
+            }
+    return None
+
+
+def _is_word(cell: Any) -> bool:
+    return isinstance(cell, str) and cell != "" and not is_numeric(cell)
+
+
+def _are_pairs(rows: Sequence[tuple[Any, ...]]) -> bool:
+    """Whether both cells of rows are words that recur and name the same things."""
+    if len(rows) < MANY_PAIRS or not all(_is_word(cell) for row in rows for cell in row):
+        return False
+    first, second = ({row[k] for row in rows} for k in (0, 1))
+    few, many = sorted((len(first), len(second)))
+    return few >= 3 and len(rows) >= REPEATED * many and 2 * len(first & second) >= few
+
+
 def note_pairs(table: Table, columns: Sequence[int]) -> list[str]:
     """Note that a table may be a list of edges: two columns have the names of ends, such as sender and recipient; or it
     has two columns of words, perhaps with a third one between or behind them, and every row is another pair, of names
