@@ -51,10 +51,8 @@ LATER |= dict.fromkeys(_BUNDLES)
 
 
 _OF_NETWORKS: dict[str, Any] = dict.fromkeys(("directed", "loops", "bipartite"), False)
-_OF_NETWORKS |= dict.fromkeys(("values", "layer", "unknown", "columns", "types")) | {
-    "matrix": "auto",
-    "encoding": "utf-8",
-}
+_OF_NETWORKS |= dict.fromkeys(("values", "layer", "unknown", "columns", "types"))
+_OF_NETWORKS |= {"matrix": "auto", "encoding": "utf-8"}
 LATER_BY_READER = {
     ".tables.files.csv": LATER,
     ".readers.edges.edges": _OF_NETWORKS,
