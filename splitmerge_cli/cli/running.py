@@ -167,11 +167,11 @@ def run(
     spec = config.specify(overrides, config_dir, leave_to_data=True)
 
     def tell(dataset: Dataset) -> None:
-        path = spec.data.values.get("path")
+        path, table = spec.data.values.get("path"), dataset.original
         # the columns of a table that has few, once; the notes that repeat them count as printed
-        if dataset.types and path is not None and path not in printed and len(dataset.types) <= base.LISTED:
-            typer.echo(f"{terminal.one_line(path)}: {dataset.N:,} rows, {len(dataset.types)} columns", err=True)
-            for line in base.table_lines(dataset.original):
+        if table.types and path is not None and path not in printed and len(table.types) <= base.LISTED:
+            typer.echo(f"{terminal.one_line(path)}: {dataset.N:,} rows, {len(table.types)} columns", err=True)
+            for line in base.table_lines(table):
                 typer.echo(line, err=True)
             printed.update({path, f"{path}: "} | {line for line in dataset.notes if _MISSING.search(line)})
         types = [column.type for column in dataset.types or ()]

@@ -38,8 +38,8 @@ ROUTINE = (READ_AS, AS_NETWORK, "missing cells: ")
 NAMES_OF_ITEMS = "they are the names of the items"
 LONG_DIGITS = "it holds whole numbers of more digits than a number keeps, as codes do"
 """Why a column is no data to a model of numbers."""
-MOST_CLASSES = 50
-"""Most values of a column that may hold the classes of the rows."""
+MOST_CLASSES, _HEAD = 50, 1_000
+"""Most values of a column that may hold the classes of the rows; rows by which most columns are known to hold none."""
 LOOKED_AT = 100
 """Rows of a column that are looked at first."""
 LEAST_ROWS = 5
@@ -221,29 +221,42 @@ def _note_total(table: Table, columns: Sequence[int], x: NDArray[Any]) -> None:
 
 
 def note_names(table: Table, columns: Sequence[int], x: NDArray[Any]) -> None:
-    """Note which of the `columns` (positions, with their numbers or codes `x`) are the classes of the rows, by name
-    or as the file says, or by name their weights."""
-    if len(columns) < 2 or not table.names:
+    """Note which of the `columns` (positions, with their numbers or codes `x`) are the classes of the rows, by name,
+    as the file says, or as the only one with few values where columns have no names, the first or the last; or by name
+    their weights."""
+    if len(columns) < 2 or not isinstance(x, np.ndarray):
         return
+    classes = [_count_classes(x[:, d]) for d in range(len(columns))]
+    alone = np.flatnonzero(classes)
+    of_no_name = {*alone.tolist()} & {0, len(columns) - 1} if len(alone) == 1 and not table.names else set[int]()
     for d, j in enumerate(columns):
-        if inference.NAMED_AS_WEIGHT.fullmatch(table.names[j].strip()) and np.nanmin(x[:, d]) > 0:
+        name = table.names[j].strip() if table.names else ""
+        if inference.NAMED_AS_WEIGHT.fullmatch(name) and np.nanmin(x[:, d]) > 0:
             key = column_key(table, j)
             drop, weights = shell_word(f"data.drop=[{key}]"), shell_word(f"data.weights={key}")
             people = "if it says how many people or cases a row stands for, it is no measurement"
             table.note(f"{table.column(j)}: {people}: {drop} leaves it out, {weights} counts rows so")
         low, high = np.nanmin(x[:, d]), np.nanmax(x[:, d])
-        if inference.NAMED_AS_ANGLE.fullmatch(table.names[j].strip()) and 0 <= low < 30 and 330 < high <= 360:
+        if inference.NAMED_AS_ANGLE.fullmatch(name) and 0 <= low < 30 and 330 < high <= 360:
             direction = "0 and 360 are one direction, which no model knows: columns of its sine and its cosine have it"
             table.note(f"{table.column(j)}: if it is an angle, {direction}")
-        if j not in table.classes and inference.NAMED_AS_CLASS.fullmatch(table.names[j].strip()) is None:
-            continue
-        values = x[:, d][~np.isnan(x[:, d])] if x.dtype.kind == "f" else x[:, d]
-        different = len(np.unique(values))
-        few = len(values) >= inference.SOME and (values == np.floor(values)).all() and 2 * different <= len(values)
-        if few and 1 < different <= MOST_CLASSES:
+        is_named = j in table.classes or inference.NAMED_AS_CLASS.fullmatch(name) is not None
+        if classes[d] and (is_named or d in of_no_name):
             key = column_key(table, j)
             ways = f"add data.truth={key} (left out, then compared with the clusters) or data.drop=[{key}]"
-            table.note(f"{table.column(j)} has {different} values. If it is a label, {ways}")
+            table.note(f"{table.column(j)} has {classes[d]} values. If it is a label, {ways}")
+
+
+def _count_classes(column: NDArray[Any]) -> int:
+    """Different values of a column if they are few enough to be classes, else 0."""
+    head = column[:_HEAD]
+    # most columns are none, which their first rows tell
+    if len(np.unique(head)) > MOST_CLASSES or (head != np.floor(head)).sum() > np.isnan(head).sum():
+        return 0
+    values = column[~np.isnan(column)] if column.dtype.kind == "f" else column
+    different = len(np.unique(values))
+    is_few = len(values) >= inference.SOME and (values == np.floor(values)).all() and 2 * different <= len(values)
+    return different if is_few and 1 < different <= MOST_CLASSES else 0
 
 
 def note_name(table: Table, j: int, tokens: NDArray[np.int32], words: int) -> None:

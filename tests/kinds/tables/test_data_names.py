@@ -57,6 +57,17 @@ def test_a_column_of_classes_is_named(read: Callable[..., Dataset], kind: str) -
     assert f"data: {note}".replace("column 3", "column 2") in from_object(frame, kind).notes
 
 
+@pytest.mark.parametrize("place", [0, 1, 3])
+def test_a_first_or_last_column_without_a_name_may_hold_classes(read: Callable[..., Dataset], place: int) -> None:
+    """As files of archives without names of columns have them; not one of several with few values."""
+    x = np.random.default_rng(3).normal(size=(40, 3)).round(3).astype(object)
+    table = np.insert(x, place, np.arange(40) % 3, axis=1)
+    for classes, is_noted in ((table, place != 1), (np.insert(table, 2, np.arange(40) % 4, axis=1), False)):
+        text = "\n".join(",".join(map(str, row)) for row in classes)
+        noted = [note for note in notes_of(read(text, kind="mixed")) if "data.truth=" in note]
+        assert [note.startswith(f"column {place + 1} has 3 values") for note in noted] == [True] * is_noted
+
+
 @pytest.mark.parametrize("name", ["t.csv", "t.npy", "t.npz"])
 def test_a_first_column_that_counts_is_said_where_no_column_has_a_name(tmp_path: Path, name: str) -> None:
     def notes(x: np.ndarray, **options: Any) -> list[str]:

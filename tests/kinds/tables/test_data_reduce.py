@@ -209,6 +209,8 @@ def test_a_stored_choice_of_a_reduced_table_is_recalled(smcmc, tmp_path: Path, m
     first, second = (smcmc("run", "t.csv", "iterations=40", "progress=none", "seed=0", status=0) for _ in range(2))
     assert "principal component" in first.stderr and "of the rows hold 0" not in first.stderr
     assert "results/choices/" in second.stderr and "damaged" not in second.stderr
+    # many columns are counted, though few components are read
+    assert "columns: " in first.stderr and "column   " not in first.stderr
     # read as they are, its spike is compared
     whole = smcmc(
         "run", "t.csv", "data.reduce=none", "model.covariance=diag", "iterations=40", "progress=none", "seed=0"
