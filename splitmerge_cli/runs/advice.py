@@ -28,6 +28,8 @@ from splitmerge_cli.runs.store import files, read, schema
 
 ENOUGH_DRAWS = 400
 """Effective sample size that a longer run aims at."""
+MOVED = 0.05
+"""Share of a chain's draws in either of two kinds of partitions from which on it moves between these."""
 MIXTURE = "mixture"
 """Starts of one cluster, of single items, and from the prior."""
 CHAINS = 4
@@ -193,6 +195,8 @@ def _advise_apart(run: read.Run, spec: RunSpecification, judged: Convergence) ->
     is_enough = not spec.is_open or ess * MOST_TIMES >= ENOUGH_DRAWS
     if not stands_still and modes is None and not lie_apart(judged.rhat) and is_enough:
         return "the chains mix slowly; continue them:", _prolong(run, spec, _count_times(ess))
+    if not stands_still and modes and any(MOVED < share < 1 - MOVED for share in modes["groups"][0].get("shares", ())):
+        return "the chains move between these partitions, if rarely; continue them:", _prolong(run, spec, 4)
     if (run.summary.get("until") or {}).get("ended_dear"):
         return "each iteration takes long, so the chains are short; continue them:", _prolong(run, spec, 4)
     if (other := _choose_other_moves(run, spec)) is None:

@@ -260,6 +260,15 @@ def test_replicas_are_advised_by_how_often_rows_count(points: np.ndarray) -> Non
         assert (advice._choose_other_moves(run, spec) is not None) == is_advised
 
 
+@pytest.mark.parametrize(("shares", "continues"), [([1.0, 0.9, 0.3], True), ([1.0, 1.0, 0.0], False), (None, False)])
+def test_chains_that_move_between_modes_are_to_go_on(shares: list[float] | None, continues: bool) -> None:
+    spec = compose([*QUICK, *TWO, "model=gaussian"])
+    modes = {"groups": [{"chains": [0, 1]} if shares is None else {"shares": shares}]}
+    run = SimpleNamespace(summary=LONG | {"N": 60, "modes": modes})
+    why, changed = advice._advise_apart(run, spec, Convergence(**BAD)) or ("", {})
+    assert (why.startswith("the chains move between") and "iterations" in changed) == continues
+
+
 def test_the_command_that_is_advised_runs_and_goes_on(smcmc: Any) -> None:
     ended = smcmc("run", "data=jain_neal", "N=30", "iterations=40", "chains=2", "progress=none", "thin=2")
     line = ended.stderr.splitlines()[-1]
