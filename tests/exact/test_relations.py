@@ -299,7 +299,7 @@ def test_equal_values_have_no_spread():
         found.append(
             scores.log_joints(model, [np.array(state) for state in ((0, 0, 0, 0), (0, 1, 0, 1), (0, 1, 2, 3))])
         )
-        links = links_of(Relations(4, (edges,)), np.zeros(4, dtype=np.int64), {"kappa0": 1.0, "a0": 2.0, "b0": 1.0})
+        links = links_of(Relations(4, (edges,)), np.zeros(4, dtype=np.int64), DEFAULTS)
         assert links[0].normal_posterior()[1] == 1.0
     np.testing.assert_allclose(*found, rtol=1e-12)
 
