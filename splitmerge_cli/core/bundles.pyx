@@ -407,9 +407,10 @@ cdef class Bundles(Model):
             for k in range(self.K):
                 if self.partners[k * self.L + self.link[i]]:
                     self.w[k] = 0.0
+        if self.link[i] >= 0 or self.of_rows is None:
             for k in range(self.options()):
                 largest = max(largest, self.w[k])
-            # next to a cluster that the item may not join all others may have left the range of a double
+            # next to a cluster that is ruled out here alone all others may have left the range of a double
             if largest < LEAST_WEIGHT:
                 Model.scan(self, i)
 

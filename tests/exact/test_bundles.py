@@ -269,6 +269,20 @@ def test_a_scan_weighs_where_the_likeliest_cluster_is_forbidden(fields):
             np.testing.assert_allclose(w / w.sum(), expected, atol=1e-9)
 
 
+def test_a_scan_weighs_where_the_likeliest_cluster_is_none_of_the_components():
+    """The prior of items has two components; of as many components as rows a new cluster would be likelier by far."""
+    counts = np.array([[90, 0, 0], [0, 90, 0], [0, 0, 90], [0, 0, 90]], dtype=np.int32) * 100
+    bundles = BundlesOfData(np.array([0, 1, 2, 2], dtype=np.int32), prior_counts="items")
+    options = {"rate": 20.0, "prior": "dynamic_mfm(components=uniform(5))"}
+    model = build(MODEL_CLASSES["GammaPoisson"], Dataset("s", "counts", counts, bundles=bundles), options)
+    model.set_prior_values({"components": 2.0})
+    labels = np.array([0, 0, 1], dtype=np.int32)
+    expected = scores.conditional(model, labels, 0)
+    w = pieces.scan(model, 0)
+    assert expected[2] == 0.0
+    np.testing.assert_allclose(w / w.sum(), expected, atol=1e-9)
+
+
 def test_a_refresh_forgets_the_likelihoods_of_clusters():
     """A move has the ratio that it has from the same state set afresh."""
     options = {"covariance": "diag", "b0": "gamma(3,3)"}
