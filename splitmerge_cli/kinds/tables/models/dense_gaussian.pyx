@@ -541,7 +541,7 @@ cdef class DenseGaussian(Normal):
         """out[:K + 1], of a length of 2 cap: log predictive of a point, in units, that no column counts, its weight
         integrated out: by the trapezoidal rule in the logarithm of the weight, from above what the prior of weights
         allows downwards until no column gains. The integrand is smooth and falls fast, so the rule is nearly exact.
-        That of a point far from a mean that is hardly known has a second hump, below the weight of that mean."""
+        A point far from a mean that is hardly known has a second hump, below the weight of this mean."""
         cdef double nu = self.weights.nu, shape = 0.5 * (nu + self.columns_in(x)), step = 1.1 / sqrt(shape + 1.0)
         cdef double half = 0.5 * nu
         cdef double t = log(shape / half * (1.0 + 8.0 / sqrt(shape) + 25.0 / shape)), mass, term
