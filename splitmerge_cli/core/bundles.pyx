@@ -39,6 +39,9 @@ cdef enum:
     # what a pair that is apart costs, in ranges of the log likelihood: the larger, the fewer digits are left next to it
     RANGES = 64
 
+cdef double LEAST_WEIGHT = 1e-200
+"""Largest weight of a scan below which weights may have lost digits."""
+
 
 @cython.final
 cdef class RowsCounted(Prior):
@@ -386,6 +389,7 @@ cdef class Bundles(Model):
 
     cdef void scan(self, Py_ssize_t i) noexcept nogil:
         cdef Py_ssize_t k, own = self.z[i]
+        cdef double largest = 0.0
         if self.slot[i] >= 0:
             self.score_bundle(i, own)
             weigh_powers(self, self.power, own)
@@ -403,6 +407,12 @@ cdef class Bundles(Model):
             for k in range(self.K):
                 if self.partners[k * self.L + self.link[i]]:
                     self.w[k] = 0.0
+        if self.link[i] >= 0 or self.of_rows is None:
+            for k in range(self.options()):
+                largest = max(largest, self.w[k])
+            # next to a cluster that is ruled out here alone all others may have left the range of a double
+            if largest < LEAST_WEIGHT:
+                Model.scan(self, i)
 
     cdef double log_lik_all(self) noexcept nogil:
         """The log likelihood of the rows alone."""

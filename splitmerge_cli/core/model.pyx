@@ -125,7 +125,8 @@ cdef class Model(Partition):
     @property
     def why_not_added(self):
         """str: why the statistics of several rows cannot be added to stand for one item; empty if they can."""
-        return f"model {type(self).__name__}: what it knows of a cluster is no sum over rows"
+        return (f"model {type(self).__name__}: what it knows of a cluster is no sum over rows; expected neither "
+                "data.weights nor data.group")
 
     @property
     def why_not_coupled(self):

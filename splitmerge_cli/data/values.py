@@ -72,6 +72,11 @@ def first_rounded(whole: NDArray[np.integer]) -> int | None:
     return int(lost.argmax()) if lost.any() else None
 
 
+def variances_of(x: NDArray[np.floating]) -> NDArray[np.float64]:
+    """Variances of columns ``[N, D]``, or of one; 0 where all cells are equal, whose mean may be off by a rounding."""
+    return np.where(x.max(axis=0) > x.min(axis=0), x.var(axis=0, dtype=np.float64), 0.0)
+
+
 def is_sparse(x: object) -> bool:
     """Whether an object is a sparse matrix or array of SciPy, which is not imported to see that."""
     sparse = sys.modules.get("scipy.sparse")

@@ -217,7 +217,8 @@ def test_a_model_without_a_prior_of_its_own_is_refused_also_where_items_count():
     ("cls", "options", "message"),
     [
         (Gaussian, {"tails": "t"}, r"model\.tails=t: each row has a weight of its own"),
-        (IRM, {}, "what it knows of a cluster is no sum over rows"),
+        (Gaussian, {"select": True}, r"model\.select=true: expected false for items of several rows"),
+        (IRM, {}, "no sum over rows; expected neither data.weights nor data.group"),
     ],
 )
 def test_models_whose_rows_cannot_be_added(cls, options, message):
@@ -253,6 +254,33 @@ def test_a_scan_weighs_as_the_joint_density(cls, options, kind, fields):
         expected = scores.conditional(model, labels, i)
         w = pieces.scan(model, i)
         np.testing.assert_allclose(w / w.sum(), expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("fields", [{}, {"prior_counts": "items"}])
+def test_a_scan_weighs_where_the_likeliest_cluster_is_forbidden(fields):
+    """Each of two rows that stay apart is likelier by 10,000 nats next to the other than anywhere else."""
+    counts = np.array([[90, 0, 0], [90, 0, 0], [0, 0, 90], [0, 90, 0], [0, 30, 60]], dtype=np.int32) * 100
+    bundles = BundlesOfData(np.array([0, 1, 2, 3, 3], dtype=np.int32), apart=np.array([[0, 1]]), **fields)
+    model = build(MODEL_CLASSES["GammaPoisson"], Dataset("s", "counts", counts, bundles=bundles), {"rate": 20.0})
+    for labels in ([0, 1, 2, 2], [0, 1, 0, 2], [0, 1, 2, 1]):
+        for i in (0, 1):
+            expected = scores.conditional(model, np.array(labels, dtype=np.int32), i)
+            w = pieces.scan(model, i)
+            np.testing.assert_allclose(w / w.sum(), expected, atol=1e-9)
+
+
+def test_a_scan_weighs_where_the_likeliest_cluster_is_none_of_the_components():
+    """The prior of items has two components; of as many components as rows a new cluster would be likelier by far."""
+    counts = np.array([[90, 0, 0], [0, 90, 0], [0, 0, 90], [0, 0, 90]], dtype=np.int32) * 100
+    bundles = BundlesOfData(np.array([0, 1, 2, 2], dtype=np.int32), prior_counts="items")
+    options = {"rate": 20.0, "prior": "dynamic_mfm(components=uniform(5))"}
+    model = build(MODEL_CLASSES["GammaPoisson"], Dataset("s", "counts", counts, bundles=bundles), options)
+    model.set_prior_values({"components": 2.0})
+    labels = np.array([0, 0, 1], dtype=np.int32)
+    expected = scores.conditional(model, labels, 0)
+    w = pieces.scan(model, 0)
+    assert expected[2] == 0.0
+    np.testing.assert_allclose(w / w.sum(), expected, atol=1e-9)
 
 
 def test_a_refresh_forgets_the_likelihoods_of_clusters():

@@ -320,6 +320,9 @@ def test_without_effects_the_outcome_is_a_column() -> None:
 def test_refusals_name_the_key(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         build(**options)
+    empty = np.where(np.arange(5) == 4, nan, ROWS)
+    with pytest.raises(ValueError, match=r"model\.outcome=y: all cells are missing; expected a column"):
+        build(empty, outcome="y")
     with pytest.raises(ValueError, match="positive where the outcome is 1"):
         build(**BINARY).set_parameters(np.ones(5))
 

@@ -11,13 +11,14 @@ import pandas as pd
 import pytest
 import scores
 from scipy import stats
+from scipy.sparse import csr_array
 from scipy.special import gammaln, logsumexp
 from small_priors import PACKAGE
 
 import smcmc
 from splitmerge_cli.analysis.alternatives import FEWEST, leave_one_out, smooth_tails
 from splitmerge_cli.analysis.predictive import Following, by_state, predict
-from splitmerge_cli.config import Component, ConfigError, choice, component, read_component
+from splitmerge_cli.config import Component, ConfigError, choice, classes, component, read_component
 from splitmerge_cli.core.simulation import Given
 from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.data.objects import from_object
@@ -27,6 +28,7 @@ from splitmerge_cli.kinds.tables.models.multinomial import Multinomial
 from splitmerge_cli.kinds.tables.simulated import simulate_rates
 from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.draws import State
+from splitmerge_cli.verify.cases import small_case, variants_of
 from splitmerge_cli.verify.continuous import gaussian_log_weight
 from splitmerge_cli.verify.enumerate import partitions
 
@@ -140,6 +142,30 @@ def test_probabilities_are_of_the_clusters_that_are_joined(name: str) -> None:
                 joint.append(model.log_joint() - of_data.log_joint())
         p = np.exp(joint - logsumexp(joint))
         np.testing.assert_allclose(found.probability[i], p @ np.concatenate(shares), atol=1e-10)
+
+
+@pytest.mark.parametrize("kind", ["points", "mixed", "sparse", "gaps"])
+@pytest.mark.parametrize("options", [{}, {"select": True}, {"noise": 0.2}], ids=str)
+def test_a_column_of_equal_numbers_has_no_variance(kind: str, options: dict[str, Any]) -> None:
+    """Their mean may be off by a rounding, of 0.1 as of 0.7: its scale is that of a variance of 1."""
+    if kind == "sparse" and options:
+        return
+    points = np.column_stack([np.arange(6.0) ** 2, np.full(6, 0.1), np.full(6, 0.7)])
+    points[1, 2] = np.nan if kind == "gaps" else 0.7
+    x = csr_array(points) if kind == "sparse" else points
+    name, types = ("mixed", (ColumnType("real"),) * 3) if kind == "mixed" else ("gaussian", None)
+    data = Dataset("t", "mixed" if types else "points", x, types=types)
+    items = replace(data, values=x[2:4])
+    state = State(np.array([0, 0, 0, 1, 1, 1], dtype=np.int32), 2, {}, np.ones(3) if "select" in options else None)
+    means = {"m0": np.nanmean(points, axis=0).tolist()}
+    scales = {"b0": [0.1 * points[:, 0].var(), 0.1, 0.1]}
+    found = [next(by_state(read({"name": name} | options | one), data, items, [state])) for one in ({}, means | scales)]
+    np.testing.assert_allclose(found[0][1], found[1][1], rtol=1e-9)
+    if kind == "sparse":
+        joints = [log_joints(build({"name": name} | one, data, data)[0])[1] for one in ({}, means | scales)]
+        np.testing.assert_allclose(*joints, rtol=1e-12)
+        own = [Gaussian(x, **one) for one in ({}, means | scales)]
+        np.testing.assert_allclose(*(scores.log_joints(model, [state.labels]) for model in own), rtol=1e-12)
 
 
 THREE = np.array([[0.2, 1.3], [0.9, -0.8], [3.1, 0.4]])
@@ -380,8 +406,15 @@ def test_what_has_no_density_of_single_items_is_refused() -> None:
     network = from_object(given, "graph")
     with pytest.raises(ValueError, match="no predictive density"):
         build(options, network, network)[0].left_out_predictive()
-    with pytest.raises(ValueError, match="power"):
-        Gaussian(np.arange(4.0)[:, None], power=0.5).left_out_predictive()
+    for model in classes("model").values():
+        for variant in variants_of(model) if model.has_powers() and model.kind != "graph" else ():
+            try:
+                small = small_case(model, 4, 0, variant | {"power": 0.4})
+            except ValueError as error:
+                assert "power" in str(error)
+                continue
+            with pytest.raises(ValueError, match="a power of the likelihood"):
+                small.model.left_out_predictive()
 
 
 def test_densities_of_draws() -> None:

@@ -310,6 +310,10 @@ def test_two_records_of_a_source_are_never_one_entity():
     [
         ({"values": np.zeros((3, 2), dtype=np.int32)}, "expected \\(N, F\\) with 4 fields"),
         ({"sources": [0, 1]}, "sources: expected 24 numbers from 0"),
+        (
+            {"sources": np.arange(24) % 3, "prior": "mfm(components=uniform(8))"},
+            "model.prior=.*: at most 8 entities, but 8 records of one file are apart; expected a prior of 9 entities",
+        ),
         ({"distortion": "beta(0,1)"}, "model.distortion"),
         ({"similar": 1.0}, "model.similar"),
         ({"frequencies": -0.1}, "model.frequencies"),

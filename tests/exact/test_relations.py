@@ -19,6 +19,7 @@ from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.kinds.networks.data import BINARY, COUNT, LEVELS, REAL, Relation, Relations
 from splitmerge_cli.kinds.networks.irm import IRM
+from splitmerge_cli.kinds.networks.link_scores import links_of
 from splitmerge_cli.kinds.networks.simulated import simulate_relations
 from splitmerge_cli.kinds.tables.models.mixed import Mixed
 from splitmerge_cli.samplers.gibbs import Gibbs
@@ -286,6 +287,21 @@ def test_starts_keep_kinds_of_nodes_apart():
 def test_refusals(name, options, message):
     with pytest.raises(ValueError, match=message):
         IRM.from_data(dataset_of(FORMS[name][0]), **options)
+
+
+def test_equal_values_have_no_spread():
+    """Their mean may be off by a rounding."""
+    found = []
+    for value in (0.1, 1.0):
+        edges = FORMS["reals"][0].layers[0]
+        edges = replace(edges, ends=edges.ends[:3], value=np.full(3, value))
+        model = IRM.from_data(dataset_of(Relations(4, (edges,))), concentration=1.3)
+        found.append(
+            scores.log_joints(model, [np.array(state) for state in ((0, 0, 0, 0), (0, 1, 0, 1), (0, 1, 2, 3))])
+        )
+        links = links_of(Relations(4, (edges,)), np.zeros(4, dtype=np.int64), DEFAULTS)
+        assert links[0].normal_posterior()[1] == 1.0
+    np.testing.assert_allclose(*found, rtol=1e-12)
 
 
 CALIBRATED = {

@@ -272,6 +272,22 @@ def test_density_of_a_row_has_its_weight_integrated_out(covariance, nu):
                 assert log_density[i, k] == pytest.approx(expected, abs=2e-5)
 
 
+@pytest.mark.parametrize("far", [3.0, 1e4, 1e9])
+def test_a_row_far_from_a_mean_that_is_hardly_known(far):
+    """In a new cluster a far row has little weight or a far mean: two humps of the integrand, 55 nats between them."""
+    nu, kappa0, a0, b0 = 8.0, 1e-6, 2.0, 1e-4
+    points = far * (1.0 + np.random.default_rng(0).normal(size=(4, 4)))
+    model = Gaussian(points, tails="t", kappa0=kappa0, a0=a0, b0=b0, m0=0.0)
+    model.set_labels(np.zeros(4, dtype=np.int32))
+    model.set_parameters([nu, *np.ones(4)])
+    t = np.linspace(-70.0, 6.0, 40_001)
+    scale = np.sqrt(b0 / a0 * (np.exp(-t) + 1 / kappa0))
+    log_p = stats.t.logpdf(points[0][:, None], 2 * a0, 0.0, scale).sum(axis=0)
+    log_p += stats.gamma.logpdf(np.exp(t), nu / 2, scale=2 / nu) + t
+    expected = logsumexp(log_p) + np.log(t[1] - t[0])
+    assert model.left_out_predictive()[0][0, 1] == pytest.approx(expected, abs=1e-4)
+
+
 def test_a_cluster_of_many_rows_is_a_student_t():
     """A column whose mean and variance are as good as known: the density of a new row is that of Student's t."""
     rng = np.random.default_rng(3)

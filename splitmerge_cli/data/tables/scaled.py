@@ -68,7 +68,7 @@ class Components:
 
 def fit_components(x: Numbers, r: int) -> Components:
     """Fit r principal components to rows ``[N, D]``, r at most D and N - 1."""
-    mean, spread = x.mean(axis=0), x.std(axis=0)
+    mean, spread = x.mean(axis=0), np.sqrt(scales.variances_of(x))
     deviation = np.where(spread > 0.0, spread, 1.0)
     variance, directions = _principal((x - mean) / deviation)
     directions = directions[:r]
@@ -88,7 +88,7 @@ def find_rank(x: Numbers) -> int:
     small, since directions that are not known well predict badly. The second comes from `count_above_chance`.
     """
     N = len(x)
-    spread = x.std(axis=0)
+    spread = np.sqrt(scales.variances_of(x))
     rows = (x - x.mean(axis=0)) / np.where(spread > 0.0, spread, 1.0)
     fold = np.random.default_rng(0).permutation(N) % min(FOLDS, N)
     largest_rank = max(1, min(MOST, N - int(np.bincount(fold).max()) - 1, x.shape[1] - 1))

@@ -12,6 +12,7 @@ from scipy.special import gammaln
 from splitmerge_cli import priors
 from splitmerge_cli.core.hyperpriors import Beta
 from splitmerge_cli.core.options import Choice, Count, Gamma, Number, Numbers, NumbersOrGamma, Positive
+from splitmerge_cli.data.values import variances_of
 from splitmerge_cli.kinds.networks.data import Relation, Relations
 
 PLAIN, CORRECTED = "plain", "corrected"
@@ -201,7 +202,7 @@ class _Layout:
             values = np.ones(len(layer.ends), dtype=np.int64)
         elif layer.form_number == REAL and len(layer.ends):
             # whole numbers of steps, in standard deviations; a sum of squares stays below 2^60
-            spread = float(layer.value.std()) or 1.0
+            spread = float(np.sqrt(variances_of(layer.value))) or 1.0
             z = (layer.value - layer.value.mean()) / spread
             step = float(np.exp2(np.ceil(np.log2(max(float(np.square(z).sum()), 1.0)) / 2) - 29))
             values = np.rint(z / step).astype(np.int64)

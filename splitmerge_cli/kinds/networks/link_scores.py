@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from splitmerge_cli.data.values import variances_of
 from splitmerge_cli.extras import pandas as pd
 from splitmerge_cli.kinds.networks import data, layout
 
@@ -240,7 +241,9 @@ class Links:
         each two blocks, ``[K, K]``: the normal-inverse-gamma posterior."""
         value = self.relation.value if self.relation.value is not None else np.zeros(0)
         spread = value if others is None else others
-        middle, scale = (float(spread.mean()), float(spread.std()) or 1.0) if len(spread) else (0.0, 1.0)
+        middle, scale = (
+            (float(spread.mean()), float(np.sqrt(variances_of(spread))) or 1.0) if len(spread) else (0.0, 1.0)
+        )
         x = (value - middle) / scale
         n, s = self.table.edges, self._sums(x)
         kappa0, a0, b0 = (float(self.options[name]) for name in ("kappa0", "a0", "b0"))

@@ -263,6 +263,8 @@ cdef class Records(Model):
         self.set_tables()
         self._allocate(N, N)
         self._set_prior(given["prior"].build(N, given["concentration"]))
+        if self.S:
+            self._require_room(int(np.bincount(sources).max()), given["prior"])
         # every record is an entity of its own
         self.set_labels(np.arange(N, dtype=np.int32))
         if self.S:
@@ -272,6 +274,14 @@ cdef class Records(Model):
 
     def __dealloc__(self):
         free(self.cell)
+
+    def _require_room(self, Py_ssize_t most, prior):
+        """Raise a ValueError if the prior allows too few entities for a chain to reach every partition in which the
+        `most` records of one file are apart: moves of one record do where there is one entity more."""
+        needed = min(most + 1, self.N)
+        if self.largest_K < needed:
+            raise ValueError(f"model.prior={prior}: at most {self.largest_K} entities, but {most} records of one file "
+                             f"are apart; expected a prior of {needed} entities or more (data.duplicates)")
 
     @classmethod
     def from_data(cls, data, **params):

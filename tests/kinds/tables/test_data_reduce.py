@@ -63,6 +63,14 @@ def test_the_density_of_scores_and_what_is_left_out_is_one_of_rows() -> None:
     np.testing.assert_allclose(of_scores + found.log_rest(x), whole, atol=1e-7)
 
 
+def test_a_column_of_equal_numbers_is_in_no_component() -> None:
+    """Though their mean may be off by a rounding."""
+    x = np.random.default_rng(2).normal(size=(6, 3))
+    x[:, 1] = 0.1
+    found = fit_components(x, 2)
+    assert found.deviation[1] == 1.0 and abs(found.directions[:, 1]).max() < 1e-12
+
+
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize(("N", "D", "K", "distance"), [(65, 1024, 5, 0.5), (52, 200, 3, 0.7)])
 def test_K_clusters_have_K_less_one_components(N: int, D: int, K: int, distance: float, seed: int) -> None:

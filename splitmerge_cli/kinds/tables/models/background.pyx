@@ -147,7 +147,7 @@ cdef class Background(Scaled):
     cdef Scaled inner
     cdef DenseGaussian points           # `inner`, where it has dense points
     cdef Mixed cells                    # `inner`, where it has columns of several types
-    cdef double zeta
+    cdef readonly double zeta
     cdef double log_normal, log_noise   # log prior probabilities of the kinds
     cdef object values
     cdef readonly object box            # [2, D] lowest and highest value of each column

@@ -505,7 +505,7 @@ cdef class DenseGaussian(Normal):
         density = np.empty((self.N - first, m + 1))
         if self.weights is not None:
             self.begin_scan()
-            found = np.empty(self.cap)
+            found = np.empty(2 * self.cap)
             for start in range(first, self.N):
                 x = self.given_points(start, start + 1)[0]
                 self.integrate_weight(&x[0], &found[0])
@@ -525,7 +525,7 @@ cdef class DenseGaussian(Normal):
             return Normal.left_out_densities(self)
         cdef Py_ssize_t i, k, own
         cdef double[:, ::1] density = np.full((self.N, self.K + 1), -INFINITY)
-        cdef double[::1] found = np.empty(self.cap)
+        cdef double[::1] found = np.empty(2 * self.cap)
         self.begin_scan()
         for i in range(self.N):
             own = self.z[i]
@@ -538,27 +538,30 @@ cdef class DenseGaussian(Normal):
         return np.asarray(density)
 
     cdef void integrate_weight(self, const double *x, double *out) noexcept nogil:
-        """out[:K + 1], rounded up to eight: log predictive of a point, in units, that no column counts, its weight
+        """out[:K + 1], of a length of 2 cap: log predictive of a point, in units, that no column counts, its weight
         integrated out: by the trapezoidal rule in the logarithm of the weight, from above what the prior of weights
-        allows downwards until no column gains. The integrand is smooth and falls fast, so the rule is nearly exact."""
+        allows downwards until no column gains. The integrand is smooth and falls fast, so the rule is nearly exact.
+        A point far from a mean that is hardly known has a second hump, below the weight of this mean."""
         cdef double nu = self.weights.nu, shape = 0.5 * (nu + self.columns_in(x)), step = 1.1 / sqrt(shape + 1.0)
         cdef double half = 0.5 * nu
         cdef double t = log(shape / half * (1.0 + 8.0 / sqrt(shape) + 25.0 / shape)), mass, term
-        cdef double constant = half * log(half) - lgamma(half) + log(step)
+        cdef double constant = half * log(half) - lgamma(half) + log(step), lowest = log(self.kappa0) - 3.0
+        cdef double *before = out + self.cap
         cdef Py_ssize_t k, block
         cdef bint gains = True
         for k in range(self.K + 1):
-            out[k] = -INFINITY
+            out[k] = before[k] = -INFINITY
             if self.stale[k]:
                 self.settle(k)
         while gains:
-            gains = False
+            gains = t > lowest
             mass = constant + half * (t - exp(t))
             for block in range(0, self.K + 1, 8):
                 self.score_weighted(x, exp(t), block, -1)
             for k in range(self.K + 1):
                 term = mass + self.power[k]
-                gains |= term > out[k] - 30.0
+                gains |= term > out[k] - 30.0 or term > before[k]
+                before[k] = term
                 out[k] = max(term, out[k]) + log1p(exp(-abs(term - out[k])))
             t -= step
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.core.checks import Columns, resolution
 from splitmerge_cli.core.options import Choice, read_options
+from splitmerge_cli.data.values import variances_of
 from splitmerge_cli.kinds.tables.models.count_vectors import log_factorials
 from splitmerge_cli.kinds.tables.models.outcome_cells import EFFECT, OUTCOME, outcome_kinds, place_columns
 from splitmerge_cli.kinds.tables.models.real_columns import (
@@ -195,7 +196,7 @@ def defaults_of(model: Any, data: Any, params: dict[str, Any]) -> dict[str, Any]
     # a real outcome is among them
     numbers = [j for j, kind in enumerate(kinds) if kind == "real" and marked[j] != EFFECT]
     if reals := [columns[j] if columns[j].size else np.zeros(1) for j in numbers]:
-        mean, variance = np.array([[cells.mean(), cells.var()] for cells in reals]).T
+        mean, variance = np.array([[cells.mean(), variances_of(cells)] for cells in reals]).T
         found |= prior_options("diag", options["m0"], options["b0"], mean, variance, "real columns")
         found["resolution"] = resolutions_of(options["resolution"], len(reals), reals, "real columns").tolist()
     return found

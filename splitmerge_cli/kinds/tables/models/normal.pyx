@@ -20,9 +20,9 @@ from splitmerge_cli.core.options import (
     Choice, Flag, Gamma, Number, Numbers, NumbersOrGamma, PositiveOrGamma, Resolution, read_options,
 )
 from splitmerge_cli.core.shared import share
-from splitmerge_cli.data.values import is_sparse
+from splitmerge_cli.data.values import is_sparse, variances_of
 from splitmerge_cli.kinds.tables.models.real_columns import (
-    MOST_SCALE, box_of, prior_options, resolutions_of, settle_resolution, start_value,
+    MOST_SCALE, box_of, moments_of_sparse, prior_options, resolutions_of, settle_resolution, start_value,
 )
 
 cdef extern from "simd_math.h":
@@ -466,14 +466,13 @@ cdef class Normal(Scaled):
     @classmethod
     def with_defaults_of(cls, data, **params):
         x = data.values
-        mean = np.asarray(x.mean(axis=0), dtype=np.float64).ravel()
         if data.missing:
             cells = [x[~np.isnan(x[:, d]), d].astype(np.float64) for d in range(x.shape[1])]
-            mean, variance = np.array([[of.mean(), of.var()] if of.size else [0.0, 0.0] for of in cells]).T
+            mean, variance = np.array([[of.mean(), variances_of(of)] if of.size else [0.0, 0.0] for of in cells]).T
         elif is_sparse(x):
-            variance = np.asarray(x.multiply(x).mean(axis=0), dtype=np.float64).ravel() - mean ** 2
+            mean, variance = moments_of_sparse(x)[:2]
         else:
-            variance = x.var(axis=0, dtype=np.float64)
+            mean, variance = x.mean(axis=0, dtype=np.float64), variances_of(x)
         params = settle_resolution(data, params)
         given = read_options("model", cls.OPTIONS, params)
         found = params | prior_options(given["covariance"], given["m0"], given["b0"], mean, variance)

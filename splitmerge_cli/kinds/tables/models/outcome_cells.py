@@ -61,9 +61,10 @@ def place_columns(data: Any, options: Mapping[str, Any]) -> dict[str, Any]:
     placed = dict(options)
     placed |= {option.name: option.read(placed[option.name], "model") for option in OPTIONS if option.name in placed}
     if placed.get("outcome") is not None:
-        placed["outcome"] = number_of("outcome", placed["outcome"])
+        outcome = placed["outcome"]
+        placed["outcome"] = number_of("outcome", outcome)
         if np.isnan(data.values[:, placed["outcome"] - 1]).all():
-            raise ValueError(f"model.outcome: column {names[placed['outcome'] - 1]}: all cells are missing")
+            raise ValueError(f"model.outcome={outcome}: all cells are missing; expected a column that holds values")
     placed["effects"] = [number_of("effects", column) for column in placed.get("effects") or ()]
     require_effects(data, placed)
     return placed

@@ -153,6 +153,25 @@ def per_column(key: str, value: Any, D: int, items: str = "columns") -> Any:
     return np.broadcast_to(values, (D,)).astype(np.float64)
 
 
+def moments_of_sparse(points: Any) -> tuple[Numbers, Numbers, Numbers, Numbers]:
+    """Mean, variance, least and largest number of each column of sparse points ``[N, D]``, what is 0 included."""
+    N, D = points.shape
+    column, value = points.indices, points.data.astype(np.float64)
+    mean = np.bincount(column, value, D) / N
+    filled = np.bincount(column, minlength=D)
+    variance = (np.bincount(column, (value - mean[column]) ** 2, D) + (N - filled) * mean**2) / N
+    least, most = np.zeros(D), np.zeros(D)
+    np.minimum.at(least, column, value)
+    np.maximum.at(most, column, value)
+    full = filled == N
+    if full.any():
+        dense = points[:, np.flatnonzero(full)]
+        least[full], most[full] = dense.min(axis=0).toarray().ravel(), dense.max(axis=0).toarray().ravel()
+    # the mean of equal numbers may be off by a rounding
+    variance[least == most] = 0.0
+    return mean, variance, least, most
+
+
 def moments_of(cells: Numbers) -> tuple[float, float, float, float, float]:
     """Middle, mean from there, variance, range and largest distance from the middle, for the cells of a column; zeros
     where there is none."""

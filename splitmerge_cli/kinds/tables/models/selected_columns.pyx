@@ -87,6 +87,7 @@ cdef class SelectedColumns(Scaled):
     OPTIONS = Mixed.OPTIONS
     simulate = Mixed.simulate
     CAPABILITIES = ()
+    why_not_added = "model.select=true: expected false for items of several rows (data.weights, data.group)"
 
     cdef readonly Py_ssize_t D
     cdef readonly tuple types

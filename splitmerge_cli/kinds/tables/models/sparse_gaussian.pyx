@@ -32,7 +32,7 @@ from splitmerge_cli.core.options import Gamma, read_options
 from splitmerge_cli.core.shared import share
 from splitmerge_cli.data.values import is_csr, is_sparse
 from splitmerge_cli.kinds.tables.models.normal import POWER, TAILS
-from splitmerge_cli.kinds.tables.models.real_columns import prior_of
+from splitmerge_cli.kinds.tables.models.real_columns import moments_of_sparse, prior_of
 
 cdef extern from "fixed_point.h":
     ctypedef long long whole            # of 128 bits
@@ -191,17 +191,7 @@ def _prepare(points, str covariance, m0, b0):
     """Entries in units, and the prior with them."""
     cdef Py_ssize_t N = points.shape[0], D = points.shape[1], entries = points.nnz, i, s, d
     column, value = points.indices, points.data.astype(np.float64)
-    mean = np.bincount(column, value, D) / N
-    filled = np.bincount(column, minlength=D)
-    # about the mean, what is 0 included
-    variance = (np.bincount(column, (value - mean[column]) ** 2, D) + (N - filled) * mean ** 2) / N
-    least, most = np.zeros(D), np.zeros(D)
-    np.minimum.at(least, column, value)
-    np.maximum.at(most, column, value)
-    full = filled == N
-    if full.any():
-        dense = points[:, np.flatnonzero(full)]
-        least[full], most[full] = dense.min(axis=0).toarray().ravel(), dense.max(axis=0).toarray().ravel()
+    mean, variance, least, most = moments_of_sparse(points)
     location, scale = prior_of(covariance, m0, b0, mean, variance, most - least, np.zeros(D))
     widest = np.maximum(np.maximum(-least, most), np.abs(location))
     if covariance == "iso":
