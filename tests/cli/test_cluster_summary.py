@@ -23,6 +23,7 @@ from splitmerge_cli.analysis.pages.runs import _count_certain
 from splitmerge_cli.analysis.plots.races import subject
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.diagnostics import convergence
+from splitmerge_cli.diagnostics.around_estimate import Representative
 from splitmerge_cli.runs import draws, prepare, summaries
 from splitmerge_cli.runs.answers import sampled_partitions
 from splitmerge_cli.runs.store.read import Run
@@ -248,6 +249,13 @@ def test_answers_and_core_of_a_run(smcmc, path) -> None:
     assert posterior.core(0.9).probability >= 0.9
     found = posterior.representatives(2)
     assert [f"{one.weight:.2f}" for one in found] == [f"{weight:.2f}" for weight in weights]
+
+
+def test_an_answer_numbers_its_clusters_by_size(path, monkeypatch: pytest.MonkeyPatch) -> None:
+    answer = Representative(np.repeat([0, 1, 2], [10, 50, 30]), 1.0, 0.5)
+    monkeypatch.setattr(alternatives, "representatives", lambda *_: [answer])
+    lines = [line.split() for line in alternatives.answer_lines(Run(path), 1)]
+    assert [words[:2] for words in lines if words and words[0].isdigit()][1:] == [["1", "50"], ["2", "30"], ["3", "10"]]
 
 
 def test_levels_in_python(path) -> None:
