@@ -188,7 +188,7 @@ def test_workers_mean_the_same_in_all_commands(smcmc, monkeypatch: pytest.Monkey
     ("flag", "instead"),
     [
         *((flag, "smcmc sweep makes a grid of runs") for flag in ("-m", "--multirun")),
-        *((flag, "--config-dir FOLDER adds a folder") for flag in ("-cn", "-cd", "-cp", "--config-name=x")),
+        *((flag, "smcmc run --config-dir FOLDER adds a folder") for flag in ("-cn", "-cd", "-cp", "--config-name=x")),
         ("-sc", "smcmc --install-completion"),
         ("--hydra-help", "-h shows the help"),
         ("--experimental-rerun", "the command that made a run continues it"),
