@@ -137,7 +137,7 @@ class _Clustered(_Sampled):
         self.n_clusters_ = int(self.labels_.max()) + 1
 
     def __dir__(self) -> list[str]:
-        """Names as scikit-learn lists them, which reads each attribute: without ``similarity_``, a matrix of all items."""
+        """Names as scikit-learn lists them, reading each attribute, but for ``similarity_``: a matrix of all items."""
         return [name for name in object.__dir__(self) if name != "similarity_" and hasattr(self, name)]
 
     @property
