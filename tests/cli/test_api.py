@@ -201,6 +201,17 @@ def test_an_estimator_takes_a_data_frame_with_words(model: Any) -> None:
     assert (again.labels_ == fitted.labels_).all() and (again.predict(cells[:3]) == fitted.predict(WORDS[:3])).all()
 
 
+def test_a_prediction_names_levels_that_the_data_do_not_have() -> None:
+    table = pd.DataFrame({"x": np.arange(40) * 7.5 % 11, "size": ["small", "large"] * 20})
+    posterior = sm.sample("mixed", table, seed=1, **FEW)
+    new = pd.DataFrame({"size": ["Small ", "huge", None], "x": [1.5, 2.5, 3.5]})
+    with pytest.warns(
+        sm.DataNote, match="new items: 1 of 3 cells of 'size' are read as missing: .* do not have 'huge'"
+    ):
+        found = posterior.predict_proba(new)
+    np.testing.assert_array_equal(found, posterior.predict_proba(new.assign(size=["small", None, None])))
+
+
 def test_an_estimator_of_numbers_says_what_reads_words() -> None:
     with pytest.raises(ValueError, match=r"'female'; expected numbers, or model='mixed' or 'auto'"):
         sm.SplitMergeClustering("gaussian").fit(WORDS)
