@@ -169,10 +169,9 @@ def answer_lines(run: read.Run, answers: int, width: int = WIDTH) -> Iterator[st
         f"the posterior: mean variation of information to the nearest {distance:.3f}, {alone:.3f} to one alone"
     )
     for number, one in enumerate(answers_found, 1):
-        labels = partition_losses.by_size(one.labels)
-        heading = f"answer {number}: weight {one.weight:.2f}, {grouping.count_listed(labels, run.summary)}, "
+        heading = f"answer {number}: weight {one.weight:.2f}, {grouping.count_listed(one.labels, run.summary)}, "
         yield ""
-        yield from _cluster_lines(run, labels, heading + f"mean distance {one.expected_loss:.3f}", width)
+        yield from _cluster_lines(run, one.labels, heading + f"mean distance {one.expected_loss:.3f}", width)
 
 
 def core_lines(run: read.Run, level: float) -> Iterator[str]:

@@ -23,7 +23,6 @@ from splitmerge_cli.analysis.pages.runs import _count_certain
 from splitmerge_cli.analysis.plots.races import subject
 from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.diagnostics import convergence
-from splitmerge_cli.diagnostics.around_estimate import Representative
 from splitmerge_cli.runs import draws, prepare, summaries
 from splitmerge_cli.runs.answers import sampled_partitions
 from splitmerge_cli.runs.store.read import Run
@@ -238,24 +237,19 @@ def test_held_out_densities_are_those_of_the_others(path, table) -> None:
 
 
 def test_answers_and_core_of_a_run(smcmc, path) -> None:
+    posterior = smcmc_library.Posterior.load(path)
+    found = posterior.representatives(2)
     answers = smcmc("summary", str(path), "answers=2")
     assert answers.exit_code == 0 and "answer 1: weight " in answers.stdout
     weights = [float(line.split("weight ")[1][:4]) for line in answers.stdout.splitlines() if "weight" in line]
     assert sum(weights) == pytest.approx(1, abs=0.011)
+    numbers = [line.split()[0] for line in answers.stdout.splitlines() if re.match(r" +\d+  ", line)]
+    assert numbers == [str(k + 1) for one in found for k in range(one.n_clusters) if (one.labels == k).sum() > 3]
     core = smcmc("summary", str(path), "core=0.9")
-    posterior = smcmc_library.Posterior.load(path)
     items = posterior.core(0.9).n_items
     assert core.exit_code == 0 and f"core: {items} of 90 rows are together" in core.stdout
     assert posterior.core(0.9).probability >= 0.9
-    found = posterior.representatives(2)
     assert [f"{one.weight:.2f}" for one in found] == [f"{weight:.2f}" for weight in weights]
-
-
-def test_an_answer_numbers_its_clusters_by_size(path, monkeypatch: pytest.MonkeyPatch) -> None:
-    answer = Representative(np.repeat([0, 1, 2], [10, 50, 30]), 1.0, 0.5)
-    monkeypatch.setattr(alternatives, "representatives", lambda *_: [answer])
-    lines = [line.split() for line in alternatives.answer_lines(Run(path), 1)]
-    assert [words[:2] for words in lines if words and words[0].isdigit()][1:] == [["1", "50"], ["2", "30"], ["3", "10"]]
 
 
 def test_levels_in_python(path) -> None:
