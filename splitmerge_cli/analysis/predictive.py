@@ -310,9 +310,9 @@ def _predict_coupled(
 def items_of(data: config.DataSource, dataset: Dataset, file: str) -> Dataset:
     """New items of a file that has the form of the data's, which the group data of the run reads, too."""
     kind = dataset.kind
-    kind.require_rows(f"new={file}: data of kind {kind} have no file of new items")
+    kind.require_rows(f"--new {file}: data of kind {kind} have no file of new items")
     if data.values.get("path") is None:
-        raise config.ConfigError(f"new={file}: expected data that are read from a file; data={data.name} are not")
+        raise config.ConfigError(f"--new {file}: expected data that are read from a file; data={data.name} are not")
     # new rows are items of their own, equal though they may be
     every_row: dict[str, Any] = {} if dataset.copies is None else {"repeated": "keep"}
     # on the scales of the data, whose powers may come from these
@@ -335,4 +335,4 @@ def items_of(data: config.DataSource, dataset: Dataset, file: str) -> Dataset:
         new = kind.new_items(replace(dataset, exposure=None), kind.as_given(new_items))
         return replace(new, exposure=new_items.exposure, bundles=new_items.bundles)
     except received.DataError as error:
-        raise received.DataError(f"new={file}: {error}") from None
+        raise received.DataError(f"--new {file}: {error}") from None

@@ -174,7 +174,7 @@ class Result:
             return f"{self.first} is first: {ratios} ({self.trials} trials)"
         more = ""
         if self.needed is not None:
-            some = f"more than {MOST_UNITS:,}" if self.needed > MOST_UNITS else f"some {self.needed:,}"
+            some = f"more than {MOST_UNITS:,}" if self.needed > MOST_UNITS else f"about {self.needed:,}"
             more = f"; {some} would decide it"
         return f"not decided ({self.trials} trials{more}): {self.first} has the smallest mean, {ratios}"
 

@@ -136,6 +136,10 @@ class _Clustered(_Sampled):
         self.labels_: NDArray[np.int32] = self.posterior_.labels[self._items]
         self.n_clusters_ = int(self.labels_.max()) + 1
 
+    def __dir__(self) -> list[str]:
+        """Names as scikit-learn lists them, reading each attribute, but for ``similarity_``: a matrix of all items."""
+        return [name for name in object.__dir__(self) if name != "similarity_" and hasattr(self, name)]
+
     @property
     def similarity_(self) -> NDArray[np.float64]:
         """ndarray of float64, ``[N, N]``: co-clustering of the items that were fitted."""

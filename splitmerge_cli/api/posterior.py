@@ -18,7 +18,7 @@ from splitmerge_cli.diagnostics import around_estimate, cluster_table, partition
 from splitmerge_cli.diagnostics.cluster_table import number_clusters, plural_of, span
 from splitmerge_cli.diagnostics.point_estimate import Estimate
 from splitmerge_cli.extras import name_missing
-from splitmerge_cli.fits.objects import DataNote, warn
+from splitmerge_cli.fits.objects import DataNote, warn, warn_of_data
 from splitmerge_cli.fits.stored_draws import Table
 from splitmerge_cli.kinds.documents import Documents, stored
 from splitmerge_cli.kinds.documents import stored as documents
@@ -427,6 +427,7 @@ class Posterior(OutcomeAnswers, LinkAnswers, EntityAnswers):
             return documents.predict(self.run, self._model, self.dataset, new, draws, self._labels, wanted)
         draws = draws_of(self.run, states, self._recorded_partitions)
         new_items = self.dataset.kind.new_items(self.dataset, new)
+        warn_of_data(new_items)
         return predict(self._model, self.dataset, new_items, draws, self._labels, wanted)
 
     def update(

@@ -246,7 +246,10 @@ def specify_sample(
         recognised = recognition.recognise_named(data, of_run)
         keys["model"] = recognised.model or MODELS.get(recognised.data, selection.AUTO)
         of_run = {**recognised.keys, **of_run}
-    fits = short_fits(sampler, int(keys.get("seed", 0)), say, keys["progress"])
+    # fits of candidates use it before the configuration is checked
+    if not isinstance(seed := keys.get("seed", 0), int | np.integer) or not 0 <= seed < 2**63:
+        raise ConfigError(f"seed={seed}: expected a whole number from 0 to {2**63 - 1}")
+    fits = short_fits(sampler, int(seed), say, keys["progress"])
 
     def read(model: str, **further: Any) -> Dataset:
         return objects.from_object(data, selection.kind_of_model(model).name, **{**of_table, **further})

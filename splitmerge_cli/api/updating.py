@@ -43,8 +43,8 @@ def make(settle_in: Callable[[str], tuple[Settled, Dataset | None]], store: str 
         job = start_of(job).choose(lambda line: None)
         plan = runs.prepare(job)
         warn_of_data(plan.dataset)
-        if plan.growing:
-            warn(plan.growing, DataNote)
+        for caution in plan.cautions:
+            warn(caution, DataNote)
         run = runs.make(replace(plan, chosen=chosen))
     except interrupts.Interrupted as interruption:
         run = read.Run(interruption.path)

@@ -105,7 +105,7 @@ class LazyGroup(TyperGroup):
 
 
 _GRID, _SHOW = "smcmc sweep makes a grid of runs without it", "smcmc run and smcmc sweep show the configuration with it"
-_GROUPS = "--config-dir FOLDER adds a folder of choices, and experiment=ID takes the settings of a figure"
+_GROUPS = "smcmc run --config-dir FOLDER adds a folder of choices, and experiment=ID takes the settings of a figure"
 _OF_HYDRA = dict.fromkeys(("-m", "--multirun"), _GRID)
 _OF_HYDRA |= dict.fromkeys(("-r", "--run"), "smcmc run makes one run without it")
 _OF_HYDRA |= dict.fromkeys(("-c", "--cfg", "--resolve", "-p", "--package", "--info"), _SHOW) | {"-i": "--info shows it"}

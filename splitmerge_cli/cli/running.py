@@ -194,7 +194,7 @@ def run(
         D = len(plan.dataset.column_names) if is_full and not plan.dataset.missing else 0
         if D >= _WIDE:
             base.note(f"full covariances of {D} columns take long; data.reduce=pca is faster")
-        if caution := plan.growing:
+        for caution in plan.cautions:
             base.note(caution)
 
         def name_sampler(follows: bool) -> str:

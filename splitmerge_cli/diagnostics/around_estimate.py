@@ -309,7 +309,7 @@ class Representative:
     """One of several partitions that represent a posterior."""
 
     labels: NDArray[np.int32]
-    """``[N]``, numbered by first appearance."""
+    """``[N]``, numbered by size, the largest first."""
     weight: float
     """Share of the sampled partitions that are nearest to it."""
     expected_loss: float
@@ -347,7 +347,9 @@ def representatives(partitions: ArrayLike, number: int, loss: str = "vi") -> lis
     particles, near = best
     nearest, closest = near.argmin(axis=0), near.min(axis=0)
     chosen_sets = [
-        Representative(particles[k], float((nearest == k).mean()), float(closest[nearest == k].mean()))
+        Representative(
+            partition_losses.by_size(particles[k]), float((nearest == k).mean()), float(closest[nearest == k].mean())
+        )
         for k in np.unique(nearest)
     ]
     return sorted(chosen_sets, key=lambda one: -one.weight)

@@ -22,6 +22,8 @@ from splitmerge_cli.diagnostics.summary import COLUMNS, OF_ALL_RUNS, TRUE_LABELS
 
 SWEEPS = ("gibbs", "neal8")
 """Moves of the interlaced sweeps in ``moves.parquet``."""
+UPDATES = ("parameters", "concentration")
+"""Moves of `refresh`, which proposes none where the model has nothing of the kind to draw."""
 
 
 def mean_and_spread(values: ArrayLike) -> tuple[float, float]:
@@ -215,8 +217,9 @@ def short_lines(diagnosis: pd.DataFrame) -> Iterator[str]:
     """Yield the lines below `short_table`: accepted shares by move, quantities that a kind of data adds."""
     over_all = _over_all(diagnosis)
     if moves := {name: over_all[f"acceptance/{name}"] for name in _of_kind(over_all, "acceptance")}:
-        shares = (f"{name} {f'{x:.2%}' if np.isfinite(x) else 'never proposed'}" for name, x in moves.items())
-        yield f"accepted: {', '.join(shares)}"
+        shares = {name: f"{x:.2%}" if np.isfinite(x) else "never proposed" for name, x in moves.items()}
+        told = (f"{name} {share}" for name, share in shares.items() if name not in UPDATES or share != "never proposed")
+        yield f"accepted: {', '.join(told)}"
     added = [name for name in over_all if name.partition("/")[0] not in (*OF_ALL_RUNS, *agreement.SCORES, TRUE_LABELS)]
     if known := [f"{name} {over_all[name]:.4g}" for name in added if np.isfinite(over_all[name])]:
         yield ", ".join(known)

@@ -270,6 +270,8 @@ def select(names: Sequence[str], config_dir: str | Path | None = None) -> list[s
         if not matching:
             if (why := unusable().get(name.partition("-")[0])) is not None:
                 raise ConfigError(why)
+            if "/" in name:
+                raise ConfigError(f"{name}: no such folder; expected a folder of runs or a figure (smcmc list figures)")
             near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
             hint = f" Did you mean {near[0]}?" if near else ""
             sets = ", ".join(dict.fromkeys(keys[i] for i in known))

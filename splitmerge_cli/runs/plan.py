@@ -224,10 +224,18 @@ class Plan:
         return self.spec.experiment is not None
 
     @property
-    def growing(self) -> str:
-        """Says that clusters of the prior grow with the data, where the clusters of such data stay small; else empty.
-        Source: Miller et al. 2015, Microclustering."""
-        return self.dataset.kind.growing if self.spec.model.values.get("prior") == "crp" else ""
+    def cautions(self) -> list[str]:
+        """Say before the run that clusters of the prior grow with the data, where the clusters of such data stay small
+        (Miller et al. 2015, Microclustering), and that the sampler makes no move in so few iterations."""
+        spec, said = self.spec, []
+        if spec.model.values.get("prior") == "crp" and self.dataset.kind.growing:
+            said.append(self.dataset.kind.growing)
+        if spec.warmup and spec.warmup >= self.iterations:
+            said.append(
+                f"warmup={spec.warmup}: all {self.iterations:,} iterations are Gibbs scans alone, and "
+                f"sampler={spec.sampler_name} makes no move (warmup=0, or more iterations)"
+            )
+        return said
 
     @cached_property
     def id(self) -> str:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from splitmerge_cli.config import Component, ConfigError, choice, choices, quote_priors, read_component, unreadable
+from splitmerge_cli.config.errors import unknown_choice
 from splitmerge_cli.config.hydra_adapter import parse_override
 from splitmerge_cli.core.checks import check_count
 from splitmerge_cli.core.model import Model
@@ -392,7 +393,7 @@ def _read_group(group: str, text: str, options: Mapping[str, Any], own_places: S
     chosen = names if text == "all" else text.split(",")
     for name in chosen:
         if name not in names:
-            raise ConfigError(f"{group}={name}: expected all or one of {', '.join(names)}")
+            raise ConfigError(unknown_choice(group, name, ["all", *names]))
     files = {name: choice(group, name, own_places) for name in chosen}
     known = {key for file in files.values() for key in file if not key.startswith("_") and key != "name"}
     for option in options:

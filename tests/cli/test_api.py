@@ -201,6 +201,17 @@ def test_an_estimator_takes_a_data_frame_with_words(model: Any) -> None:
     assert (again.labels_ == fitted.labels_).all() and (again.predict(cells[:3]) == fitted.predict(WORDS[:3])).all()
 
 
+def test_a_prediction_names_levels_that_the_data_do_not_have() -> None:
+    table = pd.DataFrame({"x": np.arange(40) * 7.5 % 11, "size": ["small", "large"] * 20})
+    posterior = sm.sample("mixed", table, seed=1, **FEW)
+    new = pd.DataFrame({"size": ["Small ", "huge", None], "x": [1.5, 2.5, 3.5]})
+    with pytest.warns(
+        sm.DataNote, match="new items: 1 of 3 cells of 'size' are read as missing: .* do not have 'huge'"
+    ):
+        found = posterior.predict_proba(new)
+    np.testing.assert_array_equal(found, posterior.predict_proba(new.assign(size=["small", None, None])))
+
+
 def test_an_estimator_of_numbers_says_what_reads_words() -> None:
     with pytest.raises(ValueError, match=r"'female'; expected numbers, or model='mixed' or 'auto'"):
         sm.SplitMergeClustering("gaussian").fit(WORDS)
@@ -300,6 +311,14 @@ def test_scikit_learns_checks(estimator: Any) -> None:
     check_estimator(estimator, expected_failed_checks=sparse | weights if is_table else None)
 
 
+def test_showing_an_estimator_computes_no_similarity(iris: pd.DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A notebook shows what a cell ends with; the matrix of many rows would fill the memory, or raise."""
+    estimator = sm.SplitMergeClustering("gaussian", chains=2, iterations=60, random_state=0).fit(iris)
+    assert estimator.similarity_.shape == (150, 150)
+    monkeypatch.setattr(type(estimator.posterior_), "similarity", lambda *_: pytest.fail("computed"))
+    assert "labels_" in estimator._repr_html_()
+
+
 def test_an_estimator_in_short(iris: pd.DataFrame) -> None:
     of_run = {"iterations": 60, "chains": 2, "random_state": 1, "options": {"trace.partitions": 2}}
     estimator = sm.SplitMergeClustering("gaussian", **of_run)
@@ -311,6 +330,14 @@ def test_an_estimator_in_short(iris: pd.DataFrame) -> None:
     assert (framed.to_numpy() == estimator.predict_proba(iris)[:, :-1]).all()
     again = sm.SplitMergeClustering(**estimator.get_params()).fit(iris)
     assert (again.labels_ == labels).all()
+
+
+def test_a_seed_that_cannot_be_is_named_before_any_fit(iris: pd.DataFrame) -> None:
+    # a third of the rows hold 0: fits compare two readings
+    table = iris.assign(rain=np.where(np.arange(len(iris)) % 3, iris.iloc[:, 0], 0.0))
+    for seed in (-1, 1.5, "x"):
+        with pytest.raises(config.ConfigError, match=f"^seed={seed}: expected a whole number from 0 to "):
+            sm.sample(table, seed=seed, **FEW)
 
 
 def test_a_generator_draws_the_seed(iris: pd.DataFrame) -> None:

@@ -57,6 +57,8 @@ PRIOR = "expected a positive number or gamma(shape,rate)"
         (["verify", "model=lines", "sampler=triadic", "sampler.beta=2", "size=3"], "sampler.beta"),
         (["verify", "model=gaussian", "model.sigma1=1"], "model.sigma1: no such option of gaussian"),
         (["verify", "model=gaussian", "model.b0=[1,2,3]"], "model.b0"),
+        (["verify", "model=bernouli"], "Did you mean model=bernoulli?"),
+        (["verify", "model=bernoulli", "sampler=samz"], "Did you mean sampler=sams?"),
         (["reproduce", "sdds-fig3", "--scale", "huge"], "huge"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

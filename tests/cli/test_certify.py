@@ -286,7 +286,8 @@ def test_new_items_of_a_file(tmp_path: Path) -> None:
     ):
         assert expected in ran(*asked, *args, status=2)
         assert not (tmp_path / "out" / "certificates").exists()
-    assert "read from a file" in ran(*SMALL, f"out={tmp_path / 'out'}", "--new", "new.csv", status=2)
+    said = ran(*SMALL, f"out={tmp_path / 'out'}", "--new", "new.csv", status=2)
+    assert "--new new.csv: expected data that are read from a file" in said
     path = Path(ran(*asked, "--new", f"{tmp_path / 'new.csv'}").strip().splitlines()[-1])
     assert pd.read_parquet(path / "log_predictive.parquet")["item"].tolist() == [0, 1, 2]
     transport = Path(ran(*asked, "--coupling", "transport").strip().splitlines()[-1])

@@ -237,16 +237,18 @@ def test_held_out_densities_are_those_of_the_others(path, table) -> None:
 
 
 def test_answers_and_core_of_a_run(smcmc, path) -> None:
+    posterior = smcmc_library.Posterior.load(path)
+    found = posterior.representatives(2)
     answers = smcmc("summary", str(path), "answers=2")
     assert answers.exit_code == 0 and "answer 1: weight " in answers.stdout
     weights = [float(line.split("weight ")[1][:4]) for line in answers.stdout.splitlines() if "weight" in line]
     assert sum(weights) == pytest.approx(1, abs=0.011)
+    numbers = [line.split()[0] for line in answers.stdout.splitlines() if re.match(r" +\d+  ", line)]
+    assert numbers == [str(k + 1) for one in found for k in range(one.n_clusters) if (one.labels == k).sum() > 3]
     core = smcmc("summary", str(path), "core=0.9")
-    posterior = smcmc_library.Posterior.load(path)
     items = posterior.core(0.9).n_items
     assert core.exit_code == 0 and f"core: {items} of 90 rows are together" in core.stdout
     assert posterior.core(0.9).probability >= 0.9
-    found = posterior.representatives(2)
     assert [f"{one.weight:.2f}" for one in found] == [f"{weight:.2f}" for weight in weights]
 
 

@@ -188,7 +188,7 @@ def test_workers_mean_the_same_in_all_commands(smcmc, monkeypatch: pytest.Monkey
     ("flag", "instead"),
     [
         *((flag, "smcmc sweep makes a grid of runs") for flag in ("-m", "--multirun")),
-        *((flag, "--config-dir FOLDER adds a folder") for flag in ("-cn", "-cd", "-cp", "--config-name=x")),
+        *((flag, "smcmc run --config-dir FOLDER adds a folder") for flag in ("-cn", "-cd", "-cp", "--config-name=x")),
         ("-sc", "smcmc --install-completion"),
         ("--hydra-help", "-h shows the help"),
         ("--experimental-rerun", "the command that made a run continues it"),
@@ -339,6 +339,17 @@ def test_full_covariances_of_many_columns_are_said_to_take_long(smcmc) -> None:
     assert said in smcmc(*args).stderr.splitlines()
     for other in ("data.reduce=pca", "model.covariance=diag"):
         assert said not in smcmc(*args, other).stderr
+
+
+def test_a_sampler_that_makes_no_move_in_its_iterations_is_noted(smcmc) -> None:
+    args = ["run", "sampler=arm", "data=gaussian", "N=30", "chains=2", "progress=none"]
+    said = "warmup=50: all 40 iterations are Gibbs scans alone, and sampler=arm makes no move"
+    for words, expected in (
+        (["iterations=40"], True),
+        (["iterations=40", "warmup=20"], False),
+        (["iterations=51"], False),
+    ):
+        assert (said in " ".join(smcmc(*args, *words).stderr.split())) == expected
 
 
 def test_a_prior_whose_clusters_grow_is_noted_for_records(smcmc) -> None:

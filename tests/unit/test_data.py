@@ -87,3 +87,13 @@ def test_rows_without_a_true_label_are_kept(tmp_path, kind, suffix, labels, trut
     data = files.csv(path, kind, truth="cls", missing=[-99])
     assert data.truth.tolist() == truth and data.N == 4 and data.columns == ["x"]
     assert any("column 2 ('cls') has no true label in 1 of 4 rows" in note for note in data.notes)
+
+
+@pytest.mark.parametrize(
+    ("labels", "noted"), [("a b 1.5 c", False), ("1.0 2.0 3.0 3.0", False), ("1.5 -2.25 3 4.5", True)]
+)
+def test_a_quantity_in_the_place_of_true_labels_is_noted(tmp_path, labels, noted):
+    path = tmp_path / "t.csv"
+    pd.DataFrame({"x": [0.5, 1.25, 2.5, 7.125], "cls": labels.split()}).to_csv(path, index=False)
+    note = "column 2 ('cls'): true labels are 4 different numbers, such as 1.5: "
+    assert any(note in found for found in files.csv(path, "points", truth="cls").notes) == noted

@@ -214,6 +214,13 @@ def test_diagnosis_of_a_run():
     assert value(d, "nmi/point", 0).value == pytest.approx(0)
 
 
+def test_short_lines_leave_out_updates_that_a_model_has_nothing_for() -> None:
+    shares = {"split": 0.25, "merge": np.nan, "parameters": 1.0, "concentration": np.nan}
+    rows = [(f"acceptance/{name}", None, share, None) for name, share in shares.items()]
+    lines = list(restarts.short_lines(pd.DataFrame(rows, columns=summary.COLUMNS)))
+    assert lines == ["accepted: split 25.00%, merge never proposed, parameters 100.00%"]
+
+
 def test_diagnosis_says_why_a_value_is_missing():
     d = restarts.as_frame(summary.diagnose(*frames(constant=True)))
     assert np.isnan(value(d, "rhat/log_joint").value) and "constant" in value(d, "rhat/log_joint").note

@@ -12,7 +12,7 @@ from small_cases import noisy, pairs_or_entropies, partitions_of
 
 from splitmerge_cli.diagnostics import around_estimate, partition_losses, point_estimate
 from splitmerge_cli.diagnostics.partition_kernels import shared_terms
-from splitmerge_cli.diagnostics.partition_losses import LOSSES, all_distances, by_appearance, distances
+from splitmerge_cli.diagnostics.partition_losses import LOSSES, all_distances, by_appearance, by_size, distances
 from splitmerge_cli.runs import grouping, summaries
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -333,7 +333,10 @@ def test_representatives_beside_all_pairs_of_partitions() -> None:
         ratios.append(of.mean() / best)
     assert min(ratios) > 1 - 1e-9 and np.median(ratios) < 1 + 1e-9 and max(ratios) < 1.05
     one = around_estimate.representatives(draws, 1)
-    assert one[0].labels.tolist() == point_estimate.minimise_expected_loss(draws).labels.tolist() and one[0].weight == 1
+    least = by_size(point_estimate.minimise_expected_loss(draws).labels)
+    assert one[0].labels.tolist() == least.tolist() and one[0].weight == 1
+    # the largest cluster is number 0, wherever it begins
+    assert around_estimate.representatives([[0, 1, 1, 1]], 1)[0].labels.tolist() == [1, 0, 0, 0]
     # no more than there are
     assert len(around_estimate.representatives([[0, 0, 1]] * 5, 3)) == 1
     with pytest.raises(ValueError, match="answers=0"):

@@ -72,6 +72,8 @@ def test_selection():
     assert declaration.select(["all"]) == names
     assert declaration.select(["sdds"]) == [n for n in names if n.startswith("sdds-")]
     assert declaration.select(["sdds-fig4", "sdds-fig3", "sdds-fig4"]) == ["sdds-fig4", "sdds-fig3"]
+    with pytest.raises(ConfigError, match=r"^results/sams-csv: no such folder; expected a folder of runs"):
+        declaration.select(["results/sams-csv"])
     with pytest.raises(ConfigError, match=r"sdds-fig33: no such figure.*Did you mean sdds-fig3\?"):
         declaration.select(["sdds-fig33"])
 

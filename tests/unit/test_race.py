@@ -99,7 +99,7 @@ def test_what_is_not_decided_says_how_many_trials_would_do() -> None:
     times = {"a": np.exp(rng.normal(0.0, 1.0, 10)), "b": np.exp(rng.normal(0.3, 1.0, 10))}
     found = race.result_of(times, {name: np.full(10, 1e9) for name in times})
     assert found is not None and not found.decided and found.needed is not None and found.needed > 10
-    assert f"some {found.needed:,} would decide it" in str(found)
+    assert f"about {found.needed:,} would decide it" in str(found)
 
 
 @pytest.mark.parametrize(("a", "first"), [([1.0, 1.0, 1.0, 30.0], "a"), ([0.1, 90.0, 90.0, 90.0], "b")])

@@ -1,5 +1,6 @@
 """Columns of tables: those that the user asks for, found by name or number, read as numbers, words or codes."""
 
+import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -130,9 +131,19 @@ def labels_in(
     return labels, [word for word, gap in zip(distinct, unknown, strict=True) if not gap]
 
 
+FRACTION = re.compile(r"[+-]?\d*[.,]\d*[1-9]\d*")
+"""A number that is not whole."""
+
+
 def true_labels(table: Table, j: int, also: Sequence[str | int | float] = ()) -> NDArray[np.int32]:
     """The true labels in column `j`, as `labels_in` reads them; rows without one are noted."""
-    labels, _ = labels_in(table, j, "a true label", "true labels (data.truth)", also)
+    labels, found = labels_in(table, j, "a true label", "true labels (data.truth)", also)
+    fractions = [word for word in found if FRACTION.fullmatch(word.strip())]
+    if 2 * len(fractions) > len(found):
+        table.note(
+            f"{table.column(j)}: true labels are {len(found):,} different numbers, such as {fractions[0].strip()}: "
+            "rows are of one class if their numbers are equal"
+        )
     if missing := int((labels < 0).sum()):
         table.note(
             f"{table.column(j)} has no true label in {missing} of {len(labels)} rows: scores are over the others"

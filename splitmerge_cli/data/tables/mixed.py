@@ -457,18 +457,24 @@ class MixedReading(KindReading):
             frame = pd.DataFrame(dataset.read_columns(values.toarray() if is_sparse(values) else values))
         if frame.shape[1] != len(types):
             raise DataError(f"new items: {frame.shape[1]} columns; expected {len(types)}")
-        values = np.full(frame.shape, np.nan)
+        values, told = np.full(frame.shape, np.nan), []
         for j, column in enumerate(types):
             cells = frame.iloc[:, j]
             present = np.flatnonzero(cells.notna())
             if column.levels:
                 levels = inference.Levels(column.levels)
                 values[present, j] = [levels.code(cell) for cell in cells.iloc[present]]
+                unknown = present[np.isnan(values[present, j])]
+                if len(unknown):
+                    name = f"'{dataset.columns[j]}'" if dataset.columns else f"column {j + 1}"
+                    what = f"new items: {len(unknown):,} of {len(cells):,} cells of {name} are read as missing"
+                    told.append(f"{what}: the data do not have '{cells.iloc[unknown[0]]}'")
             elif pd.api.types.is_numeric_dtype(cells.dtype):
                 values[:, j] = cells.to_numpy(dtype=np.float64, na_value=np.nan)
             else:
                 values[:, j] = read_new(cells, dataset.meta.get("dates", {}).get(j, column.type))
-        return Dataset("new items", self.kind, values, columns=dataset.columns, types=types)
+        meta = {"notes": told} if told else {}
+        return Dataset("new items", self.kind, values, columns=dataset.columns, types=types, meta=meta)
 
     def as_given(self, dataset: Dataset) -> Any:
         """The items as a data frame, levels in place of codes."""

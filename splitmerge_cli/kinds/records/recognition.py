@@ -65,7 +65,8 @@ def rows_of_a_frame(data: Any) -> Found | None:
         return None
     first = data.head(MOST)
     words = [
-        ["" if cell != cell or cell is None else str(cell).strip() for cell in column] for _, column in first.items()
+        ["" if missing else str(cell).strip() for cell, missing in zip(column, column.isna(), strict=True)]
+        for _, column in first.items()
     ]
     return find_records(words)
 

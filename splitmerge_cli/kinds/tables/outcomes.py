@@ -17,6 +17,7 @@ from splitmerge_cli.data.bundles import Bundles
 from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.data.objects import as_pandas
 from splitmerge_cli.fits import short_fits, stored_draws
+from splitmerge_cli.fits.objects import warn_of_data
 from splitmerge_cli.kinds.tables.models.ordered_levels import tables_of_levels
 from splitmerge_cli.kinds.tables.models.outcome_cells import is_regressed, term_names
 from splitmerge_cli.runs.draws import Draws, State, draws_of
@@ -89,7 +90,8 @@ def find_effects(
     levels = column.levels[1:] if column.type == "binary" else column.levels
     terms = [f"P({level})" for level in levels] or ["rate"]
     if regressed:
-        terms = ["intercept", *term_names(dataset, [e - 1 for e in options["effects"]])]
+        terms = term_names(dataset, [e - 1 for e in options["effects"]])
+        terms = ["intercept", *terms] if terms else ["mean"]
     draws = np.empty((len(states), len(sizes), len(terms)))
     for s, state in enumerate(states):
         numbers, own = np.unique(state.labels[rows], return_inverse=True)
@@ -390,6 +392,7 @@ class OutcomeAnswers(stored_draws.StoredDraws):
         if isinstance(table, pd.DataFrame) and self._model.as_typed.get("outcome") is not None:
             new = table if self._outcome in map(str, table.columns) else table.assign(**{self._outcome: np.nan})
         items = self.dataset.kind.new_items(self.dataset, new)
+        warn_of_data(items)
         found = predict_outcome(self._model, self.dataset, items, draws, level, self.run.config["seed"])
         if found.probability is not None:
             return stored_draws.Table(found.probability, columns=list(found.levels))

@@ -90,6 +90,11 @@ def test_records_are_recognised_in_every_form_and_no_other_table_is(name: str, t
     with pytest.warns(DataNote, match="rows agree but") if model else nullcontext():
         assert (model_for_object(frame)[0] == "records") == bool(model)
     assert model_for_object(frame, {"repeated": "once"})[0] != "records"
+    # missing cells of pandas' own types are neither equal to anything nor different
+    gaps = frame.astype("string")
+    gaps.iloc[7::50] = pd.NA
+    with pytest.warns(DataNote, match="rows agree but") if model else nullcontext():
+        assert (model_for_object(gaps)[0] == "records") == bool(model)
 
 
 @pytest.mark.parametrize("key", ["model", "data.types", "data.weights", "sampler", "gap", "init"])

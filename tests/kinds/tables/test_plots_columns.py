@@ -1,10 +1,12 @@
 """Pictures of many columns: the columns they choose, directions, places of text."""
 
 import doctest
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from matplotlib import pyplot as plt
+from matplotlib.colors import to_hex
 from sklearn.datasets import load_iris
 from sklearn.decomposition import PCA
 from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
@@ -37,6 +39,18 @@ def test_the_columns_are_those_that_the_summary_names() -> None:
     assert len(choose_columns(found)) == 4 and 5 not in choose_columns(found)
     # rows of the map of means, too
     assert {f"c{j}" for j in rows_of(found.known, np.arange(3), most_rows=3)} == set(named)
+
+
+def test_rows_alone_are_grey_in_the_histograms_as_in_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    labels = np.repeat([0, 1, 2], [40, 30, 1])
+    found = find_clusters(np.random.default_rng(0).normal(size=(71, 2)) + labels[:, None] * 4.0, labels)
+    monkeypatch.setattr(Found, "from_run", lambda run: replace(found, alone=labels == 2))
+    monkeypatch.setattr(columns, "subject", str)
+    monkeypatch.setattr(columns, "state_of", lambda run: "")
+    figure = columns.pairs("a run")
+    bars = {to_hex(bar.get_facecolor()) for bar in figure.axes[0].patches}
+    assert bars == {to_hex(colour) for colour in (*COLOURS[:2], writing.ALONE)}
+    plt.close(figure)
 
 
 def test_directions_are_those_of_scikit_learn(monkeypatch: pytest.MonkeyPatch) -> None:

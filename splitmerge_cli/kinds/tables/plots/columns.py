@@ -165,8 +165,10 @@ def pairs(run: Run) -> Figure:
                 present = ~np.isnan(cells[a])
                 edges = np.histogram_bin_edges(cells[a][present], bins=24)
                 below = np.zeros(len(edges) - 1)
-                for cluster, (colour, _) in drawn_part.looks.items():
-                    held, _ = np.histogram(cells[a][present & (labels == cluster)], edges)
+                for cluster, (of_cluster, _) in drawn_part.looks.items():
+                    inside = labels == cluster
+                    colour = style.ALONE if alone[inside].any() else of_cluster
+                    held, _ = np.histogram(cells[a][present & inside], edges)
                     ax.stairs(below + held, edges, baseline=below, fill=True, color=colour, edgecolor="white", lw=0.3)
                     below += held
                 ax.set(yticks=[], ylim=(0, None))
