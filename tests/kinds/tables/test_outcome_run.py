@@ -66,7 +66,9 @@ def test_model_auto_takes_an_outcome_and_columns_on_scales(smcmc, table: pd.Data
     table.assign(dose=table["dose"].abs() + 0.1).to_csv(tmp_path / "t.csv", index=False)
     words = ["model=mixed", "model.outcome=y", "model.effects=[dose]", "data.scale={dose: log}"]
     result = smcmc("run", str(tmp_path / "t.csv"), *words, "iterations=20", "chains=1", "progress=none")
-    assert result.exit_code == 0, result.stderr
+    assert result.exit_code == 0 and "1: intercept " in result.stderr
+    alone = smcmc("run", str(tmp_path / "t.csv"), "model=mixed", "model.outcome=y", "iterations=20", "progress=none")
+    assert "1: mean " in alone.stderr and "intercept" not in alone.stderr
     # a table of real columns, of which `gaussian` is chosen without an outcome
     reals = specify(
         ["data=csv", f"data.path={tmp_path / 't.csv'}", "data.drop=[sick]", "model=auto", "model.outcome=y"],
