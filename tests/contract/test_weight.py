@@ -25,15 +25,15 @@ LINES = {
     "cli": 1_920,
     "config": 2_740,
     "core": 9_060,
-    "data": 8_460,
+    "data": 8_500,
     "diagnostics": 3_980,
     "fits": 1_120,
     "kinds": 60,
-    "kinds/documents": 7_500,
+    "kinds/documents": 7_520,
     "kinds/lines": 980,
-    "kinds/networks": 9_340,
+    "kinds/networks": 9_440,
     "kinds/records": 4_760,
-    "kinds/tables": 13_340,
+    "kinds/tables": 13_360,
     "kinds/tokens": 440,
     "papers": 8_240,
     "priors": 1_120,
@@ -43,10 +43,10 @@ LINES = {
     "verify": 3_360,
 }
 """Lines of .py, .pyx, .pxd and .h by room, and by slice of `kinds`."""
-ALL_LINES = 100_300
-TEST_LINES = 57_800
+ALL_LINES = 100_600
+TEST_LINES = 58_100
 """Lines of .py and .pyx, and of the tables of cases, .yaml."""
-FILES, IMPORT_SHARE = 258, 5.05
+FILES, IMPORT_SHARE = 258, 5.0
 """Python files, and the share of their lines that are imports, in per cent."""
 NAMED = {"records": 4, "networks": 4, "tables": 7, "documents": 5}
 """Files outside a slice that have a word of it."""
