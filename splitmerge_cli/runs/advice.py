@@ -29,7 +29,7 @@ from splitmerge_cli.runs.store import files, read, schema
 ENOUGH_DRAWS = 400
 """Effective sample size that a longer run aims at."""
 MOVED = 0.05
-"""Share of a chain's draws in either of two kinds of partitions from which on it moves between these."""
+"""Least share that each of two kinds of partitions has in the draws of a chain that moves between them."""
 MIXTURE = "mixture"
 """Starts of one cluster, of single items, and from the prior."""
 CHAINS = 4
