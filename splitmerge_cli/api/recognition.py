@@ -166,7 +166,8 @@ def _of_cells(table: Table) -> Recognised:
         # the first may name the columns
         rows = [[cell.strip() for cell in row] for _, row in islice(table.lines(), 1, MOST_PAIRS + 1)]
     else:
-        rows = [*zip(*(column.slice(0, MOST_PAIRS).to_pylist() for column in table.columns), strict=True)]
+        columns = (column.slice(0, MOST_PAIRS).to_pylist() for column in table.columns)
+        rows = list(map(list, zip(*columns, strict=True)))
     if pairs := find_pairs(rows, unnamed):
         return Recognised(NETWORK, **pairs)
     if names_ends(head):

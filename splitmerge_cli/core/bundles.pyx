@@ -39,8 +39,8 @@ cdef enum:
     # what a pair that is apart costs, in ranges of the log likelihood: the larger, the fewer digits are left next to it
     RANGES = 64
 
+# largest weight of a scan below which weights may have lost digits
 cdef double LEAST_WEIGHT = 1e-200
-"""Largest weight of a scan below which weights may have lost digits."""
 
 
 @cython.final

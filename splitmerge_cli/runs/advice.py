@@ -29,7 +29,7 @@ from splitmerge_cli.runs.store import files, read, schema
 ENOUGH_DRAWS = 400
 """Effective sample size that a longer run aims at."""
 MOVED = 0.05
-"""Least share that each of two kinds of partitions has in the draws of a chain that moves between them."""
+"""A chain moves between two kinds of partitions if each has this share among its draws, at least."""
 MIXTURE = "mixture"
 """Starts of one cluster, of single items, and from the prior."""
 CHAINS = 4
