@@ -107,12 +107,12 @@ def recognise_named(path: str | Path, named: Mapping[str, Any]) -> Recognised:
 def _of_lines(file: Path, encoding: str) -> Recognised | None:
     """By the first lines of a text; None if they may be rows of a table."""
     with readable(file) as stream:
-        # the last line may be cut
         top = unpack(file, stream).read(files.HEAD)
     if separators.SVMLIGHT.match(top) and files.format_of_lines(file, encoding) != "ldac":
         return Recognised(TABLE)
     lines = top.decode(encoding, "replace").splitlines()[: MOST_PAIRS + 1]
-    lines = lines[:-1] if len(lines) > 1 else lines
+    # the last line may be cut
+    lines = lines[:-1] if len(lines) > 1 and (len(top) == files.HEAD or len(lines) > MOST_PAIRS) else lines
     many = [line.replace(",", " ").split() for line in lines if line.strip() and line[0] not in "#%"]
     rows = many[:LOOKED_AT]
     # numpy.savetxt writes a table below a comment

@@ -312,6 +312,9 @@ def test_a_third_column_describes_pairs_of_the_same_names(tmp_path: Path, end: s
     path.write_text("".join(f"{a}{end}{b}{end}{'+' if len(a) == len(b) else '-'}\n" for a, b in PAIRS))
     assert recognise(path).data == "edges"
     assert edges(path).meta["shown"] == {"values": "levels"}
+    # a first row, which may name columns, and as many others as are needed
+    path.write_text("".join(f"{a}{end}{b}\n" for a, b in PAIRS[10:31]))
+    assert recognise(path).data == "edges"
 
 
 @pytest.mark.parametrize("name", ["t.csv", "t.txt", "index.csv", "t.parquet", "t.xlsx"])
