@@ -307,7 +307,7 @@ def describe_look(found: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
             value = f"{extreme} {name} {shown} ({found[f'{key}_of']})"
         missed.append(f"{value}, target {asked[key]:g}")
     if found.get("ended_apart"):
-        return f"ended {after}, because the chains lie in different modes, which chains rarely leave: {'; '.join(missed)}"
+        return f"ended {after}, because the chains lie in different modes, which are rarely left: {'; '.join(missed)}"
     if found.get("ended_dear"):
         return f"ended {after}, because each compares every item with many clusters: {'; '.join(missed)}"
     return f"not long enough {after}: {'; '.join(missed)}"

@@ -85,7 +85,7 @@ def test_a_run_of_open_length_ends_where_chains_stay_apart(smcmc: Any, monkeypat
     assert not any("ended after" in text for text in said)  # the chains agree: only the looks were replaced
     monkeypatch.setattr(judgement, "are_apart", lambda plan, found: True)
     assert lengths("seed=6") == [30, 30]
-    assert "ended after 30 iterations, because the chains lie in different modes, which chains rarely leave: " in said[-1]
+    assert "ended after 30 iterations, because the chains lie in different modes, which are rarely left: " in said[-1]
 
 
 def test_a_network_starts_from_many_blocks(smcmc: Any) -> None:
