@@ -224,7 +224,7 @@ def note_names(table: Table, columns: Sequence[int], x: NDArray[Any]) -> None:
     """Note which of the `columns` (positions, with their numbers or codes `x`) are the classes of the rows, by name,
     as the file says, or as the only one with few values where columns have no names, the first or the last; or by name
     their weights."""
-    if len(columns) < 2 or not isinstance(x, np.ndarray):
+    if len(columns) < 2 or not isinstance(x, np.ndarray) or not len(x):
         return
     classes = [_count_classes(x[:, d]) for d in range(len(columns))]
     alone = np.flatnonzero(classes)
@@ -236,8 +236,8 @@ def note_names(table: Table, columns: Sequence[int], x: NDArray[Any]) -> None:
             drop, weights = shell_word(f"data.drop=[{key}]"), shell_word(f"data.weights={key}")
             people = "if it says how many people or cases a row stands for, it is no measurement"
             table.note(f"{table.column(j)}: {people}: {drop} leaves it out, {weights} counts rows so")
-        low, high = np.nanmin(x[:, d]), np.nanmax(x[:, d])
-        if inference.NAMED_AS_ANGLE.fullmatch(name) and 0 <= low < 30 and 330 < high <= 360:
+        is_angle = inference.NAMED_AS_ANGLE.fullmatch(name) is not None
+        if is_angle and 0 <= np.nanmin(x[:, d]) < 30 and 330 < np.nanmax(x[:, d]) <= 360:
             direction = "0 and 360 are one direction, which no model knows: columns of its sine and its cosine have it"
             table.note(f"{table.column(j)}: if it is an angle, {direction}")
         is_named = j in table.classes or inference.NAMED_AS_CLASS.fullmatch(name) is not None

@@ -278,7 +278,7 @@ def test_clusters_are_described_by_what_their_edges_have(read: Read) -> None:
 
 
 def test_keys_of_relations_are_those_that_readers_take() -> None:
-    assert set(KEYS) == {field.name for field in fields(Use)} - {"types"}
+    assert set(KEYS) == {field.name for field in fields(Use)} - {"types", "encoding"}
 
 
 def test_edges_of_two_signs_that_are_read_as_one_are_named(read: Read) -> None:
