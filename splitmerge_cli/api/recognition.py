@@ -21,7 +21,7 @@ from splitmerge_cli.data.tables import separators, text
 from splitmerge_cli.data.tables.table import Table
 from splitmerge_cli.kinds.documents.readers import files, formats
 from splitmerge_cli.kinds.networks.readers import conversions, graph_files
-from splitmerge_cli.kinds.networks.readers.edge_rows import WHOLE, find_pairs, names_ends
+from splitmerge_cli.kinds.networks.readers.edge_rows import WHOLE, WORDS_OF_PAIRS, find_pairs, names_ends
 from splitmerge_cli.kinds.networks.readers.edge_values import are_times
 from splitmerge_cli.received import DataError
 
@@ -162,11 +162,12 @@ def _of_cells(table: Table) -> Recognised:
     # the numbers or names of the rows, which R and pandas write first, have no name
     unnamed = int(bool(head) and not head[0])
     head = [name for name in head if name] if unnamed else head
+    most = MOST_PAIRS if table.width - unnamed in WORDS_OF_PAIRS else 0
     if isinstance(table, text.Text):
         # the first may name the columns
-        rows = [[cell.strip() for cell in row] for _, row in islice(table.lines(), 1, MOST_PAIRS + 1)]
+        rows = [[cell.strip() for cell in row] for _, row in islice(table.lines(), 1, most + 1)]
     else:
-        columns = (column.slice(0, MOST_PAIRS).to_pylist() for column in table.columns)
+        columns = (column.slice(0, most).to_pylist() for column in table.columns)
         rows = list(map(list, zip(*columns, strict=True)))
     if pairs := find_pairs(rows, unnamed):
         return Recognised(NETWORK, **pairs)

@@ -226,9 +226,8 @@ def note_names(table: Table, columns: Sequence[int], x: NDArray[Any]) -> None:
     their weights."""
     if len(columns) < 2 or not isinstance(x, np.ndarray) or not len(x):
         return
-    classes = [_count_classes(x[:, d]) for d in range(len(columns))]
-    alone = np.flatnonzero(classes)
-    of_no_name = {*alone.tolist()} & {0, len(columns) - 1} if len(alone) == 1 and not table.names else set[int]()
+    few = [] if table.names else [d for d in range(len(columns)) if _count_classes(x[:, d])]
+    alone = few[0] if len(few) == 1 and few[0] in (0, len(columns) - 1) else None
     for d, j in enumerate(columns):
         name = table.names[j].strip() if table.names else ""
         if inference.NAMED_AS_WEIGHT.fullmatch(name) and np.nanmin(x[:, d]) > 0:
@@ -241,10 +240,10 @@ def note_names(table: Table, columns: Sequence[int], x: NDArray[Any]) -> None:
             direction = "0 and 360 are one direction, which no model knows: columns of its sine and its cosine have it"
             table.note(f"{table.column(j)}: if it is an angle, {direction}")
         is_named = j in table.classes or inference.NAMED_AS_CLASS.fullmatch(name) is not None
-        if classes[d] and (is_named or d in of_no_name):
+        if (is_named or d == alone) and (different := _count_classes(x[:, d])):
             key = column_key(table, j)
             ways = f"add data.truth={key} (left out, then compared with the clusters) or data.drop=[{key}]"
-            table.note(f"{table.column(j)} has {classes[d]} values. If it is a label, {ways}")
+            table.note(f"{table.column(j)} has {different} values. If it is a label, {ways}")
 
 
 def _count_classes(column: NDArray[Any]) -> int:

@@ -206,18 +206,19 @@ def _find_stop_words(
     none = np.zeros(corpus.V, dtype=bool)
     if stop_words in (None, "none"):
         return none, None
+    lowered = [word.lower() for word in vocabulary]
     if stop_words not in NAMED:
         try:
             file = opening.require_file(str(stop_words), EXPECTED)
         except DataError as error:
             raise DataError(f"data.stop_words={error}") from error
         listed = {word.lower() for word in read_vocabulary(file, None, encoding)}
-        return _in_list(vocabulary, listed), None
+        return _in_list(lowered, listed), None
     if stop_words != AUTO:
-        return _in_list(vocabulary, _list_of(str(stop_words))), None
+        return _in_list(lowered, _list_of(str(stop_words))), None
     words = corpus.tokens.words
     known = (ENGLISH, *LANGUAGES) if len(words) >= FEWEST_TOKENS else (ENGLISH,)
-    lists = {language: _in_list(vocabulary, _list_of(language)) for language in known}
+    lists = {language: _in_list(lowered, _list_of(language)) for language in known}
     language = max(lists, key=lambda language: lists[language][words].mean())
     if lists[language][words].mean() >= (OF_LIST if language == ENGLISH else OF_OTHERS):
         return lists[language], f"the {language.capitalize()} list"
@@ -235,8 +236,8 @@ def _list_of(language: str) -> frozenset[str]:
     return ENGLISH_STOP_WORDS if language == ENGLISH else frozenset(get_stop_words(language))
 
 
-def _in_list(vocabulary: Sequence[str], listed: frozenset[str] | set[str]) -> NDArray[np.bool_]:
-    return np.array([word.lower() in listed for word in vocabulary], dtype=bool)
+def _in_list(words: Sequence[str], listed: frozenset[str] | set[str]) -> NDArray[np.bool_]:
+    return np.array([word in listed for word in words], dtype=bool)
 
 
 def _documents_with(corpus: Corpus) -> NDArray[np.int64]:

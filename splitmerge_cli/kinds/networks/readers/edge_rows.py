@@ -405,6 +405,8 @@ PAIRS = {"why": "two columns of the same names, and in every row another pair"}
 TRIPLES = "in each row a relation between two of the same names"
 RECURS = 4
 """Rows of each relation of triples, on average."""
+WORDS_OF_PAIRS = (2, 3)
+"""Cells of a row that is a pair, or a pair and a relation."""
 
 
 def find_pairs(rows: Sequence[Sequence[Any]], before: int = 0) -> dict[str, Any] | None:
@@ -415,7 +417,7 @@ def find_pairs(rows: Sequence[Sequence[Any]], before: int = 0) -> dict[str, Any]
     >>> find_pairs([(a, "likes", b) for a in people for b in people if a != b])
     {'why': 'in each row a relation between two of the same names', 'keys': {'data.source': 1, 'data.target': 3, ...
     """
-    if not rows or len(rows[0]) - before not in (2, 3):
+    if not rows or len(rows[0]) - before not in WORDS_OF_PAIRS:
         return None
     pairs = [tuple(row[before : before + 2]) for row in rows]
     if _are_pairs(pairs) and len({*pairs}) == len(rows):
@@ -425,10 +427,8 @@ def find_pairs(rows: Sequence[Sequence[Any]], before: int = 0) -> dict[str, Any]
     if relations and RECURS * len(relations) <= len(rows) == len({*triples}):
         ends = [(triple[0], triple[2]) for triple in triples]
         if _are_pairs(ends) and relations.isdisjoint(name for pair in ends for name in pair):
-            return {
-                "why": TRIPLES,
-                "keys": {"data.source": before + 1, "data.target": before + 3, "data.layer": before + 2},
-            }
+            keys = {"data.source": before + 1, "data.target": before + 3, "data.layer": before + 2}
+            return {"why": TRIPLES, "keys": keys}
     return None
 
 

@@ -309,13 +309,15 @@ def parse_neighbours(path: Path, text: str) -> Attributed:
     between them. Raises a `DataError` that names the row of a node that has two."""
     number: dict[str, int] = {}
     ends, first = list[tuple[int, int]](), dict[str, int]()
-    for row, (node, *neighbours) in _lines_of_neighbours(text):
-        if node in first:
+    for row, names in _lines_of_neighbours(text):
+        if not names:
+            raise DataError(f"{path}: row {row}: no name; expected a node, and its neighbours behind it")
+        if (node := names[0]) in first:
             raise DataError(
                 f"{path}: row {row}: {table.quote(node)} begins row {first[node]}, too; expected a row for each node"
             )
         first[node] = row
-        i, *js = (number.setdefault(name, len(number)) for name in (node, *neighbours))
+        i, *js = (number.setdefault(name, len(number)) for name in names)
         ends += [(i, j) for j in js]
     return Attributed(list(number), [{} for _ in number], as_pairs(ends), [{} for _ in ends], None, usual=1.0)
 
