@@ -15,7 +15,7 @@ from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.diagnostics import cluster_table
 from splitmerge_cli.kinds import networks as block_summary
 from splitmerge_cli.kinds.tables import columns as of_tables
-from splitmerge_cli.kinds.tables.columns import statistics
+from splitmerge_cli.kinds.tables.columns import Rows, statistics
 
 
 def clusters(*args: Any, **options: Any) -> pd.DataFrame:
@@ -236,11 +236,19 @@ def test_ordinal_columns_have_median_levels() -> None:
     assert descriptions(same, np.repeat([0, 1], 20), scale)[0] == ["x=sometimes: 10% (others 0%)"]
 
 
-def test_columns_on_a_scale_have_medians_and_ends_in_the_units_of_the_data() -> None:
+def test_columns_on_a_scale_have_medians_and_ranges_in_the_units_of_the_data() -> None:
     labels = np.repeat([0, 1], 2)
     x = pd.DataFrame({"x": [10.0, 40.0, 100.0, 400.0], "y": [9.0, 10.0, 1.0, 100.0]})
     told = clusters(from_object(x, "points", scale={"x": "log", "y": "log"}), labels)["telling"][0]
-    assert set(told.split("; ")) == {"x = 20 (others 200, medians)", "y from 9.0 to 10.0 (others from 1.0 to 100.0)"}
+    assert set(told.split("; ")) == {"x = 25 (others 250, medians)", "y from 9.0 to 10.0 (others from 1.0 to 100.0)"}
+    # of rows that are there, the numbers that half of them, and two thirds, have; a row that counts twice is two
+    rng = np.random.default_rng(0)
+    cells, labels = np.append(rng.lognormal(size=60), np.nan), np.repeat([0, 1], [40, 21])
+    counts = rng.integers(1, 4, 61)
+    of_labels = Rows(cells, labels, counts.astype(float)).quantiles(0, [0.5, 1 / 6])
+    for part, found in zip((labels == 0, labels == 1), of_labels, strict=True):
+        repeated = np.repeat(cells[part], counts[part])
+        assert found == np.nanquantile(repeated, [0.5, 1 / 6], method="averaged_inverted_cdf").tolist()
 
 
 def test_counts_have_means() -> None:
@@ -284,11 +292,12 @@ def test_columns_that_hardly_differ_are_not_named_first() -> None:
 
 
 def test_ranges_stay_among_the_cells_of_a_column_on_a_scale() -> None:
-    """A mean on a scale less its deviation may lie below all cells, or with it above 1, the end of 1 - 1 / (1 + x)."""
+    """A mean on a scale less its deviation may lie below all cells, or with it above 1, the end of 1 - 1 / (1 + x):
+    ranges are of the middle two thirds of the cells."""
     rng = np.random.default_rng(0)
     wide = pd.DataFrame({"a": np.r_[rng.uniform(5, 7, 60), np.exp(rng.normal(1.5, 5, 60))], "b": rng.normal(size=120)})
     found = cluster_table.describe_clusters(from_object(wide, "points", scale={"a": -1.0}), np.repeat([0, 1], 60))
-    assert "(others from 0.3 to 99903.8)" in found["telling"][0]
+    assert "(others from 0.1 to 1147.6)" in found["telling"][0]
     # a quarter of the rows are 0
     x = np.r_[rng.uniform(4, 5, 60), np.where(np.arange(60) % 2 == 0, 0.0, np.exp(rng.normal(2, 2, 60)))]
     data = from_object(wide.assign(a=x), "points", scale={"a": -0.5})

@@ -254,7 +254,6 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
     reads = {j: one.ways[0] for j, one in without.items() if one.ways}
     categories = "data.types={{{}:categorical}} would read it"
     notes.note_left_out(table, {j: one.why for j, one in without.items()}, reads, categories)
-    _note_readings(table, readings)
     if not spelt:
         names_note, other_kind = notes.ask_kinds("say_columns", table, many)
         spelt = [f"{table.path}: {names_note}"] if names_note else []
@@ -284,6 +283,7 @@ def read_mixed(table: Table, wanted: Wanted, N: int | None, name: str) -> Datase
 
     data = notes.leave_out_determined(table, read, values, way, types_read, asked_for)
     read, values = [read[d] for d in data], values[:, data]
+    _note_readings(table, {j: readings[j] for j in read})
     _note_read(table, readings, read, values)
     if labels is None and wanted.columns is None:
         notes.note_names(table, read, values)

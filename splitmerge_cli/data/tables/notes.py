@@ -5,7 +5,8 @@ A determined column tells nothing new, yet a model counts it as evidence of its 
 in inches as a fifth column, the adjusted Rand index falls from 0.90 to 0.57. Three things are looked for:
 
 * a number, or its logarithm, that is a linear function of another number, or its logarithm;
-* a linear function of several numbers, or of their logarithms, as the logarithm of a product or a power is;
+* a linear function of several numbers, or of their logarithms, as the logarithm of a product or a power is; levels that
+  are numbers are among them, and a product is 0 where a factor is;
 * levels that stand for the levels of another column, one for one.
 
 All but for the rounding of every column. The column with the most missing cells follows from the others; of several,
@@ -389,18 +390,26 @@ def _find(
         return found
     leveled = [d for d, type in enumerate(types) if type is not None and type.levels]
     missing = np.isnan(x).sum(axis=0)
-    numbers = [d for d in range(x.shape[1]) if d not in leveled and missing[d] < len(x)]
-    numbers = [d for d in numbers if np.nanmin(x[:, d]) < np.nanmax(x[:, d])]
+    cells = {d: x[:, d] if d not in leveled else _numbers_of(x[:, d], types[d]) for d in range(x.shape[1])}
+    numbers = [d for d in cells if missing[d] < len(x) and cells[d] is not None]
+    numbers = [d for d in numbers if np.nanmin(cells[d]) < np.nanmax(cells[d])]
+    if len(numbers) > MOST_COLUMNS:
+        numbers = [d for d in numbers if d not in leveled]
     kept: dict[int, _Number] = {}
     for d in sorted(numbers, key=lambda d: (missing[d], d)) if len(numbers) <= MOST_COLUMNS else ():
-        number = _Number(names[d], x[:, d])
+        number = _Number(names[d], cells[d])
         follow: dict[int, str] = {}
-        for k, other in kept.items():
+        # two columns of levels that say the same are found below
+        single = {} if d in leveled else {k: other for k, other in kept.items() if k not in leveled}
+        for k, other in single.items():
             if k in may_follow and number.is_finer(other) and (function := _of_one(other, [number])):
                 follow[k] = f"{function}, but for rounding"
-        others = list(kept.values()) if d in may_follow and not follow else []
-        function = _of_one(number, others) or _of_several(number, others, "{}")
-        function = function or _of_several(number, others, "log({})")
+        if d not in may_follow or follow:
+            function = None
+        else:
+            others = list(kept.values())
+            function = _of_one(number, list(single.values())) or _of_several(number, others, "{}")
+            function = function or _of_several(number, others, "log({})")
         if function:
             follow[d] = f"{function}, but for rounding"
         found |= follow
@@ -413,24 +422,44 @@ def _find(
         )
         k = first.setdefault(np.argsort(np.argsort(rows))[inverse].tobytes(), d)
         arrangements = math.lgamma(len(x) + 1) - sum(math.lgamma(n + 1) for n in counts)
-        if k != d and arrangements > 2 * math.log(len(leveled)) - math.log(CHANCE):
+        if k != d and d not in found and arrangements > 2 * math.log(len(leveled)) - math.log(CHANCE):
             found[d] = f"{names[k]} says the same in other words"
     return dict(sorted(found.items()))
 
 
+def _numbers_of(codes: NDArray[np.float64], type: ColumnType) -> NDArray[np.float64] | None:
+    """The numbers that the levels of a column are written as, NaN where a cell is missing; None of words."""
+    try:
+        levels = np.array([float(level) for level in type.levels])
+    except ValueError:
+        return None
+    numbers, known = np.full(len(codes), np.nan), ~np.isnan(codes)
+    numbers[known] = levels[codes[known].astype(np.int64)]
+    return numbers
+
+
 class _Number:
-    """A column of numbers ``[N]``, in its own units or as logarithms, with the largest error of rounding of each."""
+    """A column of numbers ``[N]``, in its own units or as logarithms, with the largest error of rounding of each, and
+    where it is known in that form: 0 has no logarithm."""
 
     def __init__(self, name: str, cells: NDArray[np.float64]) -> None:
         self.name, self.known, self.different = name, ~np.isnan(cells), len(np.unique(cells[~np.isnan(cells)]))
         present = cells[self.known]
         self.step = _step(present)
         self.forms = {"{}": (cells, np.full(len(cells), self.step / 2 + EXACT * np.abs(present).max()))}
-        if present.min() > 0:
-            self.forms["log({})"] = (np.log(cells), self.forms["{}"][1] / cells)
+        self.there, self.is_zero = {"{}": self.known}, cells == 0
+        if present.min() >= 0 and self.different - self.is_zero.any() > 1:
+            self.there["log({})"] = positive = cells > 0
+            logs, errors = (np.full(len(cells), np.nan) for _ in range(2))
+            logs[positive], errors[positive] = np.log(cells[positive]), self.forms["{}"][1][positive] / cells[positive]
+            self.forms["log({})"] = (logs, errors)
         # of mean 0 and length 1, so that a product is a correlation; a missing value counts as the mean
         centred = {form: np.nan_to_num(values - np.nanmean(values)) for form, (values, _) in self.forms.items()}
         self.units = {form: values / np.linalg.norm(values) for form, values in centred.items()}
+
+    def is_zero_with(self, factors: Sequence["_Number"]) -> bool:
+        """Whether one of the factors is 0 in each row where it is."""
+        return not (self.is_zero & ~np.any([factor.is_zero for factor in factors], axis=0)).any()
 
     def is_finer(self, other: "_Number") -> bool:
         """Whether it has far more different values than the other, and is no number of the rows."""
@@ -457,12 +486,16 @@ def _of_one(number: _Number, others: Sequence[_Number]) -> str | None:
             continue
         for form, (y, error) in number.forms.items():
             for term, (x, error_of_x) in other.forms.items():
-                if number.known.all() and abs(number.units[form] @ other.units[term]) < CORRELATED:
+                rows = number.there[form]
+                if not (rows <= other.there[term]).all():
                     continue
-                fit = _fit(y[number.known], x[number.known, None], error[number.known], error_of_x[number.known, None])
-                if fit is not None:
-                    rounding = error[number.known].max() + error_of_x[number.known].max() * abs(fit[0])
-                    function = _write_terms(fit, [term.format(other.name)], y[number.known], rounding)
+                if rows.all() and abs(number.units[form] @ other.units[term]) < CORRELATED:
+                    continue
+                fit = _fit(y[rows], x[rows, None], error[rows], error_of_x[rows, None])
+                factors = [other] if term != "{}" and fit is not None and fit[0] > 0 else []
+                if fit is not None and (form == "{}" or number.is_zero_with(factors)):
+                    rounding = error[rows].max() + error_of_x[rows].max() * abs(fit[0])
+                    function = _write_terms(fit, [term.format(other.name)], y[rows], rounding)
                     return f"{function} says {SAYS[form]}"
     return None
 
@@ -472,9 +505,11 @@ def _of_several(number: _Number, others: Sequence[_Number], form: str) -> str | 
     if form not in number.forms:
         return None
     others = [other for other in others if form in other.forms and (number.known <= other.known).all()]
-    y, error = (values[number.known] for values in number.forms[form])
+    rows = number.there[form]
+    others = [other for other in others if (rows <= other.there[form]).all()]
+    y, error = (values[rows] for values in number.forms[form])
     while len(others) > 1 and len(y) >= FEWEST + PER_COEFFICIENT * len(others):
-        x, errors = (np.column_stack([other.forms[form][i][number.known] for other in others]) for i in (0, 1))
+        x, errors = (np.column_stack([other.forms[form][i][rows] for other in others]) for i in (0, 1))
         if (fit := _fit(y, x, error, errors)) is None:
             return None
         size = np.abs(fit[:-1]) * x.std(axis=0)
@@ -485,6 +520,12 @@ def _of_several(number: _Number, others: Sequence[_Number], form: str) -> str | 
             matters[least] = _fit(y, np.delete(x, least, 1), error, np.delete(errors, least, 1)) is None
         if matters.all():
             if form != "{}" and len(others) > SHOWN:  # no product that anybody makes
+                return None
+            # few different rows are a function of anything
+            different = len(np.unique(x[:: -(-len(x) // SCREENED)], axis=0))
+            factors = [other for other, slope in zip(others, fit, strict=False) if slope > 0]
+            is_product = form == "{}" or number.is_zero_with(factors)
+            if different < PER_COEFFICIENT * (1 + len(others)) or not is_product:
                 return None
             names = [form.format(other.name) for other in others]
             more = f"a linear function of {', '.join(names[:SHOWN])} and {len(names) - SHOWN} more"

@@ -2,7 +2,7 @@
 the columns that tell a cluster from the rest."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, zip_longest
 from typing import Any
@@ -42,6 +42,9 @@ FAINT = 0.125
 deviation apart have it."""
 EQUAL = 0.005
 """Divergence in nats below which a column of numbers is not named: a tenth of a standard deviation."""
+MIDDLE = (1 / 6, 5 / 6)
+"""Quantiles that a range of a column on a scale goes from and to: about a standard deviation on both sides of the mean.
+"""
 NO_COLUMN = "no column alone"
 LEVEL = 0.95
 """Level of the intervals."""
@@ -76,8 +79,8 @@ class Statistics:
     scales: Scales = field(default=(), kw_only=True)
     """``[D]``: the scale of each column on which means and variances are; None of
     a column in the units of the data. Empty: no column has a scale of its own."""
-    ends: Mapping[int, tuple[float, float]] = field(default_factory=dict, kw_only=True)
-    """The smallest and the largest cell of each column on a scale of its own, on that scale."""
+    rows: Mapping[int, "Rows"] = field(default_factory=dict, kw_only=True)
+    """The cells of each column on a scale of its own."""
     spiked: dict[int, "Statistics"] = field(default_factory=dict, kw_only=True)
     """The parts of columns that hold one number in many cells: whether a cell is this number, and all other cells. The
     divergence of such a column is the first part's, and the second's in the share of cells that it has."""
@@ -119,6 +122,29 @@ class Statistics:
         return np.asarray((weight * np.nan_to_num(self.divergence)).sum(axis=0) / np.maximum(weight.sum(axis=0), 1.0))
 
 
+@dataclass(frozen=True)
+class Rows:
+    """The cells ``[N]`` of a column in the units of the data, nan where one is missing, the cluster of each row, and
+    how often each counts; None: once."""
+
+    cells: Numbers
+    labels: NDArray[np.int64]
+    counts: Numbers | None
+
+    def quantiles(self, k: int, levels: Sequence[float]) -> list[list[float]]:
+        """Quantiles of the cells of cluster `k`, and of all others; the middle of two cells between which one lies."""
+        known, found = ~np.isnan(self.cells), []
+        for part in (self.labels == k, self.labels != k):
+            rows = np.flatnonzero(known & part)
+            rows = rows[np.argsort(self.cells[rows], kind="stable")]
+            below = np.cumsum(np.ones(len(rows)) if self.counts is None else self.counts[rows])
+            at = np.array(levels) * below[-1]
+            near = ROUNDING * below[-1]
+            pair = (np.searchsorted(below, at + away, side) for away, side in ((-near, "left"), (near, "right")))
+            found.append(np.mean([self.cells[rows[place]] for place in pair], axis=0).tolist())
+        return found
+
+
 def statistics(dataset: Any, labels: ArrayLike) -> Statistics:
     """Describe the columns of a table by cluster, `labels` ``[N]`` from 0.
 
@@ -147,14 +173,17 @@ def statistics(dataset: Any, labels: ArrayLike) -> Statistics:
     n, mean, squares = (np.stack(part) for part in zip(*moments, strict=True))
     described = _numbers(n, mean, squares, [types[j] for j in parts])
     spiked = {
-        j: _part_spike(names[j], column.spike[0], x[:, j], clusters, weights, scales[j] if scales else None)
+        j: _part_spike(
+            names[j], column.spike[0], x[:, j], (cluster_labels, counts), clusters, scales[j] if scales else None
+        )
         for j, column in enumerate(columns)
         if column.spike is not None
     }
     for j, of_parts in spiked.items():
         of_spike, of_others = of_parts.divergence.T
         described[-1][:, parts.index(j)] = of_spike + (1.0 - of_parts.mean[:, 0]) * np.nan_to_num(of_others)
-    known: dict[str, Any] = {"scales": scales, "ends": _find_ends(x, scales), "spiked": spiked}
+    rows = _rows_on_scales(x, scales, cluster_labels, counts)
+    known: dict[str, Any] = {"scales": scales, "rows": rows, "spiked": spiked}
     if whole:
         levels = [_second(column) for column in columns]
         return Statistics(names, types, np.arange(len(names)), levels, *described, **known)
@@ -170,25 +199,32 @@ def statistics(dataset: Any, labels: ArrayLike) -> Statistics:
     return Statistics(names, types, of_feature, levels, *stacked, **known)
 
 
-def _find_ends(x: Any, scales: Scales) -> dict[int, tuple[float, float]]:
-    """As `Statistics.ends`, of the columns that have a scale."""
-    return {j: (np.nanmin(x[:, j]), np.nanmax(x[:, j])) for j, scale in enumerate(scales) if scale is not None}
+def _rows_on_scales(x: Any, scales: Scales, labels: NDArray[np.int64], counts: Numbers | None) -> dict[int, Rows]:
+    """As `Statistics.rows`."""
+    scaled = [(j, scale) for j, scale in enumerate(scales) if scale is not None]
+    return {j: Rows(scale.undo(x[:, j]), labels, counts) for j, scale in scaled}
 
 
 def _part_spike(
-    name: str, spike: float, cells: Numbers, clusters: list[NDArray[np.int64]], weights: list[Any], scale: Any
+    name: str,
+    spike: float,
+    cells: Numbers,
+    labelled: tuple[NDArray[np.int64], Numbers | None],
+    clusters: list[NDArray[np.int64]],
+    scale: Any,
 ) -> Statistics:
     """Statistics of the two parts of a column, as of `Statistics.spiked`."""
     are_spikes = np.where(np.isnan(cells), np.nan, cells == spike)
     table = np.column_stack([are_spikes, np.where(are_spikes == 0.0, cells, np.nan)])
-    moments = [_moments(table[items], counts) for items, counts in zip(clusters, weights, strict=True)]
+    counts = labelled[1]
+    moments = [_moments(table[items], None if counts is None else counts[items]) for items in clusters]
     forms, scales = ["binary", "real"], (None, scale) if scale is not None else ()
     n, mean, squares = (np.stack(part) for part in zip(*moments, strict=True))
     described = _numbers(n, mean, squares, forms)
     number_text = f"{spike if scale is None else float(scale.undo(np.array([spike]))[0]):.6g}"
     names = [name, f"{name} other than {number_text}"]
-    ends = _find_ends(table, scales)
-    return Statistics(names, forms, np.arange(2), [number_text, None], *described, scales=scales, ends=ends)
+    rows = _rows_on_scales(table, scales, *labelled)
+    return Statistics(names, forms, np.arange(2), [number_text, None], *described, scales=scales, rows=rows)
 
 
 def _second(column: Any) -> str | None:
@@ -289,16 +325,13 @@ def _describe_real(known: Statistics, k: int, j: int) -> str:
         ratio = deviation / spread
         by_spread = ratio**2 - 1.0 - 2.0 * math.log(ratio) > ((mean - others) / spread) ** 2
     if scale is not None:
-        # a mean less a deviation may lie beyond all cells, or beyond the end of the scale
-        ends = [
-            scale.undo(np.clip([m - s, m + s], *known.ends[j])).tolist()
-            for m, s in ((mean, deviation), (others, spread))
-        ]
+        ends = known.rows[j].quantiles(k, MIDDLE)
         width = min(high - low for low, high in ends) / 2
-        if by_spread:
+        [own_median], [of_others] = known.rows[j].quantiles(k, [0.5])
+        if by_spread or own_median == of_others:
             own_range, rest = (" to ".join(format_two(low, high, width)) for low, high in ends)
             return f"{name} from {own_range} (others from {rest})"
-        own_range, rest = format_two(float(scale.undo(mean)), float(scale.undo(others)), width)
+        own_range, rest = format_two(own_median, of_others, width)
         return f"{name} = {own_range} (others {rest}, medians)"
     digits = min(filter(None, (deviation, spread)), default=0.0)
     if by_spread:
@@ -344,8 +377,9 @@ DESCRIPTIONS: dict[str, Callable[[Statistics, int, int], str]] = {
 """In what column `j` of cluster `k` differs from the same column in all other clusters, by the type of the column.
 
 A number has the digits that its spread leaves: ``119.8 (others 120.2)``. Real columns have means, with standard
-deviations if these differ more than the means. Columns on a scale have medians, in the units of the data. Ordinal
-columns have median levels. Categorical columns have the share of the level that differs most.
+deviations if these differ more than the means. Columns on a scale have medians, in the units of the data, or the range
+of the middle two thirds of the cells. Ordinal columns have median levels. Categorical columns have the share of the
+level that differs most.
 """
 
 

@@ -126,15 +126,37 @@ def test_products_ratios_and_powers_say_the_same() -> None:
     body = np.column_stack([rng.integers(-9, 9, 150), weight, height, (weight / (height / 100) ** 2).round(1)])
     found = find_determined(body, ["change", "weight", "height", "bmi"])
     assert found.keys() == {3} and "log(weight) + 9.2" in found[3] and "- 2 * log(height)" in found[3]
-    # a weight of another day; a zero, which has no logarithm; as many factors as nobody multiplies
+    # a weight of another day; as many factors as nobody multiplies
     other_day = (weight + rng.normal(0, 0.8, 150)).round(1)
     assert find_determined(np.column_stack([other_day, body[:, 1:]])[:, [0, 2, 3]], list("whb")) == {}
-    assert (
-        find_determined(np.column_stack([hours - hours.min(), rate, (hours - hours.min()) * rate]), list("abc")) == {}
-    )
     factors = rng.lognormal(0, 1, (150, 5)).round(3)
     assert find_determined(np.column_stack([factors, factors.prod(axis=1)]), list("abcdef")) == {}
     assert find_determined(np.column_stack([factors, factors[:, :3].prod(axis=1)]), list("abcdef")).keys() == {5}
+
+
+def test_a_product_is_zero_where_a_factor_is() -> None:
+    rng = np.random.default_rng(4)
+    price, off = rng.choice([1.79, 1.99, 2.19, 2.49], 200), rng.choice([0.0, 0.0, 0.1, 0.24, 0.4], 200)
+    share = (off / price).round(6)
+    found = find_determined(np.column_stack([price, off, share]), ["price", "off", "share"])
+    assert found == {2: "log(off) - log(price) says the same as its logarithm, but for rounding"}
+    # a zero of its own, and one of which the divisor is 0
+    for other in (np.where(np.arange(200) % 9, share, 0), np.where(off, price / np.maximum(off, 0.1), 0).round(4)):
+        assert find_determined(np.column_stack([price, off, other]), ["price", "off", "other"]) == {}
+
+
+def test_levels_that_are_numbers_are_terms() -> None:
+    rng = np.random.default_rng(5)
+    table = pd.DataFrame(
+        {f"item{j}": rng.integers(1, 6, 300) for j in range(5)} | {"word": rng.choice(list("ab"), 300)}
+    )
+    data = from_object(table.assign(total=table.iloc[:, :5].sum(axis=1)), "mixed")
+    [note] = notes_of(data)
+    assert "column 7 ('total') is left out: a linear function of item0, item1, item2 and 2 more" in note
+    assert not any("'total'" in other for other in data.meta["notes"] if other != note)
+    # two levels each have four rows, which are a function of anything
+    table = pd.DataFrame({"x": rng.integers(0, 2, 300), "y": rng.integers(0, 2, 300), "z": rng.normal(size=300)})
+    assert not notes_of(from_object(table.assign(either=table.x + 2 * table.y), "mixed"))
 
 
 def test_a_constant_has_the_digits_that_rounding_leaves() -> None:

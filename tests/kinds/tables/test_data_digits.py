@@ -142,7 +142,7 @@ def test_a_wide_table_and_a_missing_code(tmp_path: Path) -> None:
     assert csv(path, "points").columns == [f"x{j}" for j in range(1001)]
     assert "column 1 ('c'): whole numbers such as" in csv(path, "points", columns=["c", "x1"]).notes[0]
     # a sentinel is no code
-    path.write_text("c,x\n" + "".join(f"{9999999999999999999 if i == 3 else i / 2},{i * i}\n" for i in range(30)))
+    path.write_text("c,x\n" + "".join(f"{9999999999999999999 if i == 3 else i / 2},{i * i + 1}\n" for i in range(30)))
     for kind in ("points", "mixed"):
         data = csv(path, kind, missing=[9999999999999999999])
         assert data.columns == ["c", "x"] and np.isnan(data.values[3, 0]) and data.values[4, 0] == 2.0

@@ -365,7 +365,8 @@ def test_columns_that_differ_are_read_as_they_are_alone(tmp_path):
 
 
 def test_columns_that_became_categories_for_one_reason_have_one_note() -> None:
-    frame = pd.DataFrame({"x": np.linspace(0, 1, 60), **{f"year{k}": [1990 + k, 2001, 2012] * 20 for k in range(3)}})
+    years = {f"year{k}": np.roll([1990 + k] * 20 + [2001] * 20 + [2012] * 20, 7 * k) for k in range(3)}
+    frame = pd.DataFrame({"x": np.linspace(0, 1, 60)} | years)
     notes = [note for note in from_object(frame, "mixed").notes if "different numbers" in note]
     assert len(notes) == 1 and "('year0'): 3 different numbers, each in 20 rows" in notes[0]
     assert notes[0].endswith("; likewise column 3 ('year1'), column 4 ('year2')")
