@@ -110,10 +110,10 @@ REPEATED = 3
 """Rows that hold each of a few words and numbers, on average, where these are categories."""
 ROUNDED_STEP = 1e-9
 """Largest difference of two numbers that count as one, as a share of the column's range."""
-MORE = 2.0
-"""Times as many cells that hold a spike as any other number."""
-SPIKE = 0.2
-"""Least share of the rows that hold one number of a real column for a note to report it."""
+SPIKE, MORE = 0.2, 2.0
+"""Least share of the cells of a real column that hold a spike, and times as many as any other number."""
+RARE, ALONE = 0.02, 10.0
+"""The same of a spike that fewer cells hold: it has to stand out."""
 TAIL = 20
 """The tail of counts: fewer than one in so many rows hold the largest."""
 COMPARED = "model=auto compares whether that number has a probability of its own in every cluster"
@@ -556,8 +556,12 @@ def find_spike(column: NDArray[np.float64]) -> tuple[float, float] | None:
     difference between two that are not one number with rounding errors; None without such a number, or another two."""
     cells = column[~np.isnan(column)]
     numbers, rows = np.unique(cells, return_counts=True)
+    if len(numbers) < 3:
+        return None
     # a scale of few numbers has many rows at each
-    if len(numbers) < 3 or rows.max() < max(MOST_NUMBERS, SPIKE * len(cells), MORE * np.sort(rows)[-2]):
+    more, most = np.sort(rows)[-2:]
+    bars = ((share * len(cells), times * more) for share, times in ((SPIKE, MORE), (RARE, ALONE)))
+    if most < max(MOST_NUMBERS, min(map(max, bars))):
         return None
     steps = np.diff(numbers)
     return float(numbers[rows.argmax()]), float(steps[steps > ROUNDED_STEP * (numbers[-1] - numbers[0])].min())

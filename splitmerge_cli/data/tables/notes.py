@@ -396,6 +396,7 @@ def _find(
     if len(numbers) > MOST_COLUMNS:
         numbers = [d for d in numbers if d not in leveled]
     kept: dict[int, _Number] = {}
+    spans = {form: _Span() for form in SAYS}
     for d in sorted(numbers, key=lambda d: (missing[d], d)) if len(numbers) <= MOST_COLUMNS else ():
         number = _Number(names[d], cells[d])
         follow: dict[int, str] = {}
@@ -408,8 +409,13 @@ def _find(
             function = None
         else:
             others = list(kept.values())
-            function = _of_one(number, list(single.values())) or _of_several(number, others, "{}")
-            function = function or _of_several(number, others, "log({})")
+            function = _of_one(number, list(single.values()))
+            for form, span in spans.items():
+                if form in number.forms and not (number.there[form].all() and span.is_far(number.units[form])):
+                    function = function or _of_several(number, others, form)
+        for form, span in spans.items():
+            if form in number.forms and number.there[form].all():
+                span.add(number.units[form])
         if function:
             follow[d] = f"{function}, but for rounding"
         found |= follow
@@ -467,6 +473,29 @@ class _Number:
         return self.different > FINER * other.different and not counts_rows
 
 
+class _Span:
+    """What linear functions of columns without gaps can say, so that most are no such function at little cost."""
+
+    def __init__(self) -> None:
+        self.basis: list[NDArray[np.float64]] = []
+
+    def is_far(self, unit: NDArray[np.float64]) -> bool:
+        """Whether the errors are too large of every linear function that stands for a column of length 1."""
+        return float(np.linalg.norm(self._rest(unit))) > LARGEST_ERROR
+
+    def add(self, unit: NDArray[np.float64]) -> None:
+        """Take one more column."""
+        rest = self._rest(unit)
+        if (length := np.linalg.norm(rest)) > EXACT:
+            self.basis.append(rest / length)
+
+    def _rest(self, unit: NDArray[np.float64]) -> NDArray[np.float64]:
+        # twice, as once leaves what rounding leaves
+        for _ in range(2 if self.basis else 0):
+            unit = unit - np.array([unit @ other for other in self.basis]) @ np.array(self.basis)
+        return unit
+
+
 def _step(values: NDArray[np.float64]) -> float:
     """The largest of `STEPS` of which all values are multiples; 0 without one."""
     few = values[:SCREENED]
@@ -501,9 +530,7 @@ def _of_one(number: _Number, others: Sequence[_Number]) -> str | None:
 
 
 def _of_several(number: _Number, others: Sequence[_Number], form: str) -> str | None:
-    """Write a number in a form, if it has it, as a linear function of several others in this form."""
-    if form not in number.forms:
-        return None
+    """Write a number in a form as a linear function of several others in this form."""
     others = [other for other in others if form in other.forms and (number.known <= other.known).all()]
     rows = number.there[form]
     others = [other for other in others if (rows <= other.there[form]).all()]

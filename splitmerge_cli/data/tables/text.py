@@ -80,6 +80,7 @@ class Text(Table):
         if most_cells is not None and cells > most_cells:
             raise DataError(f"{path}: row {self.first}: cells: {cells}; expected at most {most_cells}")
         self._block: tuple[dict[int, int], NDArray[Any]] | None = None
+        self._numbers = list[int]()
         self.top = [cells for _, cells in islice(self.lines(), 2)]
 
     @property
@@ -407,14 +408,23 @@ class Text(Table):
     def row(self, i: int) -> int:
         if not self.quoted:
             return super().row(i)
-        return self._line(i)[0]
+        # as far as it was asked for: a quote that is not closed may stand below
+        at = self._position(i)
+        self._numbers += [line for line, _ in islice(self._lines_left, at + 1 - len(self._numbers))]
+        return self._numbers[at]
+
+    @cached_property
+    def _lines_left(self) -> Iterator[tuple[int, list[str]]]:
+        """The rows whose numbers nobody asked for yet; before them stand `_numbers`."""
+        return self.lines()
 
     def show_cell(self, i: int, j: int) -> str:
         # the parser takes an empty line for a row of empty cells
-        return quote(next(islice(self._line(i)[1], j, None), ""))
+        _, cells = next(islice(self.lines(), self._position(i), None))
+        return quote(next(islice(cells, j, None), ""))
 
-    def _line(self, i: int) -> tuple[int, list[str]]:
-        return next(islice(self.lines(), i + self.first - 1 - self.before, None))
+    def _position(self, i: int) -> int:
+        return i + self.first - 1 - self.before
 
     def lines(self) -> Iterator[tuple[int, list[str]]]:
         """Number of the first line and cells of each row."""

@@ -21,6 +21,7 @@ from splitmerge_cli.config import specify
 from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.data.objects import from_object
 from splitmerge_cli.data.tables.files import csv
+from splitmerge_cli.data.tables.text import Text
 from splitmerge_cli.fits import candidates
 from splitmerge_cli.kinds import get_kind
 from splitmerge_cli.received import DataError
@@ -141,6 +142,17 @@ def test_words_that_hardly_repeat_name_the_rows(tmp_path: Path) -> None:
     assert column(tmp_path, [*animals, *animals[:3]]).names is not None
     often = column(tmp_path, [*animals, *animals[:4]])
     assert often.names is None and "more than 17 (data.types={c:categorical}" in often.notes[0]
+
+
+def test_rows_of_quoted_text_are_numbered_in_one_pass(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    passes, lines = [], Text.lines
+    monkeypatch.setattr(Text, "lines", lambda text: passes.append(1) or lines(text))
+    # each tenth name comes a second time; a name may have a line break
+    names = [f"Film {i - i % 10 % 2 * (i % 10 == 1)}{chr(10) * (i == 5)}" for i in range(300)]
+    (tmp_path / "t.csv").write_text("title,x\n" + "".join(f'"{name}",{i % 7}.{i}\n' for i, name in enumerate(names)))
+    data = csv(tmp_path / "t.csv", "mixed", types={"x": "real"})
+    assert data.names is not None and data.names[1] == "Film 0 (row 3)" and data.names[11] == "Film 10 (row 14)"
+    assert len(passes) < 12
 
 
 @pytest.mark.parametrize(

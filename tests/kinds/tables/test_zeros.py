@@ -124,7 +124,10 @@ def spending(N: int = 400, seed: int = 0) -> tuple[pd.DataFrame, np.ndarray]:
         ([0.3] * 40 + [0.1 + 0.2, *(1.5 + i / 4 for i in range(60))], (0.3, 0.25)),
         # a scale of five numbers
         ([1.0, 2.5, 3.0, 4.0, 5.0] * 20, None),
-        ([0.0] * 15 + [1.5 + i / 4 for i in range(85)], None),
+        # fewer than a fifth, which stand out or do not
+        ([0.0] * 15 + [1.5 + i / 4 for i in range(85)], (0.0, 0.25)),
+        ([0.0] * 15 + [1.5 + i // 2 / 4 for i in range(85)], None),
+        ([0.0] * 15 + [1.5 + i / 4 for i in range(985)], None),
         ([0.0] * 11 + [1.5 + i / 4 for i in range(20)], None),
         ([0.0] * 40 + [1.5] * 3, None),
         ([0.0] * 40 + [math.nan] * 30 + [1.5 + i for i in range(20)], (0.0, 1.0)),

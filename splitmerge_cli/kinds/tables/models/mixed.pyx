@@ -183,8 +183,8 @@ cdef class Mixed(Scaled):
             spikes = spikes_of(kinds, types)
             if all(spike is None for spike in spikes):
                 raise ValueError(
-                    "model.zeros=apart: the table has no column of counts, and no real column with one number in a "
-                    "fifth of its cells; expected model.zeros=poisson")
+                    "model.zeros=apart: the table has no column of counts, and no real column with one number in "
+                    "many of its cells; expected model.zeros=poisson")
             if columns is not None:
                 raise ValueError("model.zeros=apart: expected poisson of rows in shards")
             parted = share(part_zeros, values, kinds, levels, spikes)

@@ -28,7 +28,7 @@ ZEROS = Choice(
     "zeros",
     "poisson",
     "apart: a cluster has a probability of 0 in a count column, whose counts above 0, less 1, are Poisson, and of "
-    "the one number that a fifth of the cells of a real column or more hold, whose other cells are normal",
+    "the one number that many cells of a real column hold (docs/models/mixed.md), whose other cells are normal",
     choices=("poisson", APART),
     later=True,
 )
