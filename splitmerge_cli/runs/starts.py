@@ -311,8 +311,8 @@ class Start:
         if reason := self.why_no_search:
             raise ConfigError(f"init={BEST}: {reason}")
         generator = np.random.Generator(rng.bit_generator)
-        trials, longest = self.trials
-        iterations, chains = self._shorten(longest, dataset), list[Chain]()
+        trials = self._count_trials(dataset)
+        iterations, chains = self._shorten(self.trials[1], dataset), list[Chain]()
         end = math.inf if self.spec.budget is None else time.monotonic() + self.spec.budget
         for number in range(trials):
             own = initial.build_model(self.model, dataset)
@@ -335,9 +335,16 @@ class Start:
             iterations *= 2
         set_state(model, state_of(chains[0].model))
 
+    def _count_trials(self, dataset: Dataset) -> int:
+        """How many trials a chain has: fewer, but two, where the shortest would make more iterations than the chain."""
+        trials, most = self.trials[0], initial.most_iterations(self.spec, dataset)
+        while self.simpler is not None and trials > 2 and FEWEST * trials * (trials.bit_length() + 1) > most:
+            trials //= 2
+        return trials
+
     def _shorten(self, iterations: int, dataset: Dataset) -> int:
         """So many iterations of a trial, fewer where all trials take too much of a chain's."""
-        trials, shared = self.trials[0], initial.most_iterations(self.spec, dataset) // SHARE
+        trials, shared = self._count_trials(dataset), initial.most_iterations(self.spec, dataset) // SHARE
         if self.simpler is None:
             return max(LEAST, min(iterations, shared // (trials * (trials.bit_length() - 1))))
         # before the rounds the simpler form moves and each trial settles

@@ -185,7 +185,7 @@ def test_fits_of_covariances_share_one_search(smcmc: Any, monkeypatch: pytest.Mo
     assert len(searches) == 2 * CHAINS
 
 
-def test_a_budget_ends_the_trials(smcmc: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_budget_and_short_chains_have_fewer_trials(smcmc: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     write_groups(1, rows=60)
     trials = list[int]()
     start_simpler = TableStart.start_simpler
@@ -200,6 +200,12 @@ def test_a_budget_ends_the_trials(smcmc: Any, monkeypatch: pytest.MonkeyPatch) -
     trials.clear()
     prepare(compose([*WORDS, "init=best", "workers=1", "budget=1e-9"]))
     assert len(trials) == 1
+    # a start makes no more iterations than its chain
+    for most, count_of in ((500, 8), (20, 2)):
+        trials.clear()
+        monkeypatch.setattr(starts.initial, "most_iterations", lambda *_, most=most: most)
+        prepare(compose([*WORDS, "init=best", "workers=1"]))
+        assert len(trials) == count_of
 
 
 @pytest.mark.parametrize(
