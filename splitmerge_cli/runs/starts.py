@@ -336,9 +336,9 @@ class Start:
         set_state(model, state_of(chains[0].model))
 
     def _count_trials(self, dataset: Dataset) -> int:
-        """How many trials a chain has: fewer, but two, where the shortest would make more iterations than the chain."""
+        """How many trials a chain has: fewer, but two, where the shortest would make twice its iterations."""
         trials, most = self.trials[0], initial.most_iterations(self.spec, dataset)
-        while self.simpler is not None and trials > 2 and FEWEST * trials * (trials.bit_length() + 1) > most:
+        while self.simpler is not None and trials > 2 and FEWEST * trials * (trials.bit_length() + 1) > 2 * most:
             trials //= 2
         return trials
 
