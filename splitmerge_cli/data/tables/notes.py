@@ -344,10 +344,11 @@ def find_followers(
     x: NDArray[np.float64], types: Sequence[ColumnType | None], sources: Sequence[int]
 ) -> dict[int, int]:
     """Columns of levels (codes `x`, NaN where a cell is missing) that follow from another of the `sources`, as
-    countries do from cities, and the one of fewest levels from which they do."""
+    countries do from cities, and the one of fewest levels from which they do; or from a number, as age groups do."""
     found: dict[int, int] = {}
     leveled = [d for d, type in enumerate(types) if type is not None and type.levels]
-    if len(x) < FEWEST or not 1 < len(leveled) <= MOST_COLUMNS:
+    numbers = [k for k in sources if k not in leveled][:MOST_COLUMNS]
+    if len(x) < FEWEST or not 0 < len(leveled) <= MOST_COLUMNS:
         return found
     codes = {d: np.where(np.isnan(x[:, d]), -1, x[:, d]).astype(np.int64) for d in leveled}
     counts = {d: np.bincount(own[own >= 0]) for d, own in codes.items()}
@@ -363,7 +364,32 @@ def find_followers(
             if size[k] < most and (codes[k][known] >= 0).all() and (level[codes[k][known]] == own[known]).all():
                 found[d] = k
                 break
+        chance = 2 * math.log(len(leveled) + len(numbers)) + math.lgamma(size[d] + 1) - math.log(CHANCE)
+        if d not in found and size[d] > 1 and arrangements > chance:
+            few = slice(None, None, -(-len(x) // SCREENED))
+            for k in numbers:
+                if _is_cut(x[few, k], own[few]) and _is_cut(x[:, k], own):
+                    found[d] = k
+                    break
     return found
+
+
+def _is_cut(cells: NDArray[np.float64], own: NDArray[np.int64]) -> bool:
+    """Whether levels `own` (-1: missing) are ranges of a number that touch: ranges with a gap between them, wider than
+    a hundredth of all the others, are groups that the number tells apart."""
+    cells, own = cells[own >= 0], own[own >= 0]
+    if np.isnan(cells).any():
+        return False
+    order = np.argsort(cells, kind="stable")
+    cells, own = cells[order], own[order]
+    steps, ends = np.diff(cells), np.diff(own) != 0
+    if ends.sum() != len(np.unique(own)) - 1 or not (steps[ends] > 0).all():
+        return False
+    within = steps[(steps > 0) & ~ends]
+    # a range of one number, such as 0, has no steps
+    alone = [len(np.unique(part)) == 1 for part in np.split(cells, np.flatnonzero(ends) + 1)]
+    touches = steps[ends] <= (np.quantile(within, 0.99) if len(within) else math.inf)
+    return bool((touches | alone[1:] | alone[:-1]).all())
 
 
 def find_determined(

@@ -287,6 +287,24 @@ def test_levels_that_follow_from_others_are_noted() -> None:
     assert follow_notes(from_object(table(city=CITY, country=known), "mixed"))
 
 
+def test_ranges_of_a_number_are_levels_that_follow() -> None:
+    rng = np.random.default_rng(6)
+    age, daily = rng.integers(18, 80, 200), np.where(rng.random(200) < 0.6, 0, rng.integers(5, 40, 200))
+    group = pd.cut(age, [0, 30, 45, 60, 99], labels=["young", "early", "late", "old"]).astype(str)
+    smokes, income = np.where(daily > 0, "yes", "no"), rng.lognormal(10, 1, 200)
+    frame = pd.DataFrame({"age": age + 0.0, "group": group, "daily": daily, "smokes": smokes, "income": income})
+    frame["rich"] = np.where(income > 3e4, "yes", "no")
+    data = from_object(frame, "mixed")
+    assert "(group from age, smokes from daily, rich from income)" in follow_notes(data)[0]
+    assert data.meta["followers"] == ["group", "smokes", "rich"] and len(data.columns or []) == 6
+    # one of other rows, and two kinds that a number tells apart
+    other = frame.assign(group=np.where(np.arange(200) == 7, "old", group)).drop(columns=["smokes", "rich"])
+    assert not follow_notes(from_object(other, "mixed"))
+    petal = np.append(rng.normal(1.4, 0.2, 100), rng.normal(4.2, 0.4, 100)).round(1)
+    kinds = pd.DataFrame({"petal": petal, "kind": np.repeat(["setosa", "versicolor"], 100), "w": rng.normal(size=200)})
+    assert not follow_notes(from_object(kinds, "mixed"))
+
+
 @pytest.mark.parametrize(
     "column",
     [
