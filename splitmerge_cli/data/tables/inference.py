@@ -111,9 +111,9 @@ REPEATED = 3
 ROUNDED_STEP = 1e-9
 """Largest difference of two numbers that count as one, as a share of the column's range."""
 SPIKE, MORE = 0.2, 2.0
-"""Least share of the cells of a real column that hold a spike, and times as many as any other number."""
+"""Least share of a column's cells that hold a spike, and times as many as hold any other number."""
 RARE, ALONE = 0.02, 10.0
-"""The same of a spike that fewer cells hold: it has to stand out."""
+"""Both for a spike that fewer cells hold: it has to stand out."""
 TAIL = 20
 """The tail of counts: fewer than one in so many rows hold the largest."""
 COMPARED = "model=auto compares whether that number has a probability of its own in every cluster"

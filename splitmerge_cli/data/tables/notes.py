@@ -500,7 +500,7 @@ class _Number:
 
 
 class _Span:
-    """What linear functions of columns without gaps can say, so that most are no such function at little cost."""
+    """Linear functions of columns without gaps, so that at little cost most columns are found to be none."""
 
     def __init__(self) -> None:
         self.basis: list[NDArray[np.float64]] = []

@@ -132,7 +132,7 @@ class Rows:
     counts: Numbers | None
 
     def quantiles(self, k: int, levels: Sequence[float]) -> list[list[float]]:
-        """Quantiles of the cells of cluster `k`, and of all others; the middle of two cells between which one lies."""
+        """Quantiles in cluster `k` and in all others, each the middle between two cells where it lies between them."""
         known, found = ~np.isnan(self.cells), []
         for part in (self.labels == k, self.labels != k):
             rows = np.flatnonzero(known & part)
