@@ -253,7 +253,7 @@ def test_a_number_that_many_rows_hold_is_said(tmp_path: Path) -> None:
         "25% of the rows hold 0: model=auto compares whether that number has a probability of its own" in n
         for n in column(tmp_path, spiked).notes
     )
-    assert not any("of the rows hold" in note for note in column(tmp_path, [0.5, *spiked[12:]]).notes)
+    assert not any("of the rows hold" in note for note in column(tmp_path, [0.5, *spiked[14:]]).notes)
 
 
 def test_classes_that_the_file_names_and_frequencies_are_noted(tmp_path: Path) -> None:
