@@ -416,9 +416,9 @@ def _find(
         return found
     leveled = [d for d, type in enumerate(types) if type is not None and type.levels]
     missing = np.isnan(x).sum(axis=0)
-    cells = {d: x[:, d] if d not in leveled else _numbers_of(x[:, d], types[d]) for d in range(x.shape[1])}
-    numbers = [d for d in cells if missing[d] < len(x) and cells[d] is not None]
-    numbers = [d for d in numbers if np.nanmin(cells[d]) < np.nanmax(cells[d])]
+    read = {d: _numbers_of(x[:, d], types[d] if d in leveled else None) for d in range(x.shape[1])}
+    cells = {d: of_d for d, of_d in read.items() if of_d is not None and missing[d] < len(x)}
+    numbers = [d for d, of_d in cells.items() if np.nanmin(of_d) < np.nanmax(of_d)]
     if len(numbers) > MOST_COLUMNS:
         numbers = [d for d in numbers if d not in leveled]
     kept: dict[int, _Number] = {}
@@ -459,8 +459,11 @@ def _find(
     return dict(sorted(found.items()))
 
 
-def _numbers_of(codes: NDArray[np.float64], type: ColumnType) -> NDArray[np.float64] | None:
-    """The numbers that the levels of a column are written as, NaN where a cell is missing; None of words."""
+def _numbers_of(codes: NDArray[np.float64], type: ColumnType | None) -> NDArray[np.float64] | None:
+    """The numbers that the levels of a column are written as, NaN where a cell is missing; None of words. Without a
+    type they are no codes."""
+    if type is None:
+        return codes
     try:
         levels = np.array([float(level) for level in type.levels])
     except ValueError:

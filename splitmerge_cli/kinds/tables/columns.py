@@ -140,8 +140,8 @@ class Rows:
             below = np.cumsum(np.ones(len(rows)) if self.counts is None else self.counts[rows])
             at = np.array(levels) * below[-1]
             near = ROUNDING * below[-1]
-            pair = (np.searchsorted(below, at + away, side) for away, side in ((-near, "left"), (near, "right")))
-            found.append(np.mean([self.cells[rows[place]] for place in pair], axis=0).tolist())
+            first, last = np.searchsorted(below, at - near, "left"), np.searchsorted(below, at + near, "right")
+            found.append(np.mean([self.cells[rows[first]], self.cells[rows[last]]], axis=0).tolist())
         return found
 
 
