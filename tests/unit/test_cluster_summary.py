@@ -249,6 +249,7 @@ def test_columns_on_a_scale_have_medians_and_ranges_in_the_units_of_the_data() -
     for part, found in zip((labels == 0, labels == 1), of_labels, strict=True):
         repeated = np.repeat(cells[part], counts[part])
         assert found == np.nanquantile(repeated, [0.5, 1 / 6], method="averaged_inverted_cdf").tolist()
+    assert np.isnan(Rows(cells, np.arange(61) == 60, None).quantiles(1, [0.5])[0])
 
 
 def test_counts_have_means() -> None:

@@ -132,10 +132,14 @@ class Rows:
     counts: Numbers | None
 
     def quantiles(self, k: int, levels: Sequence[float]) -> list[list[float]]:
-        """Quantiles in cluster `k` and in all others, each the middle between two cells where it lies between them."""
+        """Quantiles in cluster `k` and in all others, each the middle between two cells where it lies between them; nan
+        without cells."""
         known, found = ~np.isnan(self.cells), []
         for part in (self.labels == k, self.labels != k):
             rows = np.flatnonzero(known & part)
+            if not len(rows):
+                found.append([math.nan] * len(levels))
+                continue
             rows = rows[np.argsort(self.cells[rows], kind="stable")]
             below = np.cumsum(np.ones(len(rows)) if self.counts is None else self.counts[rows])
             at = np.array(levels) * below[-1]
