@@ -241,6 +241,9 @@ def test_columns_on_a_scale_have_medians_and_ranges_in_the_units_of_the_data() -
     x = pd.DataFrame({"x": [10.0, 40.0, 100.0, 400.0], "y": [9.0, 10.0, 1.0, 100.0]})
     told = clusters(from_object(x, "points", scale={"x": "log", "y": "log"}), labels)["telling"][0]
     assert set(told.split("; ")) == {"x = 25 (others 250, medians)", "y from 9.0 to 10.0 (others from 1.0 to 100.0)"}
+    zone = pd.DataFrame({"z": np.repeat([2.0, 1.0, 2.0, 30.0], [9, 1, 6, 4]), "y": np.arange(20) % 7 + 0.5})
+    told = clusters(from_object(zone, "points", scale={"z": "log"}), np.repeat([0, 1], 10))["telling"][0]
+    assert "z = 2 (others from 2 to 30)" in told
     # of rows that are there, the numbers that half of them, and two thirds, have; a row that counts twice is two
     rng = np.random.default_rng(0)
     cells, labels = np.append(rng.lognormal(size=60), np.nan), np.repeat([0, 1], [40, 21])

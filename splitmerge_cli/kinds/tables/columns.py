@@ -333,8 +333,10 @@ def _describe_real(known: Statistics, k: int, j: int) -> str:
         width = min(high - low for low, high in ends) / 2
         [own_median], [of_others] = known.rows[j].quantiles(k, [0.5])
         if by_spread or own_median == of_others:
-            own_range, rest = (" to ".join(format_two(low, high, width)) for low, high in ends)
-            return f"{name} from {own_range} (others from {rest})"
+            (low, high), of_rest = (format_two(start, end, width) for start, end in ends)
+            own_range = f"= {low}" if low == high else f"from {low} to {high}"
+            rest = of_rest[0] if of_rest[0] == of_rest[1] else f"from {of_rest[0]} to {of_rest[1]}"
+            return f"{name} {own_range} (others {rest})"
         own_range, rest = format_two(own_median, of_others, width)
         return f"{name} = {own_range} (others {rest}, medians)"
     digits = min(filter(None, (deviation, spread)), default=0.0)
