@@ -25,9 +25,8 @@ from splitmerge_cli.samplers.gibbs import Gibbs, Neal8
 from splitmerge_cli.samplers.nonreversible import Nonreversible
 from splitmerge_cli.samplers.pgsm import PGSM
 from splitmerge_cli.samplers.reconfiguration import SRM
-from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.triadic import Triadic
-from splitmerge_cli.verify import cases, kernel, transitions
+from splitmerge_cli.verify import cases, transitions
 from splitmerge_cli.verify.enumerate import normalise
 
 OTHERS = {
@@ -310,15 +309,3 @@ def test_kernels_at_present_values_of_hyper_parameters(name, chosen):
     last = case.model.hyperparameters[-1]
     case.model.set_prior_values({last: (2.0 if last == "components" else 0.5) * case.model.prior_values[last]})
     assert transitions.stationarity_defect(matrix(case, sampler), case.pi) > 1e-4
-
-
-@pytest.mark.parametrize("chosen", [pytest.param(c, marks=[pytest.mark.slow] * ("," in c)) for c in RESAMPLED])
-@pytest.mark.parametrize(("model_class", "params"), [(Bernoulli, {}), (Lines, {"noise": "nig", "a0": 1.2})])
-def test_chains_with_resampled_hyper_parameters(model_class, params, chosen):
-    """Frequencies of partitions against their probabilities with the hyper-parameters integrated out."""
-    prior, concentration = RESAMPLED[chosen]
-    case = build(model_class, prior, concentration=concentration, **params)
-    rng = Rng(2)
-    samplers = [SAMPLERS["gibbs"][0](case.model, rng), Refresh(case.model, rng)]
-    frequencies, noise = kernel.sampled_frequencies(case, samplers, rng, 4_000)
-    assert 0.5 * np.abs(frequencies - case.partitions[1]).sum() < 3 * noise
