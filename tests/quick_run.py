@@ -52,7 +52,6 @@ THINNED = {
     # joint kernels of couplings, priors on models and chains with resampled values, whose parts are each proved
     "tests/exact/test_coupled.py::test_joint_kernel": (40, 6),
     "tests/exact/test_coupled.py::test_continuous": (2, 4),
-    "tests/exact/test_priors_exact.py::test_other_models": (30, 8),
     "tests/exact/test_priors_exact.py::test_every_sampler_at": (26, 4),
     "tests/exact/test_priors_exact.py::test_learners": (20, 4),
     "tests/exact/test_tails.py::test_draws_given": (1, 4),
