@@ -21,15 +21,13 @@ from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.bundles import Bundles
 from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.data.tables.scaled import read_scales
-from splitmerge_cli.kinds.tables.cases import design_matrix, log_latent, log_orthant, log_regression
+from splitmerge_cli.kinds.tables.cases import design_matrix, log_latent, log_regression
 from splitmerge_cli.kinds.tables.models.mixed import Mixed
 from splitmerge_cli.kinds.tables.outcomes import find_effects, outcome_densities, predict_outcome
 from splitmerge_cli.runs.draws import State
 from splitmerge_cli.runs.plan import Builder
-from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
-from splitmerge_cli.verify import cases, kernel, transitions
-from splitmerge_cli.verify.enumerate import log_prior, mixture_states, normalise
+from splitmerge_cli.verify.enumerate import normalise
 
 nan = np.nan
 TYPES, LEVELS = ("binary", "categorical", "count", "real", "real"), (2, 3, 0, 0, 0)
@@ -62,35 +60,6 @@ def build(rows: NDArray[np.float64] = ROWS, **options: Any) -> Any:
 def design(rows: NDArray[np.float64] = ROWS) -> NDArray[np.float64]:
     found: NDArray[np.float64] = design_matrix(rows, TYPES, LEVELS, [3, 1])
     return found
-
-
-def orthants(rows: NDArray[np.float64], states: list[Any], weight: float, **of_others: Any) -> NDArray[np.float64]:
-    """Posterior of partitions, the latent outcomes integrated out: probabilities of orthants."""
-    X, y = design(rows), rows[:, 0]
-    # without the outcome and its effects
-    other = Mixed(rows[:, [2, 4]], ("count", "real"), resolution="none", concentration=1.3, **PRIOR | of_others)
-    log_p = []
-    for labels, K in states:
-        z = np.array(labels, dtype=np.int32)
-        other.set_labels(z)
-        total = other.log_lik_total() + log_prior(1.3, "crp", z)
-        for k in range(K):
-            here = (z == k) & ~np.isnan(y)
-            total += log_orthant(y[here], X[here], np.append(1.0, np.full(3, weight)))
-        log_p.append(total)
-    return normalise(log_p)
-
-
-def test_latent_outcomes_are_integrated_out_by_the_chain() -> None:
-    """Frequencies of partitions against probabilities of orthants; a mutant, without the effects, is found."""
-    states = [(labels, K) for labels, K, *_ in mixture_states(4)]
-    model = build(ROWS[:4], **BINARY, slope_weight=0.5)
-    pi = orthants(ROWS[:4], states, 0.5)
-    case, rng = cases.Case(model, build, states, pi, ""), Rng(3)
-    samplers = [Gibbs(model, rng), Refresh(model, rng)]
-    frequencies, noise = kernel.sampled_frequencies(case, samplers, rng, 40_000)
-    assert transitions.total_variation(frequencies, pi) < 3 * noise
-    assert transitions.total_variation(frequencies, orthants(ROWS[:4], states, 1e6)) > 6 * noise
 
 
 def test_draws_of_latent_outcomes_far_from_their_mean() -> None:
