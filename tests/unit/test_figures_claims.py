@@ -37,6 +37,7 @@ from splitmerge_cli.papers.verdicts import (
     by_factor,
     by_majority,
     by_sign,
+    exactly,
     untestable,
 )
 
@@ -259,6 +260,12 @@ def test_signs_of_paired_differences(first, second, verdict):
     assert "a - b" in result.reason and f"paired over {len(first)} data sets" in result.reason
 
 
+def test_exact_values():
+    printed = replace(CLAIM, tolerance=0.0005)
+    assert exactly(printed, 0.1004).verdict == REPRODUCED
+    assert exactly(printed, 0.101).verdict == NOT_REPRODUCED
+
+
 @pytest.mark.parametrize("n", [6, 10, 20])
 def test_median_interval_covers_as_promised(n):
     rng = np.random.default_rng(n)
@@ -349,6 +356,13 @@ def brute_mean_K(tokens, n_tokens, kmax, mu, sigma, power, alpha=1e-9):
 def test_exact_mean_of_K_against_all_assignments(labels, power):
     exact = mean_K(5, entities=2, n_tokens=3, kmax=5, mu=1.0, sigma=0.8, label_prior=labels)
     assert exact == pytest.approx(brute_mean_K([0, 0, 0, 1, 1], 3, 5, 1.0, 0.8, power), rel=1e-6)
+
+
+def test_the_correct_posterior_is_not_ten():
+    """The model as defined has not the E[K] = 10 that the paper takes for its posterior; the printed ratios have."""
+    settings = {"entities": 10, "n_tokens": 10, "kmax": 100, "mu": log(10), "sigma": 1.0}
+    assert [round(mean_K(N, **settings), 1) for N in (100, 200, 500)] == [62.7, 61.2, 22.7]
+    assert [round(mean_K(N, label_prior="as_printed", **settings), 2) for N in (100, 200, 500)] == [10.07, 10.01, 10.0]
 
 
 def test_quick_scale_gives_no_verdict_from_other_data_short_series_or_no_run():

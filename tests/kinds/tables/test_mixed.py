@@ -22,7 +22,6 @@ from splitmerge_cli.samplers.gibbs import Gibbs, Neal8
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.split_merge import Dyadic
 from splitmerge_cli.samplers.triadic import Triadic
-from splitmerge_cli.samplers.wang_russell import SDDS
 from splitmerge_cli.verify.continuous import gaussian_log_weight, mixed_log_weight
 
 LEVELS = {"binary": 2, "categorical": 4, "count": 0, "real": 0}
@@ -56,20 +55,6 @@ def test_all_columns_real_is_the_diagonal_gaussian():
     prior = {"m0": [0.2, 1.0, -3.0], "kappa0": 0.3, "a0": 1.5, "b0": [0.5, 1.0, 2.0]}
     check_alike(make_model(CLOUD, ["real"] * 3, **prior), Gaussian(CLOUD, **prior))
     check_alike(make_model(CLOUD, ["real"] * 3), Gaussian(CLOUD))
-
-
-def test_all_columns_binary_or_real_make_the_same_chain():
-    """Labels of 300 iterations, move by move."""
-    for types, x, other in (("binary", ROWS.astype(float), Bernoulli(ROWS)), ("real", CLOUD, Gaussian(CLOUD))):
-        labels = []
-        options = {"beta1": 0.1, "beta0": 0.1}
-        for model in (make_model(x, [types] * x.shape[1], **options), other):
-            rng = Rng(4)
-            out = Chain(model, rng, [SDDS(model, rng), Dyadic(model, rng), Gibbs(model, rng)], partitions=1).advance(
-                300
-            )
-            labels.append(out["partition_labels"])
-        np.testing.assert_array_equal(*labels)
 
 
 def test_an_item_without_cells_goes_by_the_prior_alone():
