@@ -70,17 +70,6 @@ def test_bernoulli(name, prior):
         assert transitions.balance_defect(P, case.pi) < 1e-12
 
 
-@pytest.mark.parametrize("prior", NAMES)
-def test_the_prior_is_told_from_others(prior):
-    """The posterior under another prior is not kept: what the tests above compare differs."""
-    case, other = build(Bernoulli, prior), build(Bernoulli, "crp")
-    sampler_class, given = SAMPLERS["gibbs"]
-    P = matrix(case, sampler_class(case.model, Rng(0), **given))
-    under_crp = dict(zip(other.states, other.pi, strict=True))
-    pi = np.array([under_crp[state] for state in case.states])
-    assert transitions.stationarity_defect(P, pi / pi.sum()) > 1e-3
-
-
 # -- a largest number of clusters
 CAPPED = ("mfm(components=uniform(2))", "dynamic_mfm(components=uniform(2))")
 
