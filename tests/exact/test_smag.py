@@ -6,13 +6,15 @@ is proved entry by entry (tests/replay). What a missing term does is seen here.
 """
 
 import itertools
+from collections import Counter
 
 import numpy as np
 import pytest
 from compiled import pieces
 from compiled.finite import FiniteTopics
-from scipy.stats import gamma, kstest
+from scipy.stats import chi2_contingency, gamma, ks_2samp, kstest
 
+from splitmerge_cli.core.history import by_appearance
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.kinds.documents.drawn_topics import DrawnTopics
 from splitmerge_cli.kinds.documents.hdp import HDP
@@ -478,3 +480,52 @@ def test_words_drawn_are_gammas(eta):
             assert abs(u.mean() - 0.5) < 5 / np.sqrt(12 * len(u))
             assert abs((u < 0.1).mean() - 0.1) < 5 * np.sqrt(0.09 / len(u))
             assert abs((u > 0.99).mean() - 0.01) < 5 * np.sqrt(0.0099 / len(u))
+
+
+# ---- `drawn_topics` against a step in plain Python
+
+
+def step_in_python(generator, words, document, V, labels, weights, gamma, alpha0, eta):
+    """Labels by first appearance and log of the weight that no topic has, after one step; `weights`: of the topics and
+    of what no topic has."""
+    z, beta, unseen = list(labels), dict(enumerate(weights[:-1])), weights[-1]
+    phi = {k: generator.dirichlet(eta + np.bincount(words[np.array(z) == k], minlength=V)) for k in beta}
+    for i, w in enumerate(words):
+        old, z[i] = z[i], None
+        others = [z[t] for t in range(len(z)) if t != i and document[t] == document[i]]
+        new = max(beta) + 1
+        fresh, b = generator.dirichlet(np.full(V, eta)), generator.beta(1.0, gamma)
+        if old not in z:
+            # alone: its words are those on offer, and it divides the weight as before where it stays
+            b = beta[old] / (beta[old] + unseen)
+            unseen, fresh = unseen + beta.pop(old), phi.pop(old)
+        names = list(beta)
+        p = np.array([(alpha0 * beta[k] + others.count(k)) * phi[k][w] for k in names] + [alpha0 * unseen * fresh[w]])
+        chosen = generator.choice(len(p), p=p / p.sum())
+        if chosen < len(names):
+            z[i] = names[chosen]
+            continue
+        z[i], phi[new], beta[new], unseen = new, fresh, b * unseen, (1 - b) * unseen
+    return tuple(by_appearance(np.array(z), len(z)).tolist()), round(np.log(unseen), 9)
+
+
+@pytest.mark.parametrize("labels", [[0, 1, 2, 2, 1, 0, 2], [0, 0, 0, 0, 0, 0, 0], [0, 1, 2, 3, 3, 3, 2]])
+def test_steps_with_drawn_topics_are_those_of_plain_python(labels):
+    words, document, V = np.array([0, 1, 1, 2, 0, 2, 2]), np.array([0, 0, 0, 0, 1, 1, 1]), 3
+    fixed, steps = {"gamma": 1.4, "alpha0": 2.5, "eta": 0.3}, 6_000
+    generator, rng, K = np.random.default_rng(5), Rng(3), max(labels) + 1
+    weights = np.arange(1, K + 2) / np.arange(1, K + 2).sum()
+    model = HDP(words, [0, 4, 7], V, **fixed)
+    sampler, found = DrawnTopics(model, rng), []
+    for _ in range(steps):
+        model.set_labels(np.array(labels))
+        model.set_parameters(np.array([*np.log(weights), fixed["gamma"], fixed["alpha0"]]))
+        sampler.step()
+        found.append((tuple(by_appearance(model.labels, 7).tolist()), round(model.log_weights[-1], 9)))
+    expected = [step_in_python(generator, words, document, V, labels, weights, **fixed) for _ in range(steps)]
+    counts = [Counter(state for state, _ in each) for each in (found, expected)]
+    both = np.array([[count[state] for count in counts] for state in set(counts[0]) | set(counts[1])])
+    rare = both.sum(axis=1) < 20
+    both = np.vstack([both[~rare], both[rare].sum(axis=0)])
+    assert chi2_contingency(both[both.sum(axis=1) > 0]).pvalue > 1e-4
+    assert ks_2samp(*[[unseen for _, unseen in each] for each in (found, expected)]).pvalue > 1e-4
