@@ -11,6 +11,7 @@ used is no choice, and whoever names it learns why; commands that do not name it
 """
 
 import inspect
+import pkgutil
 from collections.abc import Callable, Container, Mapping
 from contextlib import suppress
 from functools import cache
@@ -36,6 +37,8 @@ BASES = {
     "kind": ("splitmerge_cli.data.dataset", "Kind"),
 }
 """Module and name of the class that the classes of a group build on."""
+NAMES = {"prior": "NAME", "kind": "name"}
+"""The attribute that names a class, in the groups that a package of smcmc holds."""
 
 _T = TypeVar("_T")
 
@@ -129,7 +132,7 @@ def _find_expected(group: str, name: str, loaded: Any) -> str:
         loaded()
     if group == "model":
         import_module("splitmerge_cli.data.dataset").get_kind(getattr(loaded, "kind", None))
-    key = {"prior": "NAME", "kind": "name"}.get(group)
+    key = NAMES.get(group)
     return f"its {key} to be '{name}', as its entry point" if key and getattr(loaded, key) != name else ""
 
 
@@ -139,6 +142,22 @@ def load_classes(group: str) -> dict[str, type]:
     for name in entry_points(group):
         with suppress(PluginError):
             class_by_name[name] = load(group, name)
+    return class_by_name
+
+
+@cache
+def find_own(group: str, package: str, folders: tuple[str, ...]) -> dict[str, type]:
+    """Import the classes of a group in the modules of a package, by name; those without a name are bases of others, or
+    a model's own."""
+    base = getattr(import_module(BASES[group][0]), BASES[group][1])
+    class_by_name: dict[str, type] = {}
+    for entry in pkgutil.iter_modules(folders):
+        module = import_module(f"{package}.{entry.name}")
+        classes = [value for value in vars(module).values() if isinstance(value, type) and issubclass(value, base)]
+        for cls in (cls for cls in classes if cls.__module__ == module.__name__):
+            name = getattr(cls, NAMES[group])
+            if name and (other := class_by_name.setdefault(name, cls)) is not cls:
+                raise ValueError(f"{group}s {other.__module__} and {cls.__module__} are both called {name}")
     return class_by_name
 
 

@@ -52,13 +52,9 @@ THINNED = {
     # joint kernels of couplings, priors on models and chains with resampled values, whose parts are each proved
     "tests/exact/test_coupled.py::test_joint_kernel": (40, 6),
     "tests/exact/test_coupled.py::test_continuous": (2, 4),
-    "tests/exact/test_priors_exact.py::test_other_models": (30, 8),
     "tests/exact/test_priors_exact.py::test_every_sampler_at": (26, 4),
     "tests/exact/test_priors_exact.py::test_learners": (20, 4),
-    "tests/exact/test_priors_exact.py::test_chains_with": (1, 4),
-    "tests/exact/test_scale_prior.py::test_joint_chain": (1, 5),
     "tests/exact/test_tails.py::test_draws_given": (1, 4),
-    "tests/exact/test_resolution.py::test_joint_chain": (1, 3),
     "tests/exact/test_heldout_exact.py::test_left_to_right_drawn": (1, 8),
     "tests/exact/test_transition_matrix.py::test_continuous": (3, 5),
     # moves of topics with refreshes and scans, each of which is proved alone, with two sets of parameters
@@ -83,8 +79,6 @@ THINNED = {
     # densities and estimators, which are no kernels; chains of them, and of what learns, against one enumeration
     "tests/exact/test_predictive_exact.py::test_density_with": (2, 3),
     "tests/exact/test_new_documents_exact.py::test_given_one_state": (2, 4),
-    "tests/exact/test_missing.py::test_chain_has": (1, 6),
-    "tests/exact/test_missing.py::test_chain_where": (1, 6),
     "tests/exact/test_checks.py::test_a_replicated_point": (5, 4),
     "tests/exact/test_checks.py": (1, 3),
     "tests/exact/test_power.py::test_reported_density_is": (1, 3),
@@ -168,9 +162,6 @@ COSTLY = (
     "exact/test_subcluster.py::test_kernel_on_a_finite_base_measure[7]",
     "exact/test_subcluster.py::test_kernel_on_a_finite_base_measure[8]",
     "exact/test_tails.py::test_draws_given_the_partition_have_their_conditional[iso",
-    "exact/test_tails.py::test_joint_chain_has_the_posterior_of_partitions[diag-triadic",
-    "exact/test_tails.py::test_joint_chain_has_the_posterior_of_partitions[full",
-    "exact/test_tails.py::test_joint_chain_has_the_posterior_of_partitions[iso",
     "exact/test_tempering.py::test_a_network_is_tempered_by_its_likelihood[0.8",
     "exact/test_transition_matrix.py::test_exact[bernoulli-five-triadic]",
     "exact/test_transition_matrix.py::test_exact[emm-independence]",

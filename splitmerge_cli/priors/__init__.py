@@ -5,11 +5,8 @@ in this folder, or in one that was added to this package's ``__path__``; or a cl
 (`splitmerge_cli.plugins`).
 """
 
-import importlib
-import pkgutil
 import re
 from dataclasses import dataclass
-from functools import cache
 from typing import Any, ClassVar
 
 from splitmerge_cli import plugins
@@ -21,14 +18,14 @@ _SPECIFICATION = re.compile(r"\s*(\w+)\s*(?:\(\s*(.*?)\s*\))?\s*")
 
 def priors() -> dict[str, type[Prior]]:
     """Every prior of mixtures, by its name."""
-    prior_by_name = plugins.load_classes("prior") | _find_own(tuple(__path__))
+    prior_by_name = plugins.load_classes("prior") | plugins.find_own("prior", __name__, tuple(__path__))
     return dict(sorted(prior_by_name.items()))
 
 
 def _check_usable(name: str) -> None:
     """Raise a `PluginError` where a prior is one of another distribution that cannot be used."""
     if name in plugins.entry_points("prior"):
-        plugins.check_name("prior", name, _find_own(tuple(__path__)))
+        plugins.check_name("prior", name, plugins.find_own("prior", __name__, tuple(__path__)))
         plugins.load("prior", name)
 
 
@@ -41,21 +38,6 @@ def unusable() -> dict[str, str]:
         except plugins.PluginError as error:
             reasons[name] = str(error)
     return reasons
-
-
-@cache
-def _find_own(folders: tuple[str, ...]) -> dict[str, type[Prior]]:
-    prior_by_name: dict[str, type[Prior]] = {}
-    for entry in pkgutil.iter_modules(folders):
-        module = importlib.import_module(f"{__name__}.{entry.name}")
-        for value in vars(module).values():
-            if isinstance(value, type) and issubclass(value, Prior) and value.__module__ == module.__name__:
-                if (other := prior_by_name.get(value.NAME)) is not None and other is not value:
-                    raise ValueError(f"priors {other.__module__} and {value.__module__} are both called {value.NAME}")
-                # one without a name is a model's own, or abstract
-                if value.NAME:
-                    prior_by_name[value.NAME] = value
-    return prior_by_name
 
 
 def specification(prior: str) -> "Specification":

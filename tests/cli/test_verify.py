@@ -63,15 +63,6 @@ def test_a_sampler_that_leaves_for_a_state_that_the_prior_rules_out_is_found(smc
     assert result.exit_code == 1 and "NOT EXACT" in result.stdout, result.stderr
 
 
-def test_one_item(smcmc) -> None:
-    assert (
-        smcmc(
-            "verify", "--all", "sampler=gibbs,sdds", "size=1", "iterations=2000", "model.alpha=1e-3", "model=emm"
-        ).exit_code
-        == 0
-    )
-
-
 def test_a_chain_of_topics_far_from_the_posterior_is_not_exact(smcmc, monkeypatch) -> None:
     found = ["", "", "0.4"], ["0.3+", "0.01"]
     for far, code in ((False, 0), (True, 1)):

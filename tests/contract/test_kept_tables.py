@@ -5,7 +5,6 @@ verdicts follow from intervals and tolerances by a rule that is written down her
 import csv
 import hashlib
 import json
-import math
 import re
 from pathlib import Path
 
@@ -131,41 +130,6 @@ def test_tables_of_the_site(tmp_path: Path) -> None:
             marks = re.findall(r'<span class="verdict (\w+)">', pages[figure.id])
             numbers = [marks.count(mark) for mark in ("yes", "no", "open", "edge", "untestable")]
             assert numbers == count_verdicts([figure.id]), figure.id
-
-
-def follows(row: dict[str, str]) -> str | None:
-    """The verdict that follows from a row, or None where its rule needs more than the row has."""
-    ours, low, high, published, tolerance = (
-        float(row[key]) if row[key] else math.nan for key in ("ours", "low", "high", "published", "tolerance")
-    )
-    if row["rule"] == "exact" and math.isfinite(ours):
-        return "reproduced" if abs(ours - published) <= tolerance else "not reproduced"
-    edges = {
-        "factor": (published / tolerance, published * tolerance),
-        "distance": (published - tolerance, published + tolerance),
-        "at_most": (-math.inf, tolerance),
-        "at_least": (tolerance, math.inf),
-    }
-    if row["rule"] not in edges or row["verdict"] == "not testable":
-        return None
-    least, most = edges[row["rule"]]
-    if row["verdict"] == "at the edge":
-        return row["verdict"] if low < most and high > least and float(row["needed"]) > 1000 else "undecided"
-    if not (math.isfinite(low) and math.isfinite(high)):
-        return "undecided"
-    if least <= low and high <= most:
-        return "reproduced"
-    return "not reproduced" if high < least or low > most else "undecided"
-
-
-def test_kept_verdicts_follow_from_their_intervals() -> None:
-    checked = 0
-    for name in INDEX:
-        for row in rows_of(name):
-            verdict = follows(row)
-            checked += verdict is not None
-            assert verdict in (None, row["verdict"]), f"{name}: {row['data']}, {row['sampler']}, {row['metric']}"
-    assert checked
 
 
 def test_verdicts_follow_from_their_units_but_edition_1_has_none() -> None:

@@ -5,14 +5,14 @@ Every picture has them in the cells of its table or on the strip below it, which
 import re
 from collections.abc import Iterator
 from functools import cache
-from itertools import pairwise, product
+from itertools import pairwise
 from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from editions.counted import LEFT, RIGHT, in_cells, in_points, mark_of, scale_of, settle, share_of, strip, strip_row
+from editions.counted import LEFT, RIGHT, in_cells, mark_of, scale_of, settle, share_of, strip, strip_row
 from editions.kept import picture_of
 from editions.overview import LatestFigure, latest_figures
 from editions.pictures import counted_claims as last_claims
@@ -20,11 +20,9 @@ from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.text import Text
 
-from splitmerge_cli.analysis.plots.races import probability_text
 from splitmerge_cli.analysis.plots.style import colour_of, use_style
 from splitmerge_cli.papers import declaration, verdict_tables
 from splitmerge_cli.papers.arm.tables import plus_minus
-from splitmerge_cli.papers.sdds.running_means import STEPS, select_counted
 from splitmerge_cli.papers.verdicts import NOT_REPRODUCED, REPRODUCED
 
 pytestmark = pytest.mark.xdist_group("pictures")
@@ -34,12 +32,6 @@ KEPT = Path(__file__).resolve().parents[2] / "docs" / "reproduction" / "edition-
 def read(name: str) -> pd.DataFrame:
     """A kept table, packed or not."""
     return pd.read_csv(next(KEPT.glob(f"{name}.csv*")), keep_default_na=False, na_values=[""])
-
-
-def counted_claims(name: str) -> pd.DataFrame:
-    """The counted verdicts of a figure."""
-    claims = read(f"{name}-claims")
-    return claims[claims["counted"]]
 
 
 @cache
@@ -87,27 +79,6 @@ def points(figure: Figure, axes: slice = slice(None)) -> set[tuple[str, float, f
         places = zip(np.atleast_1d(line.get_xdata()), np.atleast_1d(line.get_ydata()), strict=True)
         found |= {(to_hex(line.get_markerfacecolor()), float(x), float(y)) for x, y in places}
     return found
-
-
-@pytest.mark.parametrize("name", ["sdds-fig1", "sdds-fig2"])
-def test_arrows_have_the_probabilities_of_the_counted_reading(draw, name):
-    texts = " ".join(text.get_text() for ax in draw(name).axes for text in ax.texts)
-    for claim in counted_claims(name).itertuples():
-        assert probability_text(claim.ours) in texts, claim.metric
-
-
-@pytest.mark.parametrize("name", ["sdds-fig3", "sdds-fig4"])
-def test_running_means_are_those_of_the_counted_step(draw, name):
-    numbers = read(name)
-    drawn = select_counted(name, numbers[numbers["iteration"].notna()])
-    first_row = drawn[drawn["target"] == "as_printed"]
-    steps = first_row.groupby("sampler")["schedule"].unique()
-    for claim in counted_claims(name).query("sampler != 'model'").itertuples():
-        (step,) = steps[claim.sampler]
-        assert (step == "single_site") == claim.reading.endswith(STEPS["single_site"]), claim.reading
-    last = first_row.groupby(["N" if name == "sdds-fig3" else "K0", "sampler"])["median"].last()
-    ends = [(colour, y) for colour, _, y in points(draw(name))]
-    assert {(to_hex(colour_of(sampler)), y) for (_, sampler), y in last.items()} <= set(ends)
 
 
 def draw_last_edition(draw, name: str) -> tuple[Figure, pd.DataFrame]:
@@ -186,25 +157,6 @@ def test_page_picture_and_caption_say_in_what_a_figure_differs_and_why(name):
         assert f"{what} ({why})" in on_picture
 
 
-def test_rates_and_times_are_the_counted_ones(draw):
-    figure = draw("sdds-fig5")
-    drawn = np.array([y for _, _, y in points(figure)])
-    for claim, ends in product(
-        counted_claims("sdds-fig5").itertuples(), ("acceptance", "time_per_iteration", "time_ratio")
-    ):
-        if claim.metric.endswith(ends) and claim.sampler != "ss/sdds":
-            assert np.isclose(drawn, claim.ours, rtol=1e-4).any(), (claim.sampler, claim.metric)
-
-
-def test_published_rates_stand_in_the_rows_of_the_counted_start(draw):
-    texts = [(text.get_position()[1], text.get_text()) for text in draw("arm-table5").axes[0].texts]
-    starts = {words: y for y, words in texts if words.startswith("start: ")}
-    for claim in counted_claims("arm-table5").query("metric == 'acceptance_percent'").itertuples():
-        published = [y for y, words in texts if words == plus_minus(claim.published, np.nan)]
-        above = [max((y, words) for words, y in starts.items() if y < place)[1] for place in published]
-        assert claim.reading in above, (claim.data, claim.sampler)
-
-
 @pytest.mark.parametrize("name", PAPERS)
 def test_each_counted_number_is_among_those_drawn(draw, name):
     folder, claims, units = last_edition(name)
@@ -241,11 +193,3 @@ def test_a_line_on_the_strip_lies_within_the_band_where_it_is_reproduced(name):
         found = REPRODUCED if low <= first and last <= high else NOT_REPRODUCED if last < low or first > high else ""
         if claim.verdict in (REPRODUCED, NOT_REPRODUCED):
             assert claim.verdict == found, (claim.data, claim.sampler, claim.metric)
-
-
-@pytest.mark.parametrize("name", ["arm-table2", "arm-table3", "arm-table4", "arm-table5", "lshsm-table1", "arm-fig6a"])
-def test_a_cell_without_its_later_number_is_another(name):
-    folder, claims, units = last_edition(name)
-    numbers = pd.read_csv(next(folder.glob(f"{name}.csv*")))
-    later = claims[claims["other"] & (in_cells(name, claims) | in_points(name, claims))]
-    assert len(later) and not settle(name, numbers, later, units).equals(numbers)

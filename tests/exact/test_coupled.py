@@ -236,22 +236,6 @@ def test_distance_is_the_share_of_pairs_together_in_one_chain_alone() -> None:
         assert chains.distance == pytest.approx(apart[np.triu_indices(9, 1)].mean(), abs=1e-12)
 
 
-def test_random_concentrations_meet_too() -> None:
-    """The state holds the concentration: a maximal coupling of its continuous draws makes it equal."""
-    rows = np.random.default_rng(3).integers(2, size=(30, 6)).astype(np.uint8)
-    for seed in range(5):
-        stream = Rng(seed)
-        models = [Bernoulli(rows, concentration="gamma(2,1)") for _ in range(2)]
-        models[0].set_labels(np.zeros(30, dtype=int))
-        models[1].set_labels(np.arange(30))
-        models[1].set_prior_values({"concentration": 5.0})
-        samplers = [[Gibbs(m, stream), Refresh(m, stream)] for m in models]
-        chains = CoupledChains(*models, stream, *samplers, 1)
-        chains.advance(3000)
-        assert chains.meeting > 0
-        assert models[0].prior_values == models[1].prior_values
-
-
 def test_chains_of_other_concentrations_have_not_met() -> None:
     """Nothing resamples them here: equal partitions alone are no equal states."""
     rows, stream = np.ones((3, 2), dtype=np.uint8), Rng(1)

@@ -75,16 +75,6 @@ def test_reported_density_has_its_mass(covariance, step):
     assert (mass == pytest.approx(1.0, abs=1e-3)) if step == "none" else (mass < 1.0).all()
 
 
-@pytest.mark.parametrize("covariance", COVARIANCES)
-@pytest.mark.parametrize("step", [[0.0, 0.0], [0.3, 1.1]])
-def test_enumeration_has_the_likelihood_of_the_model(covariance, step):
-    model = Gaussian(POINTS, covariance=covariance, resolution=step, prior="uniform", power=ZETA, **PRIOR)
-    model.set_labels(LABELS)
-    options = (PRIOR[key] for key in ("m0", "kappa0", "a0", "b0"))
-    expected = gaussian_log_weight(POINTS, 1.0, "uniform", covariance, *options, step, ZETA)((tuple(LABELS), 3))
-    assert model.log_joint() == pytest.approx(expected, abs=1e-8)
-
-
 def check_scores(model):
     """Every way in which an item of a model with labels is scored is that of the clusters' likelihoods."""
     for i in range(model.N):

@@ -9,7 +9,6 @@ import pytest
 from compiled.coupled_paths import coupled_paths
 from small_cases import SAMPLERS
 
-from splitmerge_cli.analysis.coupled_pairs import certify, check_coupling
 from splitmerge_cli.config import ConfigError, specify
 from splitmerge_cli.core.coupled import CoupledChains
 from splitmerge_cli.core.rng import Rng
@@ -18,10 +17,8 @@ from splitmerge_cli.core.tempering import Swaps, Tempering, spread_powers
 from splitmerge_cli.diagnostics.partition_losses import by_appearance
 from splitmerge_cli.kinds.networks.irm import IRM
 from splitmerge_cli.kinds.tables.models import gaussian, mixed
-from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
 from splitmerge_cli.runs.advice import _describe_swaps
 from splitmerge_cli.runs.plan import prepare
-from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.verify.cases import small_case
 from splitmerge_cli.verify.paths import execution_paths
 from splitmerge_cli.verify.transitions import state_of
@@ -266,31 +263,3 @@ def test_tempering_crosses_between_two_modes(tmp_path):
     batches = by_rows[: len(by_rows) // 20 * 20].reshape(20, -1).mean(axis=1)
     assert (np.diff(by_rows) != 0).sum() > 50
     assert abs(batches.mean() - 0.5) < 4 * batches.std(ddof=1) / np.sqrt(20)
-
-
-@pytest.mark.slow
-def test_a_certificate_of_two_modes(tmp_path):
-    """Pairs of chains meet with replicas, and co-clustering is without bias; without them they stay in two modes."""
-    np.savetxt(tmp_path / "grid.csv", grid(16), fmt="%d", delimiter=",", header=",".join(f"x{j}" for j in range(96)))
-    overrides = ["data=csv", f"data.path={tmp_path / 'grid.csv'}", "model=bernoulli", "sampler=sams", "init=mixture"]
-    overrides += ["model.beta1=0.5", "model.beta0=0.5", f"out={tmp_path}", "iterations=4000"]
-    found = certify(check_coupling(specify([*overrides, "tempering.levels=5", "tempering.least=0.05"])), 40)
-    assert not found.lacks and len(found.schedule.powers) == 5
-    together = found.co_clustering().set_index(["i", "j"])
-    for pair in ((0, 1), (0, 3)):
-        row = together.loc[pair]
-        assert abs(row["probability"] - 0.5) < 4 * row["standard_error"] < 0.4
-    alone = certify(check_coupling(specify(overrides)), 10, lag=20, k=20)
-    assert alone.lacks
-
-
-@pytest.mark.slow
-def test_no_sampler_crosses_by_itself():
-    for name, (sampler_class, given) in SAMPLERS.items():
-        model, rng = Bernoulli(grid(24), beta1=0.5, beta0=0.5), Rng(1)
-        sampler, scan = sampler_class(model, rng, **given), Gibbs(model, rng)
-        model.set_labels(ROWS.astype(np.int32))
-        for _ in range(20_000):
-            sampler.step()
-            scan.step()
-            assert is_by_rows(model.labels) is not False, name

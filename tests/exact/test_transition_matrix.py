@@ -36,7 +36,6 @@ from splitmerge_cli.samplers.gibbs import Gibbs, LocallyInformed, Neal8
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.split_merge import RGSM, Dyadic
 from splitmerge_cli.samplers.triadic import Triadic
-from splitmerge_cli.samplers.wang_russell import SDDS
 from splitmerge_cli.verify import cases, kernel, transitions
 from splitmerge_cli.verify.enumerate import normalise
 from splitmerge_cli.verify.paths import execution_paths
@@ -247,16 +246,6 @@ def test_a_frozen_concentration_is_found():
 
 
 # ---- Kernels together, and cases that nobody chose
-
-
-def test_gibbs_hides_a_wrong_kernel():
-    """Why kernels are tested alone: the same mutant, alone and beside a Gibbs scan."""
-    case = case_of("bernoulli")
-    P = matrix(case, SDDS, kernel="ssdm", mode="as_printed")
-    alone = transitions.total_variation(transitions.stationary_distribution(P), case.pi)
-    beside = transitions.total_variation(transitions.stationary_distribution(P @ matrix(case, Gibbs)), case.pi)
-    assert alone > 0.1
-    assert beside < alone / 10
 
 
 @pytest.mark.parametrize("name", ["sdds", "sdds-kernel=ssdm", "sdds-kernel=smds", "ss"])

@@ -15,8 +15,6 @@ from splitmerge_cli.runs.identity import run_id
 from splitmerge_cli.runs.store import manifest, read
 from splitmerge_cli.runs.store.store import RunStore
 
-CSV = ["data=csv", "model=bernoulli"]
-
 
 def read_rejection(*overrides, config_dir=None):
     with pytest.raises(ConfigError) as info:

@@ -98,21 +98,3 @@ def test_what_has_no_address_says_where_it_comes_from(folder: Path, name: str) -
         downloads.fetch(name)
     assert str(folder / name) in str(info.value) and str(SETS[name].files[0].sha256) in str(info.value)
     assert not list(folder.iterdir())
-
-
-@pytest.mark.skipif(not downloads.present("noparama_lines"), reason="SMCMC_DATA holds no noparama_lines")
-def test_the_published_lines() -> None:
-    number = []
-    for dataset in range(100):
-        data = noparama.lines(dataset)
-        assert data.N == 200 and data.truth is not None
-        number.append(int(data.truth.max()) + 1)
-    assert (min(number), max(number), sum(number)) == (2, 13, 587)
-
-
-@pytest.mark.skipif(not downloads.present("noparama_twogaussians"), reason="SMCMC_DATA holds no noparama_twogaussians")
-def test_the_published_gaussians() -> None:
-    data = noparama.two_gaussians()
-    assert data.truth is not None and np.bincount(data.truth).tolist() == [100, 100]
-    np.testing.assert_allclose(data.values[data.truth == 0].mean(axis=0), 0, atol=0.4)
-    np.testing.assert_allclose(data.values[data.truth == 1].mean(axis=0), 5, atol=0.4)

@@ -88,14 +88,6 @@ def test_experiments_compose(name, scale, tmp_path):
         assert prepare(compose(job)).spec.experiment in (*experiments._plan(name)["of"], name)
 
 
-def test_paper_scale_has_the_papers_iterations_and_ten_seeds(tmp_path):
-    for name in ("sdds-fig3", "sdds-fig4"):
-        jobs = options(name, "paper", tmp_path)
-        assert {int(j["seed"]) for j in jobs} == set(range(10))
-        for job in jobs:
-            assert int(job["iterations"]) == running_means.ITERATIONS[int(job.get("N", 500))]
-
-
 PUBLISHED = {
     **dict.fromkeys(("arm-fig5", "arm-table3", "arm-fig6a", "arm-table4", "arm-table5"), ("nips234", {"network"})),
     **dict.fromkeys(("lshsm-fig3", "lshsm-cache"), ("ohsumed23", {"kdd_like"})),
@@ -201,15 +193,6 @@ def test_fig3_draws_running_means(make_all, results):
     assert {"median of 6 chains", "band: range of chains"} <= set(said)
     titles = [ax.get_title(loc="left") for ax in drawing.figure.axes]
     assert titles == ["N = 100, E[K] = 10.1", "N = 100, E[K] = 63.2"]
-
-
-def test_coinciding_lines_uncover_those_before_them():
-    """In the order drawn, every sampler's dashes end before those of the one below it."""
-    assert running_means.DRAWN[:4] == ("sdds", "ss", "rgsm", "rm")
-    dashed = [style.dashes_of(name) for name in running_means.DRAWN[1:4]]
-    assert len({on + off for _, (on, off) in dashed}) == 1
-    on = [on for _, (on, _) in dashed]
-    assert on == sorted(on, reverse=True) and len(set(on)) == 3
 
 
 def test_fig2_says_why_its_ratios_are_equal(results, figures_folder):
@@ -336,16 +319,6 @@ def test_plot_names_the_command_that_is_missing(tmp_path, capsys):
     assert reproduce.plot(["sdds-fig1", "sdds-traces"], "quick", tmp_path) == 2
     assert f"smcmc reproduce sdds-fig1 sdds-traces --scale quick --out {tmp_path}" in capsys.readouterr().err
     assert not (tmp_path / report.FOLDER).exists()
-
-
-@pytest.mark.slow  # all pictures of several runs; tests/cli/test_pictures draws them by the command
-def test_a_run_is_plotted_into_its_folder(make, results):
-    for run in (
-        make("sampler=sdds", "N=50", "iterations=20"),
-        make("data=jain_neal", "N=50", "iterations=20", "chains=1"),
-    ):
-        assert reproduce.plot([str(run.path)], "quick", results) == 0
-        assert {p.suffix for p in run.path.glob("traces.*")} == {".png", ".pdf"}
 
 
 def test_report_shows_figures_verdicts_errata_and_commands(figures_folder, results):

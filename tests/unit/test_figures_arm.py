@@ -79,14 +79,6 @@ def test_figures_share_runs(tmp_path):
     assert not any(o.startswith("init=") for job in shared for o in job)
 
 
-def test_the_network_of_four_is_the_papers(tmp_path):
-    job = experiments.jobs("arm-fig3", "quick", tmp_path)[0]
-    data = compose(job).data.options
-    graph = generated.generate(4, **{key: data[key] for key in ("structure", "p", "seed")})
-    i, j = graph.values.nonzero()
-    assert {(a + 1, b + 1) for a, b in zip(i, j, strict=True) if a < b} == {(1, 2), (1, 3), (1, 4), (3, 4)}
-
-
 # from runs to numbers
 
 

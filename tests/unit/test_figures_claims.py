@@ -13,7 +13,7 @@ from scipy import stats
 from splitmerge_cli.config import ConfigError
 from splitmerge_cli.diagnostics import intervals
 from splitmerge_cli.diagnostics.intervals import mean_interval, median_interval, share_interval
-from splitmerge_cli.papers import claims, declaration, experiments
+from splitmerge_cli.papers import claims, declaration
 from splitmerge_cli.papers.sdds.exact import mean_K
 from splitmerge_cli.papers.verdict_tables import (
     ROOMY,
@@ -44,14 +44,6 @@ from splitmerge_cli.papers.verdicts import (
 CLAIM = claims.Claim("sdds-fig5", "emm N=100", "rgsm", "split_acceptance", 0.1, "", "", tolerance=2.0)
 
 
-def test_every_claim_belongs_to_a_figure_and_every_figure_has_claims():
-    names = [figure.id for paper in declaration.papers() for figure in paper.figures]
-    counts = {name: len(claims.published_claims(name)) for name in names}
-    assert all(counts.values()), counts
-    with pytest.raises(StopIteration):
-        next(iter(claims.published_claims("sdds-fig99")))
-
-
 @pytest.mark.parametrize(
     ("yes", "no", "verdict"),
     [
@@ -71,18 +63,6 @@ def test_majority(yes, no, verdict):
     agrees = np.array([True] * yes + [False] * no)
     result = by_majority(CLAIM, np.where(agrees, 1.0, 0.0), agrees, "rule")
     assert result.verdict == verdict and result.n == yes + no
-
-
-def test_chains_that_share_their_data_are_one_unit():
-    """Ten chains on two data sets are two witnesses, however often they agree."""
-    sets = np.repeat([0, 1], 5)
-    agrees = np.ones(10, dtype=bool)
-    assert by_majority(CLAIM, agrees, agrees, "rule").verdict == REPRODUCED
-    of_sets = by_majority(CLAIM, agrees, agrees, "rule", units=sets)
-    assert of_sets.verdict == UNDECIDED and of_sets.n == 2
-    samples = np.array([0.1, 0.1, 0.1, 0.1, 0.1, 0.19, 0.19, 0.19, 0.19, 0.19])
-    assert by_factor(CLAIM, samples).verdict == REPRODUCED
-    assert by_factor(CLAIM, samples, units=sets).verdict == UNDECIDED
 
 
 @pytest.mark.parametrize("above", [0.0, 0.5])
@@ -163,15 +143,6 @@ def test_one_verdict_is_counted_and_other_readings_stand_below():
     assert missing["verdict"].tolist() == [UNDECIDED, NOT_REPRODUCED] and missing["counted"].tolist() == [True, False]
     with pytest.raises(ValueError, match="two verdicts"):
         frame([own, own], [claim], "quick")
-
-
-def test_every_claim_of_the_papers_has_a_reading():
-    """Rule, statistic and reason are in the files; a rule that needs a tolerance has one."""
-    for name, _ in experiments.list_figures():
-        for claim in claims.published_claims(name):
-            assert claim.rule in claims.RULES and claim.statistic and claim.because, claim
-            needs = claim.rule in ("exact", "factor", "distance", "at_most", "at_least", "mixing", "noise")
-            assert np.isfinite(claim.tolerance) or not needs, claim
 
 
 def test_an_unknown_rule_is_named(tmp_path, monkeypatch):
@@ -295,14 +266,6 @@ def test_exact_values():
     assert exactly(printed, 0.101).verdict == NOT_REPRODUCED
 
 
-def test_mean_interval_is_students():
-    x = np.array([1.0, 2.0, 4.0, 5.0])
-    mean, low, high = mean_interval(x)
-    expected = stats.t.interval(0.95, 3, loc=3.0, scale=stats.sem(x))
-    assert (mean, low, high) == pytest.approx((3.0, *expected))
-    assert np.isnan(mean_interval([1.0])[1])
-
-
 @pytest.mark.parametrize("n", [6, 10, 20])
 def test_median_interval_covers_as_promised(n):
     rng = np.random.default_rng(n)
@@ -311,13 +274,6 @@ def test_median_interval_covers_as_promised(n):
     covered = (bounds[:, 0] <= log(2)) & (log(2) <= bounds[:, 1])
     assert covered.mean() > 0.94
     assert np.isnan(median_interval(samples[0][:5])[1])
-
-
-def test_the_geometric_interval_is_that_of_logarithms():
-    x = np.array([0.5, 1.0, 8.0, 30.0, np.nan])
-    logs = np.log(x[:4])
-    expected = np.exp([logs.mean(), *stats.t.interval(0.95, 3, loc=logs.mean(), scale=stats.sem(logs))])
-    assert intervals.geometric_interval(x) == pytest.approx(tuple(expected))
 
 
 def test_means_of_units_are_over_what_is_finite():
@@ -371,12 +327,6 @@ def test_the_units_of_a_verdict_are_named():
         ["a", 0.1, "mean", "data sets"],
         ["b", pytest.approx(0.3), "mean", "data sets"],
     ]
-
-
-def test_share_interval():
-    assert share_interval(0, 8)[0] == 0 and share_interval(8, 8)[1] == 1
-    low, high = share_interval(3, 10)
-    assert (low, high) == pytest.approx(tuple(stats.beta.ppf([0.025, 0.975], 3.5, 7.5)))
 
 
 def brute_mean_K(tokens, n_tokens, kmax, mu, sigma, power, alpha=1e-9):

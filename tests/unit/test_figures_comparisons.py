@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 import write_auto
 from editions import overview
-from figure_runs import draw, make_runs, options
+from figure_runs import draw, make_runs
 
-from splitmerge_cli.config import ConfigError, choice, choices, compose, resolution
+from splitmerge_cli.config import ConfigError, resolution
 from splitmerge_cli.papers import declaration, experiments, report, reproduce
 from splitmerge_cli.papers.comparisons import figures as comparison_figures
 from splitmerge_cli.runs.store.read import Run
@@ -32,31 +32,6 @@ def matrix_runs(tmp_path_factory: pytest.TempPathFactory) -> list[Run]:
     out = tmp_path_factory.mktemp("results")
     jobs = experiments.jobs("matrix", "quick", out)
     return make_small_runs([job for job in jobs if any(f"sampler={name}" in job for name in SAMPLERS)])
-
-
-def test_the_matrix_has_every_sampler_that_supports_a_model(tmp_path: Path) -> None:
-    """30 data sets of each model at least, of 100 to 100,000 items; sm is rgsm by another name."""
-    same = {key: value for key, value in choice("sampler", "sm").items() if key != "name"}
-    assert same == {key: value for key, value in choice("sampler", "rgsm").items() if key != "name"}
-    jobs = options("matrix", "paper", tmp_path)
-    models = {name: compose([f"data={name}"]).model for name in {job["data"] for job in jobs}}
-    # models of counts and of records came after the runs of the matrix
-    assert {str(model.name) for model in models.values()} == set(choices("model")) - {
-        "multinomial",
-        "gamma_poisson",
-        "overdispersed_multinomial",
-        "records",
-    }
-    for data, model in models.items():
-        own = [job for job in jobs if job["data"] == data]
-        left_out = ("sampler", "init", "K0", "schedule.moves", "budget", "out", "experiment")
-        sets = {tuple(sorted((k, v) for k, v in job.items() if k not in left_out)) for job in own}
-        assert len(sets) >= 30, data
-        items = [int(job["N"]) * int(job.get("data.length", 1) if model.name == "hdp" else 1) for job in own]
-        assert (min(items), max(items)) == (100, 100_000), data
-        built = model.target
-        taken = {job["sampler"] for job in own}
-        assert taken <= set(choices("sampler")) and len(taken) >= 9, built
 
 
 def test_chains_of_a_data_set_are_raced_with_each_other(matrix_runs: list[Run]) -> None:

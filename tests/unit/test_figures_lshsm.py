@@ -7,7 +7,7 @@ import pytest
 from figure_runs import draw, make_runs, options
 
 from splitmerge_cli.analysis.plots.style import use_style
-from splitmerge_cli.papers import claims, experiments
+from splitmerge_cli.papers import claims
 from splitmerge_cli.papers.drawing import Climb
 from splitmerge_cli.papers.lshsm import runs as lshsm_runs
 from splitmerge_cli.papers.lshsm import table as lshsm_table
@@ -36,16 +36,6 @@ def large(tmp_path_factory):
 
 
 # which runs
-
-
-def test_figures_share_runs(tmp_path):
-    jobs = {
-        name: {tuple(j) for j in experiments.jobs(name, "paper", tmp_path)} for name in ("lshsm-fig1", "lshsm-fig2")
-    }
-    assert jobs["lshsm-fig1"] == jobs["lshsm-fig2"]
-    table = {tuple(j) for j in experiments.jobs("lshsm-table1", "paper", tmp_path)}
-    others = {tuple(j) for j in experiments.jobs("lshsm-fig3", "paper", tmp_path)} | jobs["lshsm-fig1"]
-    assert others < table and all("experiment=lshsm-table1" in job for job in table - others)
 
 
 # who leads

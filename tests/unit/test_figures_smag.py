@@ -43,13 +43,6 @@ def heldout_runs(tmp_path_factory):
 # which runs
 
 
-def test_figure_4_is_drawn_from_the_runs_of_figure_3(jobs_in):
-    of_3, of_4 = (
-        {tuple(job.items()) for job in options(name, "quick", jobs_in)} for name in ("smag-fig3", "smag-fig4")
-    )
-    assert of_4 < of_3
-
-
 # when topics are found
 
 

@@ -10,7 +10,7 @@ from figure_runs import draw, make_runs, options
 from splitmerge_cli.analysis.plots import races, style
 from splitmerge_cli.config import compose
 from splitmerge_cli.kinds.tables.plots import points
-from splitmerge_cli.papers import claims, experiments, reproduce
+from splitmerge_cli.papers import claims, reproduce
 from splitmerge_cli.papers.triadic import runs as triadic_runs
 from splitmerge_cli.papers.triadic import table as triadic_table
 from splitmerge_cli.papers.verdicts import REPRODUCED
@@ -20,7 +20,6 @@ from splitmerge_cli.runs.store.read import Run
 
 pytestmark = pytest.mark.usefixtures("coarse_pictures")
 
-FIGURES = ["triadic-fig1", "triadic-fig2", "triadic-fig3", "triadic-table1"]
 SETS = 2
 SHORT = {"iterations": "30", "budget": "0.01", "trace.partitions": "30"}
 """Values that jobs of the tests have in place of their own."""
@@ -39,23 +38,6 @@ def runs(tmp_path_factory):
 
 
 # which runs
-
-
-def test_figures_share_the_runs_of_the_table(tmp_path):
-    table = [tuple(job) for job in experiments.jobs("triadic-table1", "paper", tmp_path)]
-    assert len(table) == len(set(table)) == 100 * 24
-    for name in FIGURES[:3]:
-        own = [tuple(job) for job in experiments.jobs(name, "paper", tmp_path)]
-        assert set(own) <= set(table) and len(own) == 300
-        assert all("trace.partitions=10000" in job for job in own)
-
-
-def test_a_setting_stands_in_place_of_the_grid(tmp_path):
-    as_printed = [
-        job for job in experiments.jobs("triadic-table1", "quick", tmp_path) if "sampler.mode=as_printed" in job
-    ]
-    assert len(as_printed) == 8 * 4
-    assert all([o for o in job if o.startswith("sampler=")] == ["sampler=triadic"] for job in as_printed)
 
 
 # from runs to numbers
@@ -221,33 +203,6 @@ def own_run(table: Path, *overrides: str) -> Run:
             )
         )
     )
-
-
-@pytest.mark.parametrize(
-    "model",
-    [
-        ["model=gaussian", "model.covariance=full"],
-        pytest.param(["model=lines"], marks=pytest.mark.slow),
-        # ellipses of other shapes, by the same code
-        *(pytest.param(["model=gaussian", f"model.covariance={c}"], marks=pytest.mark.slow) for c in ("diag", "iso")),
-    ],
-)
-@pytest.mark.slow
-def test_points_of_a_run_are_drawn_with_their_clusters(table, model):
-    run = own_run(table, *model, "trace.partitions=10")
-    figure = draw(points.clusters, run)
-    ax = figure.axes[0]
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("along", "up")
-    found = run.summary["point_estimate"]["n_clusters"]
-    assert ax.get_title(loc="left").startswith(f"triadic on mine, N = 60: {found} cluster")
-    assert sum(len(c.get_offsets()) for c in ax.collections) == 60
-    sizes = np.bincount(run.summary["point_estimate"]["labels"])
-    if model == ["model=lines"]:
-        assert len(ax.lines) == (sizes > 1).sum()
-    else:
-        assert len(ax.patches) == (sizes > 2).sum()
-    assert reproduce.plot([str(run.path)]) == 0
-    assert {p.name for p in run.path.glob("p*s.png")} == {"points.png"} and (run.path / "traces.png").is_file()
 
 
 @pytest.mark.slow

@@ -5,15 +5,12 @@ import numpy as np
 import pytest
 from compiled import pieces
 from scipy.special import gammaln
-from small_cases import SAMPLERS
 
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
 from splitmerge_cli.priors import specification
-from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.verify.cases import small_case
 from splitmerge_cli.verify.enumerate import log_prior
-from splitmerge_cli.verify.kernel import sampled_frequencies
 
 DISTRIBUTIONS = (
     "poisson(1)",
@@ -86,18 +83,6 @@ def test_far_fewer_items_than_components():
         terms = gammaln(m + 1.0) - gammaln(np.maximum(m - K, -0.5) + 1.0) + np.where(m < K, -np.inf, 0.0)
         terms -= sum(np.log(1e-3 * m + t) for t in range(4))
         assert found[K - 1] == pytest.approx(np.log(np.exp(terms - terms.max()).mean()) + terms.max(), rel=1e-9)
-
-
-def test_a_concentration_that_is_resampled():
-    """Frequencies of partitions against their probabilities with the concentration integrated out."""
-    case = small_case(Bernoulli, 4, 0, {"prior": "mfm(components=poisson(2))", "concentration": "gamma(2,3)"})
-    assert case.model.hyperparameters == ("concentration",) and not case.model.prior.draws_weights
-    rng = Rng(2)
-    samplers = [SAMPLERS["gibbs"][0](case.model, rng), Refresh(case.model, rng)]
-    frequencies, noise = sampled_frequencies(case, samplers, rng, 4_000)
-    assert 0.5 * np.abs(frequencies - case.partitions[1]).sum() < 3 * noise
-    fixed = small_case(Bernoulli, 4, 0, {"prior": "mfm(components=poisson(2))", "concentration": 0.05})
-    assert 0.5 * np.abs(fixed.partitions[1] - case.partitions[1]).sum() > 0.05
 
 
 def test_values_that_are_set():

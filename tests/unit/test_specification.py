@@ -28,7 +28,6 @@ from splitmerge_cli.config.schema import Until
 from splitmerge_cli.config.specification import RunSpecification, command_of, finish, name_beside, override
 from splitmerge_cli.runs.sweeps.job import text_of
 
-TABLE = {"data": "csv", "data.path": "x.csv"}
 OF_DATA = {
     "csv": {"data.path": "x.csv"},
     "corpus": {"data.path": "x"},
@@ -96,20 +95,6 @@ def test_other_data_bring_their_model(name: str) -> None:
     kept = {"model.beta1": 2} if found.model.name == "bernoulli" else {}
     kept |= {"data.components": 7} if name == "jain_neal" else {}
     require_equal(found, {"data": name, "seed": 3, "N": 50, **kept, **more})
-
-
-@pytest.mark.parametrize("name", choices("model"))
-def test_another_model_leaves_the_rest(name: str) -> None:
-    spec = specify(["data=csv", "data.path=x.csv", "model=gaussian", "model.covariance=full", "K0=4", "until.ess=50"])
-    kept = {"model.covariance": "full"} if name == "gaussian" else {}
-    require_equal(spec.with_(model=name), {**TABLE, "model": name, "K0": 4, "until.ess": 50, **kept})
-
-
-@pytest.mark.parametrize("name", [*choices("sampler"), "auto"])
-def test_another_sampler_leaves_its_options(name: str) -> None:
-    spec = specify(["data=gaussian", "sampler=rgsm", "sampler.t=3", "schedule.moves=2"])
-    kept = {"sampler.t": 3} if name == "rgsm" else {}
-    require_equal(spec.with_(sampler=name), {"data": "gaussian", "sampler": name, "schedule.moves": 2, **kept})
 
 
 @pytest.mark.parametrize("name", choices("experiment", SEARCH_PATH))

@@ -423,20 +423,3 @@ def test_an_absent_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert str(downloads.place(name)) in downloads.describe(name)
     assert "incomplete and out of date" in downloads.describe("ohsumed23_documents")
     assert "incomplete and out of date" in str(corpus_published.ohsumed23_documents.__doc__)
-
-
-@pytest.mark.parametrize(
-    ("name", "J", "V", "N", "categories"),
-    [
-        ("20news_w100", 16_242, 100, 65_451, 4),
-        ("nips_abstracts", 1740, 12_728, 269_965, 48),
-        ("nips0_12", 1740, 13_649, 2_301_375, 48),
-        ("ohsumed23_documents", 7400, 31_627, 705_346, 23),
-    ],
-)
-def test_the_published_documents(name: str, J: int, V: int, N: int, categories: int) -> None:
-    if not downloads.present(name):
-        pytest.skip(f"SMCMC_DATA holds no {name}")
-    made = READERS[name]()
-    assert (made.values.tokens.J, made.values.V, made.N, len(made.values.categories)) == (J, V, N, categories)
-    assert made.meta["documents"]["empty"] == 0 and str(J) == SETS[name].N

@@ -115,16 +115,6 @@ def test_what_the_reader_is_told() -> None:
     assert "incomplete and out of date" in str(published.ohsumed23.__doc__)
 
 
-@pytest.mark.skipif(not downloads.present("ohsumed23"), reason="SMCMC_DATA holds no ohsumed23")
-def test_the_published_ohsumed23() -> None:
-    data = published.ohsumed23(weights="counts")
-    assert data.values.shape == (7400, 31_627) and data.values.nnz == 435_597 and data.values.sum() == 705_346
-    sizes = dict(zip(data.meta["categories"], np.bincount(data.truth).tolist(), strict=True))
-    assert len(sizes) == 23 and (sizes["C14"], sizes["C04"], sizes["C22"]) == (1175, 1030, 19)
-    assert data.meta["documents"]["empty"] == 0 and data.meta["documents"]["vocabulary"] == 141_043
-    np.testing.assert_allclose(np.sqrt((published.ohsumed23().values ** 2).sum(axis=1)), 1)
-
-
 # PubMed
 
 TEXT = "4\n4\n6\n1 1 2\n1 3 1\n2 3 3\n2 4 1\n4 1 1\n4 3 1\n"

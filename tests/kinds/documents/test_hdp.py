@@ -216,29 +216,6 @@ def test_draws_of_the_prior_have_its_distribution():
     np.testing.assert_allclose(found, pi, atol=4.5 * np.sqrt(0.25 / tries))
 
 
-def test_refresh_draws_concentrations_from_their_posterior():
-    """Given one partition that stays: gamma and alpha0 against the enumerated weights of a grid."""
-    docs = np.array([0, 0, 0, 0, 1, 1])
-    labels = np.array([0, 0, 1, 1, 0, 2])
-    model = HDP(np.zeros(6, int), [0, 4, 6], 1, gamma="gamma(2,1)", alpha0="gamma(3,2)")
-    rng = Rng(8)
-    model.set_labels(labels)
-    model.start_parameters(rng)
-    rows = Chain(model, rng, [Refresh(model, rng)]).advance(60_000)
-    state = (tuple(map(int, labels)), 3)
-    grid = np.linspace(1e-3, 14, 700)
-    for name, density, fixed in (
-        ("gamma", grid * np.exp(-grid), "alpha0"),
-        ("alpha0", grid**2 * np.exp(-2 * grid), "gamma"),
-    ):
-        prior = {"gamma": (2.0, 1.0), "alpha0": (3.0, 2.0)}
-        logs = [hdp_log_weight(docs, [0] * 6, 1, **{name: float(x), fixed: prior[fixed]}, eta=0.1)(state) for x in grid]
-        weights = normalise(logs + np.log(density))
-        batches = rows[name][1:].reshape(40, -1).mean(axis=1)
-        error = batches.std(ddof=1) / np.sqrt(40)
-        assert batches.mean() == pytest.approx(float(weights @ grid), abs=4.5 * error + 0.01)
-
-
 @pytest.mark.parametrize(
     ("words", "starts", "size", "options", "message"),
     [

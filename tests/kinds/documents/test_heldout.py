@@ -136,25 +136,6 @@ def test_word_of_no_topic(method):
     assert found[0, 0] == pytest.approx(expected[method], rel=1e-5)
 
 
-def test_fold_in_is_too_good():
-    """On documents that the topics generated: above the likelihood, and above what the halves tell of each other."""
-    rng = np.random.default_rng(0)
-    phi = rng.dirichlet(np.full(V, 0.3), size=6)
-    counts = np.array([rng.multinomial(3000, p) for p in phi], dtype=np.int32).T
-    topics = [rng.choice(6, size=40, p=rng.dirichlet(np.full(6, 0.3))) for _ in range(60)]
-    words = np.array([[rng.choice(V, p=phi[k]) for k in z] for z in topics], dtype=np.int32)
-    held = heldout("document", words.ravel(), np.arange(61) * 40, np.tile([True, False], 1200))
-    weights = np.array([0.999 / 6] * 6 + [0.001])
-    given = {"K": 6, "alpha0": 1.8, "weights": weights, "word_topics": csr_array(counts), "heldout": held}
-    perplexity = {}
-    for method in METHODS:
-        rows = score(method, particles=20, **given)
-        perplexity[method] = np.exp(-rows[:, 0].sum() / rows[:, 1].sum())
-    assert perplexity["fold_in"] < 0.95 * min(perplexity[m] for m in SAMPLED)
-    assert perplexity["left_to_right"] == pytest.approx(perplexity["sequential"], rel=0.02)
-    assert max(perplexity.values()) < V
-
-
 @pytest.mark.parametrize(
     ("message", "changed"),
     [

@@ -14,9 +14,7 @@ from scipy.sparse import csr_array
 
 from splitmerge_cli.api.recognition import recognise
 from splitmerge_cli.config import specify
-from splitmerge_cli.data import downloads
 from splitmerge_cli.data.dataset import Dataset
-from splitmerge_cli.data.downloads import SETS
 from splitmerge_cli.data.tables.files import csv
 from splitmerge_cli.kinds.networks import generated as network
 from splitmerge_cli.kinds.networks import generated as published_graphs
@@ -384,26 +382,3 @@ def test_a_published_network(publish: Callable[..., Path]) -> None:
     (folder / published_graphs.NODES).write_bytes(gzip.compress(b"id,name\n"))
     with pytest.raises(DataError, match=r"nodes.csv.gz: SHA-256 [0-9a-f]{64}; expected [0-9a-f]{64}"):
         published_graphs.usair97()
-
-
-@pytest.mark.parametrize(
-    ("name", "N", "ties", "isolated", "scale", "kept"),
-    [
-        ("usair97", 332, 2126, 0, 0.8, 266),
-        ("caltech36", 769, 16656, 0, 0.7, 538),
-        ("nips234", 234, 598, 9, 1.0, 234),
-        ("hagmann998", 998, 17865, 9, 0.25, 250),
-    ],
-)
-def test_the_published_networks(name: str, N: int, ties: int, isolated: int, scale: float, kept: int) -> None:
-    if not downloads.present(name):
-        pytest.skip(f"SMCMC_DATA holds no {name}")
-    load = getattr(published_graphs, name)
-    graph = load()
-    assert (graph.N, graph.values.nnz // 2, graph.meta["isolated"]) == (N, ties, isolated)
-    assert graph.names is not None and len(graph.names) == N
-    part = load(scale=scale)
-    assert [str(N), kept] == [SETS[name].N, part.N]
-    degree = np.diff(graph.values.indptr)
-    # what is left out has no higher degree than what is kept
-    assert np.sort(degree)[N - kept :].sum() >= part.values.nnz

@@ -157,19 +157,20 @@ def of_pairs(rng, people, pairs, agreeing):
     return letters + [letters[k] if k < agreeing else flip[letters[k]] for k in range(pairs)]
 
 
-@pytest.mark.parametrize("agreeing, found", [(400, True), (512, False)])
-def test_pairs_agree_no_more_than_a_fifth_of_the_way(agreeing, found):
-    """Many pairs, so that 0.64 of them, of 0.5 by chance, exclude two fifths of the way."""
-    rng = np.random.default_rng(1)
-    columns = [*names_with_duplicates(rng, 1600, 800), of_pairs(rng, 1600, 800, agreeing)]
-    assert bool(find_in(columns)) == found
-
-
-@pytest.mark.parametrize("pairs, agreeing, found", [(200, 109, True), (22, 12, False)])
-def test_few_pairs_do_not_exclude_two_fifths_of_the_way(pairs, agreeing, found):
-    """As large a share of pairs agrees among 200 and among 22."""
-    rng = np.random.default_rng(2)
-    columns = [*names_with_duplicates(rng, 600, pairs), of_pairs(rng, 600, pairs, agreeing)]
+@pytest.mark.parametrize(
+    "people, pairs, agreeing, found",
+    [
+        # many pairs, so that 0.64 of them, of 0.5 by chance, exclude two fifths of the way
+        (1600, 800, 400, True),
+        (1600, 800, 512, False),
+        # as large a share of pairs agrees among 200 and among 22
+        (600, 200, 109, True),
+        (600, 22, 12, False),
+    ],
+)
+def test_pairs_agree_no_more_than_a_fifth_of_the_way(people, pairs, agreeing, found):
+    rng = np.random.default_rng(1 if people == 1600 else 2)
+    columns = [*names_with_duplicates(rng, people, pairs), of_pairs(rng, people, pairs, agreeing)]
     assert bool(find_in(columns)) == found
 
 

@@ -43,11 +43,6 @@ def test_fewer_points_are_the_first_of_the_same_data() -> None:
     assert kdd_like(1).truth.tolist() == [0]
 
 
-def test_more_points_than_published() -> None:
-    data = kdd_like(200_000, components=50, D=2)
-    assert data.values.shape == (200_000, 2) and len(np.unique(data.truth)) == 50
-
-
 @pytest.mark.parametrize(
     ("N", "K", "exponent", "sizes"),
     [
@@ -60,12 +55,6 @@ def test_more_points_than_published() -> None:
 )
 def test_uneven_sizes(N: int, K: int, exponent: float, sizes: list[int]) -> None:
     assert uneven_sizes(N, K, exponent).tolist() == sizes
-
-
-def test_uneven_sizes_add_up() -> None:
-    for exponent in (0.0, 0.5, 1.0, 2.5):
-        sizes = uneven_sizes(10_000, 777, exponent)
-        assert sizes.sum() == 10_000 and sizes.min() >= 1 and len(sizes) == 777
 
 
 @pytest.mark.parametrize(
@@ -96,12 +85,6 @@ def test_spreads_of_components() -> None:
     # the unit of the distances stays `spread`
     means = [gaussian(500, 500, 4, 3.0, 2.0, spreads).meta["means"] for spreads in (None, [0.5, 1.5])]
     assert np.array_equal(*means)
-
-
-def test_one_spread_is_a_range_of_one_value() -> None:
-    same = gaussian(70_000, spread=0.5, seed=3)
-    assert (same.meta["deviations"] == 0.5).all()
-    assert np.array_equal(same.values, gaussian(70_000, spread=0.5, spreads=[0.5, 0.5], seed=3).values)
 
 
 @pytest.mark.parametrize(("name", "N"), [("s1", 100), ("s2", 1000), ("s3", 10_000)])
@@ -164,13 +147,6 @@ def test_the_published_file_is_said_to_be_unverified(place: Path) -> None:
     assert generated.kddcup04bio().notes == [f"{said}none was recorded, it has {seen}"]
     (place.parent / downloads.SUMS).write_text(f"{seen}  {generated.FILE}\n")
     assert generated.kddcup04bio().notes == [f"{said}{seen} was recorded when it was fetched"]
-
-
-def test_a_set_with_constant_columns_runs(place: Path) -> None:
-    place.write_text(f"{ROW}\n{ROW.replace('-3.00', '7')}\n{ROW}\n")
-    plan = runs.prepare(compose(["data=kddcup04bio", "sampler=sdds"]))
-    assert plan.dataset.N == 3
-    assert np.isfinite(plan.chain(0).advance(20)["log_joint"]).all()
 
 
 @pytest.mark.parametrize(

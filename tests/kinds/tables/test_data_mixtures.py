@@ -156,13 +156,6 @@ def test_separation_is_counted_in_spreads() -> None:
     np.testing.assert_allclose(means.std(axis=0), 3.0, rtol=0.05)
 
 
-def test_sizes_of_a_chinese_restaurant() -> None:
-    number = [len(gaussian(100, sizes="crp", concentration=2.0, seed=s).meta["means"]) for s in range(500)]
-    assert np.mean(number) == pytest.approx(sum(2 / (2 + i) for i in range(100)), abs=0.4)
-    data = gaussian(100, sizes="crp", seed=1)
-    assert data.truth is not None and len(np.unique(data.truth)) == len(data.meta["means"]) == data.meta["components"]
-
-
 # mixed
 
 

@@ -15,10 +15,7 @@ from splitmerge_cli.data.dataset import Dataset
 from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.lshsm import LSHSM
-from splitmerge_cli.samplers.reconfiguration import SRM
-from splitmerge_cli.samplers.split_merge import RGSM, Dyadic
 from splitmerge_cli.samplers.triadic import Triadic
-from splitmerge_cli.samplers.wang_russell import RM, SDDS
 
 
 def signs(shape, share, seed, scale=1.0):
@@ -189,49 +186,6 @@ def test_numbers_far_from_zero_lose_the_digits_of_their_distance(covariance):
 
 
 # ---- The state
-
-
-def afresh(model, x, options):
-    """Statistics and log joint are those of a model just made with the same labels, bit for bit."""
-    other = sparse(x, **options)
-    other.set_labels(model.labels)
-    counted, expected = model.statistics(), other.statistics()
-    assert counted.keys() == expected.keys()
-    for name, values in expected.items():
-        np.testing.assert_array_equal(counted[name], values)
-    np.testing.assert_array_equal(model.sizes, other.sizes)
-    assert model.log_joint() == other.log_joint()
-
-
-SAMPLERS = {
-    "gibbs": lambda model, rng: Gibbs(model, rng),
-    "sdds": lambda model, rng: SDDS(model, rng),
-    "sams": lambda model, rng: Dyadic(model, rng, allocation="sams"),
-    "rgsm": lambda model, rng: RGSM(model, rng, t=1),
-    "rm": lambda model, rng: RM(model, rng),
-    "triadic": lambda model, rng: Triadic(model, rng, beta=0.3),
-    "srm": lambda model, rng: SRM(model, rng),
-    "lshsm-paired": lambda model, rng: LSHSM(model, rng, proposal="paired", bits=2, tables=3),
-    "lshsm-sums": lambda model, rng: LSHSM(model, rng, proposal="sums", bits=2, tables=3),
-    "lshsm-union": lambda model, rng: LSHSM(model, rng, proposal="sums", reading="union", bits=2, tables=3),
-}
-
-
-@pytest.mark.parametrize(("covariance", "prior"), KINDS)
-@pytest.mark.parametrize("sampler", SAMPLERS)
-@pytest.mark.parametrize("name", ["counts", "signed", "a zero and a lone column", "wide"])
-def test_chains_make_the_same_moves(name, sampler, covariance, prior):
-    """On one random stream, beside scans; the state at the end is as if counted afresh."""
-    x = POINTS[name]
-    options = options_of(x, covariance, prior)
-    labels = []
-    for model in both(x, **options):
-        rng = Rng(4)
-        samplers = [SAMPLERS[sampler](model, rng)] + ([] if sampler == "gibbs" else [Gibbs(model, rng)])
-        Chain(model, rng, samplers).advance(30)
-        labels.append(model.labels)
-    np.testing.assert_array_equal(*labels)
-    afresh(model, x, options)
 
 
 # ---- What is kept, what is rejected

@@ -9,7 +9,7 @@ from compiled import pieces
 from scipy import integrate, stats
 from scipy.special import gammaln
 from scores import check_scan
-from small_cases import CLOUD, COMPLETE, MIXED, POINTS, ROWS, TABLE, TYPES, check_resumption, check_walk_weights
+from small_cases import CLOUD, COMPLETE, POINTS, ROWS, TABLE, TYPES, check_resumption, check_walk_weights
 
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
@@ -18,12 +18,10 @@ from splitmerge_cli.kinds.lines.model import Lines
 from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
 from splitmerge_cli.kinds.tables.models.gaussian import Gaussian
 from splitmerge_cli.kinds.tables.models.mixed import LONGEST_TABLE, Mixed
-from splitmerge_cli.kinds.tokens.emm import EMM
 from splitmerge_cli.samplers.gibbs import Gibbs, Neal8
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.split_merge import Dyadic
 from splitmerge_cli.samplers.triadic import Triadic
-from splitmerge_cli.samplers.wang_russell import SDDS
 from splitmerge_cli.verify.continuous import gaussian_log_weight, mixed_log_weight
 
 LEVELS = {"binary": 2, "categorical": 4, "count": 0, "real": 0}
@@ -57,55 +55,6 @@ def test_all_columns_real_is_the_diagonal_gaussian():
     prior = {"m0": [0.2, 1.0, -3.0], "kappa0": 0.3, "a0": 1.5, "b0": [0.5, 1.0, 2.0]}
     check_alike(make_model(CLOUD, ["real"] * 3, **prior), Gaussian(CLOUD, **prior))
     check_alike(make_model(CLOUD, ["real"] * 3), Gaussian(CLOUD))
-
-
-def test_all_columns_binary_or_real_make_the_same_chain():
-    """Labels of 300 iterations, move by move."""
-    for types, x, other in (("binary", ROWS.astype(float), Bernoulli(ROWS)), ("real", CLOUD, Gaussian(CLOUD))):
-        labels = []
-        options = {"beta1": 0.1, "beta0": 0.1}
-        for model in (make_model(x, [types] * x.shape[1], **options), other):
-            rng = Rng(4)
-            out = Chain(model, rng, [SDDS(model, rng), Dyadic(model, rng), Gibbs(model, rng)], partitions=1).advance(
-                300
-            )
-            labels.append(out["partition_labels"])
-        np.testing.assert_array_equal(*labels)
-
-
-def test_one_categorical_column_is_the_entity_model():
-    tokens = np.array([0, 1, 1, 0, 3, 1, 2], dtype=np.int32)
-    emm = EMM(tokens, n_tokens=4, alpha=0.35)
-    model = make_model(tokens[:, None].astype(float), ["categorical"], alpha=0.35)
-    for labels in ([0] * 7, [0, 1, 0, 1, 2, 2, 0]):
-        emm.set_labels(labels)
-        model.set_labels(labels)
-        assert emm.log_lik_total() == pytest.approx(model.log_lik_total(), abs=1e-12)
-
-
-def test_two_levels_are_a_binary_column():
-    both = {"alpha": 0.35, "beta1": 0.35, "beta0": 0.35}
-    x = TABLE[:, [1]]
-    column = ColumnType("categorical", ("no", "yes"))
-    check_alike(make_model(x, ["binary"], **both), make_model(x, [column], **both))
-
-
-def test_a_missing_cell_is_an_item_that_the_column_does_not_have():
-    """The likelihood of a column is that of the items whose cell is there, by themselves."""
-    labels = np.arange(60) % 4
-    total = 0.0
-    for j, kind in enumerate(TYPES):
-        there = ~np.isnan(TABLE[:, j])
-        prior = dict(MIXED) | {"m0": 0.7, "b0": 0.5, "rate": 0.4}
-        column = ColumnType(kind, tuple("abcd")[: LEVELS[kind]])
-        whole, part = (Mixed(x, [column], **prior) for x in (TABLE[:, [j]], TABLE[there][:, [j]]))
-        whole.set_labels(labels)
-        part.set_labels(labels[there])
-        assert whole.log_lik_total() == pytest.approx(part.log_lik_total(), abs=1e-10)
-        total += whole.log_lik_total()
-    model = make_model(**prior)
-    model.set_labels(labels)
-    assert model.log_lik_total() == pytest.approx(total, abs=1e-9)
 
 
 def test_an_item_without_cells_goes_by_the_prior_alone():
