@@ -1,5 +1,5 @@
 """Missing cells in mixtures of binary rows and of points: the likelihood from its definition, resampled scales by
-quadrature. Every sampler alone: `test_transition_matrix`, the cases with `missing`; chains: `test_feature_pairs`.
+quadrature, the chain of partition and scales. Every sampler alone: `test_transition_matrix`, the cases with `missing`.
 """
 
 import numpy as np
@@ -196,8 +196,8 @@ def test_hardly_any_cells_give_a_chain(values):
             assert np.isfinite(out[key]).all()
 
 
-# ---- Full covariances with missing cells, which are a part of the state: the Gibbs step on them given the partition
-# against their density by quadrature.
+# ---- Full covariances with missing cells, which are a part of the state: the Gibbs step on them given the partition,
+# and the chain of partition and cells, against the posterior with the cells integrated out by quadrature.
 
 FULL_PRIOR = {"m0": [0.3, -0.2], "kappa0": 0.4, "a0": 2.0, "b0": [0.5, 0.8]}
 FULL_POINTS = np.array([[0.1, 0.4], [0.9, np.nan], [3.0, 2.6], [np.nan, -0.5]])
@@ -250,6 +250,12 @@ def log_joint(labels, resolution=0.0, words=False, points=FULL_POINTS, prior=FUL
     return total + LOG_STEP[:, None] + LOG_STEP
 
 
+def posterior(points=FULL_POINTS, **options):
+    states = [state[0] for state in mixture_states(len(points))]
+    log_p = np.array([np.logaddexp.reduce(log_joint(labels, points=points, **options), axis=None) for labels in states])
+    return states, np.exp(log_p - np.logaddexp.reduce(log_p))
+
+
 def build_model(words, resolution="none", points=FULL_POINTS, prior=FULL_PRIOR):
     options = prior | {"covariance": "full", "prior": "uniform", "resolution": resolution}
     if not words:
@@ -269,6 +275,29 @@ def cumulative_of(density):
     """Cumulative distribution function of a cell from its density on the grid."""
     total = np.cumsum(density) - 0.5 * density
     return lambda value: np.interp(np.arcsinh(value), T, total / density.sum())
+
+
+@pytest.mark.parametrize("words", [False, True])
+@pytest.mark.parametrize("labels", [(0, 0, 0, 1), (0, 0, 0, 0)])
+def test_cells_given_the_partition_have_their_conditional(labels, words):
+    """By Kolmogorov and Smirnov; that of another partition is seen."""
+    model = build_model(words)
+    model.set_labels(np.array(labels))
+    rng = Rng(7)
+    refresh, found = Refresh(model, rng), []
+    for _ in range(2500):
+        for _ in range(6):
+            refresh.step()
+        found.append(cell_of(model))
+    assert model.labels.tolist() == list(labels)
+
+    def cumulative(labels, axis):
+        return cumulative_of(np.exp(log_joint(labels) - log_joint(labels).max()).sum(axis=axis))
+
+    found, other = np.array(found), (0, 1, 1, 1)
+    for cell, axis in enumerate((1, 0)):
+        assert stats.kstest(found[:, cell], cumulative(labels, axis)).pvalue > 1e-3
+        assert stats.kstest(found[:, cell], cumulative(other, axis)).pvalue < 1e-6
 
 
 def test_cells_of_one_row_are_drawn_together():
@@ -386,6 +415,49 @@ def test_cells_are_looked_for_where_the_prior_puts_them():
     x[:, 0, 1] = FULL_GRID
     log_p = log_lik(x, STEPS, wide) + LOG_STEP
     assert stats.kstest(found, cumulative_of(np.exp(log_p - log_p.max()))).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("words", [False, True])
+@pytest.mark.parametrize(("resolution", "least"), [([2.0, 0.0], 5), (STEPS, 3)])
+def test_chain_where_clusters_lack_most_of_a_column(resolution, least, words):
+    """The posterior without the resolution is far."""
+    given = {"points": SPARSE, "prior": NARROW, "words": words}
+    states, expected = posterior(resolution=resolution, **given)
+    model = build_model(words, resolution, SPARSE, NARROW)
+    rng = Rng(3)
+    chain = Chain(model, rng, [Gibbs(model, rng), Refresh(model, rng)], partitions=1)
+    distance, noise = distance_of(chain, states, expected)
+    assert distance < 3 * noise
+    _, other = posterior(resolution=0.0, **given)
+    assert 0.5 * np.abs(other - expected).sum() > least * noise
+
+
+def distance_of(chain, states, expected, iterations=80_000):
+    """Total variation between the frequencies of a chain and the posterior, and what is to be expected by chance."""
+    batches = np.zeros((20, len(states)))
+    index = {state: t for t, state in enumerate(states)}
+    for batch in batches:
+        for labels in chain.advance(iterations // 20)["partition_labels"]:
+            batch[index[tuple(labels.tolist())]] += 1
+    frequency = batches / batches.sum(axis=1, keepdims=True)
+    noise = 0.5 * np.sqrt(2 / np.pi) * (frequency.std(axis=0, ddof=1) / np.sqrt(20)).sum()
+    return 0.5 * np.abs(frequency.mean(axis=0) - expected).sum(), noise
+
+
+@pytest.mark.parametrize("words", [False, True])
+@pytest.mark.parametrize("resolution", [0.0, 1.3])
+@pytest.mark.parametrize("sampler", ["gibbs", "sams"])
+def test_chain_has_the_posterior_of_partitions(sampler, resolution, words):
+    """Cells integrated out; the posterior with the cells held at their means is far."""
+    states, expected = posterior(resolution=resolution, words=words)
+    model = build_model(words, resolution or "none")
+    rng = Rng(3)
+    mover = Gibbs(model, rng) if sampler == "gibbs" else Dyadic(model, rng, allocation="sams")
+    chain = Chain(model, rng, [mover, Refresh(model, rng)], partitions=1)
+    distance, noise = distance_of(chain, states, expected, 60_000)
+    assert distance < 3.5 * noise
+    _, other = posterior(resolution=0.0 if resolution else 1.3, words=words)
+    assert 0.5 * np.abs(other - expected).sum() > 5 * noise
 
 
 @pytest.mark.parametrize("words", [False, True])

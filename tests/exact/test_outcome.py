@@ -21,13 +21,15 @@ from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.bundles import Bundles
 from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.data.tables.scaled import read_scales
-from splitmerge_cli.kinds.tables.cases import design_matrix, log_regression
+from splitmerge_cli.kinds.tables.cases import design_matrix, log_latent, log_orthant, log_regression
 from splitmerge_cli.kinds.tables.models.mixed import Mixed
 from splitmerge_cli.kinds.tables.outcomes import find_effects, outcome_densities, predict_outcome
 from splitmerge_cli.runs.draws import State
 from splitmerge_cli.runs.plan import Builder
+from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
-from splitmerge_cli.verify.enumerate import normalise
+from splitmerge_cli.verify import cases, kernel, transitions
+from splitmerge_cli.verify.enumerate import log_prior, mixture_states, normalise
 
 nan = np.nan
 TYPES, LEVELS = ("binary", "categorical", "count", "real", "real"), (2, 3, 0, 0, 0)
@@ -60,6 +62,35 @@ def build(rows: NDArray[np.float64] = ROWS, **options: Any) -> Any:
 def design(rows: NDArray[np.float64] = ROWS) -> NDArray[np.float64]:
     found: NDArray[np.float64] = design_matrix(rows, TYPES, LEVELS, [3, 1])
     return found
+
+
+def orthants(rows: NDArray[np.float64], states: list[Any], weight: float, **of_others: Any) -> NDArray[np.float64]:
+    """Posterior of partitions, the latent outcomes integrated out: probabilities of orthants."""
+    X, y = design(rows), rows[:, 0]
+    # without the outcome and its effects
+    other = Mixed(rows[:, [2, 4]], ("count", "real"), resolution="none", concentration=1.3, **PRIOR | of_others)
+    log_p = []
+    for labels, K in states:
+        z = np.array(labels, dtype=np.int32)
+        other.set_labels(z)
+        total = other.log_lik_total() + log_prior(1.3, "crp", z)
+        for k in range(K):
+            here = (z == k) & ~np.isnan(y)
+            total += log_orthant(y[here], X[here], np.append(1.0, np.full(3, weight)))
+        log_p.append(total)
+    return normalise(log_p)
+
+
+def test_latent_outcomes_are_integrated_out_by_the_chain() -> None:
+    """Frequencies of partitions against probabilities of orthants; a mutant, without the effects, is found."""
+    states = [(labels, K) for labels, K, *_ in mixture_states(4)]
+    model = build(ROWS[:4], **BINARY, slope_weight=0.5)
+    pi = orthants(ROWS[:4], states, 0.5)
+    case, rng = cases.Case(model, build, states, pi, ""), Rng(3)
+    samplers = [Gibbs(model, rng), Refresh(model, rng)]
+    frequencies, noise = kernel.sampled_frequencies(case, samplers, rng, 40_000)
+    assert transitions.total_variation(frequencies, pi) < 3 * noise
+    assert transitions.total_variation(frequencies, orthants(ROWS[:4], states, 1e6)) > 6 * noise
 
 
 def test_draws_of_latent_outcomes_far_from_their_mean() -> None:
@@ -209,6 +240,58 @@ def test_predictive_distributions_and_coefficients(options: dict[str, Any], powe
     error = np.sqrt(np.diag(spread) / 20_000)
     assert (np.abs(drawn.mean(axis=0) - beta - [m0, 0, 0, 0]) < 4 * error).all()
     np.testing.assert_allclose(np.cov(drawn.T), spread, atol=0.08 * spread.max())
+
+
+GAPS = np.array([[1, 0, 2, nan, 0.9], [0, 1, 5, 1.1, 0.2], [1, 2, 0, -0.7, nan], [0, 0, 1, 2.4, -0.4]])
+TOGETHER: dict[str, dict[str, Any]] = {
+    "full, gaps": {"covariance": "full"},
+    "t": {"tails": "t"},
+    "b0 of others": {"beta1": 0.7, "alpha": 0.9},
+}
+
+
+@pytest.mark.parametrize("name", TOGETHER)
+def test_other_parts_are_what_they_are_alone(name: str) -> None:
+    """The likelihood is the likelihood without the outcome and its effects, given the same parameters, times that of
+    the latent outcomes; parameters come back as they were set."""
+    options = TOGETHER[name]
+    model = build(GAPS, outcome="b", effects=["c"], **options)
+    other = Mixed(GAPS[:, 2:], TYPES[2:], None, concentration=1.3, resolution="none", **PRIOR | options)
+    rng = Rng(2)
+    model.set_labels(np.array([0, 0, 1, 0], dtype=np.int32))
+    for _ in range(3):
+        Refresh(model, rng).step()
+    held = model.parameters
+    u = held[:4, 0]
+    assert ((u > 0) == (GAPS[:, 0] == 1)).all()
+    other.set_labels(model.labels)
+    if len(held) > 4:
+        other.set_parameters(held[4:, 0])
+    X = design_matrix(GAPS, TYPES, LEVELS, [1])
+    expected = sum(log_latent(u[here], X[here], np.ones(3)) for here in (model.labels == 0, model.labels == 1))
+    assert model.log_lik_total() - other.log_lik_total() == pytest.approx(expected, abs=1e-9)
+    again = build(GAPS, outcome="b", effects=["c"], **options)
+    again.set_labels(model.labels)
+    again.set_parameters(held)
+    np.testing.assert_array_equal(again.parameters, held)
+    assert again.log_joint() == pytest.approx(model.log_joint(), abs=1e-9)
+
+
+def test_a_real_outcome_stands_apart_from_jointly_normal_columns() -> None:
+    rows = np.array(
+        [[0, 1.2, 0.3, 1.0], [1, -0.4, nan, 0.2], [2, 0.9, 1.5, 2.0], [0, nan, -0.8, 0.1], [1, 2.0, 0.4, 0.6]]
+    )
+    columns = (COLUMNS[1], *[ColumnType("real")] * 3)
+    options = PRIOR | {"covariance": "full", "resolution": "none", "concentration": 1.3}
+    model, other = Mixed(rows, columns, outcome=2, effects=[1], **options), Mixed(rows[:, 2:], columns[2:], **options)
+    z = np.array([0, 0, 1, 1, 0], dtype=np.int32)
+    for own in (model, other):
+        own.set_labels(z)
+    other.set_parameters(model.parameters)
+    X, there = design_matrix(rows, ("categorical",), (3,), [0]), ~np.isnan(rows[:, 1])
+    prior = np.full(3, 0.4), 0.5, 1.5, 0.8
+    expected = sum(log_regression(rows[here, 1], X[here], *prior) for here in ((z == 0) & there, (z == 1) & there))
+    assert model.log_lik_total() - other.log_lik_total() == pytest.approx(expected, abs=1e-9)
 
 
 def test_resuming_goes_on_as_if_never_stopped() -> None:

@@ -1,5 +1,5 @@
-"""Rows with shares of their own: tables against their exact distribution, densities against ratios of evidences, and
-states that resume. Chains: `test_feature_pairs.py`."""
+"""Rows with shares of their own: tables and exposures against their exact distributions, the joint chain against the
+posterior by quadrature, densities against ratios of evidences, and states that resume."""
 
 import numpy as np
 import pytest
@@ -17,8 +17,9 @@ from splitmerge_cli.kinds.tables.models.overdispersed_multinomial import Overdis
 from splitmerge_cli.runs.draws import State
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
+from splitmerge_cli.samplers.split_merge import RGSM
 from splitmerge_cli.samplers.wang_russell import SDDS
-from splitmerge_cli.verify import continuous
+from splitmerge_cli.verify import cases, continuous, kernel, transitions
 from splitmerge_cli.verify.enumerate import mixture_states
 
 OPTIONS = {"alpha": 0.7, "shape": 1.5, "rate": 0.4}
@@ -31,6 +32,18 @@ def chain_of(model, rng, *samplers):
 
 def log_evidence(x, z):
     return continuous.scattered_counts_log_weight(x, 1.0, "uniform", **OPTIONS)((tuple(z), max(z) + 1))
+
+
+@pytest.mark.parametrize("samplers", [(), (Gibbs,), (SDDS, RGSM)], ids=["refresh alone", "gibbs", "split-merge"])
+def test_joint_chain_has_the_posterior_by_quadrature(samplers):
+    """``refresh`` alone, whose draws of clusters reach every partition, too."""
+    case = cases.small_case(OverdispersedMultinomial, 4, 3)
+    rng = Rng(11)
+    moves = [*(make(case.model, rng) for make in samplers), Refresh(case.model, rng)]
+    frequencies, noise = kernel.sampled_frequencies(case, moves, rng, 60_000)
+    assert transitions.total_variation(frequencies, case.partitions[1]) < 3.0 * noise
+    # held tables and exposures have another one
+    assert transitions.total_variation(frequencies, case.pi) > 10.0 * noise
 
 
 @pytest.mark.parametrize("a, x", [(0.3, 5), (2.5, 40), (0.7, 3000), (80.0, 300)])

@@ -17,7 +17,7 @@ from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import PythonSampler
 from splitmerge_cli.kinds.lines.model import Lines
 from splitmerge_cli.kinds.networks.irm import IRM
-from splitmerge_cli.kinds.tables.models import gaussian
+from splitmerge_cli.kinds.tables.models import gaussian, mixed
 from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
 from splitmerge_cli.priors import OPTIONS, specification
 from splitmerge_cli.samplers.chaperones import Chaperones
@@ -25,10 +25,21 @@ from splitmerge_cli.samplers.gibbs import Gibbs, Neal8
 from splitmerge_cli.samplers.nonreversible import Nonreversible
 from splitmerge_cli.samplers.pgsm import PGSM
 from splitmerge_cli.samplers.reconfiguration import SRM
+from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.triadic import Triadic
-from splitmerge_cli.verify import cases, transitions
+from splitmerge_cli.verify import cases, kernel, transitions
 from splitmerge_cli.verify.enumerate import normalise
 
+OTHERS = {
+    "lines": (Lines, {}),
+    "lines-nig": (Lines, {"noise": "nig", "a0": 1.2}),
+    "gaussian-diag": (gaussian.Gaussian, {}),
+    "gaussian-iso": (gaussian.Gaussian, {"covariance": "iso"}),
+    "gaussian-full": (gaussian.Gaussian, {"covariance": "full"}),
+    "gaussian-sparse": (gaussian.Gaussian, {"sparse": True}),
+    "mixed": (mixed.Mixed, {}),
+    "irm": (IRM, {"beta1": 0.6, "beta0": 1.7}),
+}
 NAMES = (*PACKAGE, *TOYS)
 EXACT = [name for name in SAMPLERS if "as_printed" not in name]
 
@@ -68,6 +79,17 @@ def test_bernoulli(name, prior):
     assert transitions.stationarity_defect(P, case.pi) < 1e-12
     if name != "gibbs":
         assert transitions.balance_defect(P, case.pi) < 1e-12
+
+
+@pytest.mark.parametrize("prior", NAMES)
+def test_the_prior_is_told_from_others(prior):
+    """The posterior under another prior is not kept: what the tests above compare differs."""
+    case, other = build(Bernoulli, prior), build(Bernoulli, "crp")
+    sampler_class, given = SAMPLERS["gibbs"]
+    P = matrix(case, sampler_class(case.model, Rng(0), **given))
+    under_crp = dict(zip(other.states, other.pi, strict=True))
+    pi = np.array([under_crp[state] for state in case.states])
+    assert transitions.stationarity_defect(P, pi / pi.sum()) > 1e-3
 
 
 # -- a largest number of clusters
@@ -150,6 +172,26 @@ def test_learners(model_class, name, prior):
         for pair in transitions.disagreements(history)[:3]:
             sampler.fix(*history, *pair)
             assert transitions.balance_defect(matrix(case, sampler), case.pi) < 1e-12
+
+
+@pytest.mark.parametrize("prior", NAMES)
+@pytest.mark.parametrize("name", ["gibbs", "gibbs-site", "sams", "dyadic-gibbs", "triadic", "birth_death", "rm-cut"])
+@pytest.mark.parametrize("model", OTHERS)
+def test_other_models(model, name, prior):
+    model_class, params = OTHERS[model]
+    case = build(model_class, prior, **params)
+    sampler_class, given = SAMPLERS[name]
+    P = matrix(case, sampler_class(case.model, Rng(0), **given))
+    assert transitions.stationarity_defect(P, case.pi) < 1e-12
+
+
+@pytest.mark.parametrize("prior", NAMES)
+@pytest.mark.parametrize("model", ["lines", "gaussian-full", "gaussian-sparse", "irm"])
+def test_relabelling_moves(model, prior):
+    model_class, params = OTHERS[model]
+    case = build(model_class, prior, **params)
+    P = matrix(case, SRM(case.model, Rng(0), relabel=False))
+    assert transitions.balance_defect(P, case.pi) < 1e-12
 
 
 @pytest.mark.parametrize("prior", NAMES)
@@ -254,3 +296,29 @@ def test_the_slice_sampler_leaves_a_density_as_it_is():
         visited.append(t)
     mass = height * np.diff(edges)
     np.testing.assert_allclose(np.histogram(visited, edges)[0] / len(visited), mass / mass.sum(), atol=0.02)
+
+
+@pytest.mark.parametrize("chosen", RESAMPLED)
+@pytest.mark.parametrize("name", ["gibbs", "sams", "sdds"])
+def test_kernels_at_present_values_of_hyper_parameters(name, chosen):
+    prior, concentration = RESAMPLED[chosen]
+    case = build(Bernoulli, prior, concentration=concentration)
+    sampler_class, given = SAMPLERS[name]
+    sampler = sampler_class(case.model, Rng(0), **given)
+    assert transitions.stationarity_defect(matrix(case, sampler), case.pi) < 1e-12
+    # with another value the posterior is another one
+    last = case.model.hyperparameters[-1]
+    case.model.set_prior_values({last: (2.0 if last == "components" else 0.5) * case.model.prior_values[last]})
+    assert transitions.stationarity_defect(matrix(case, sampler), case.pi) > 1e-4
+
+
+@pytest.mark.parametrize("chosen", [pytest.param(c, marks=[pytest.mark.slow] * ("," in c)) for c in RESAMPLED])
+@pytest.mark.parametrize(("model_class", "params"), [(Bernoulli, {}), (Lines, {"noise": "nig", "a0": 1.2})])
+def test_chains_with_resampled_hyper_parameters(model_class, params, chosen):
+    """Frequencies of partitions against their probabilities with the hyper-parameters integrated out."""
+    prior, concentration = RESAMPLED[chosen]
+    case = build(model_class, prior, concentration=concentration, **params)
+    rng = Rng(2)
+    samplers = [SAMPLERS["gibbs"][0](case.model, rng), Refresh(case.model, rng)]
+    frequencies, noise = kernel.sampled_frequencies(case, samplers, rng, 4_000)
+    assert 0.5 * np.abs(frequencies - case.partitions[1]).sum() < 3 * noise

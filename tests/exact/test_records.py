@@ -1,4 +1,4 @@
-"""Records: likelihoods against every true value, shares of distorted cells against quadrature."""
+"""Records: likelihoods against every true value, shares of distorted cells and joint chains against quadrature."""
 
 from functools import partial
 from itertools import combinations, product
@@ -16,6 +16,7 @@ from splitmerge_cli.samplers.chaperones import Chaperones
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.split_merge import RGSM
+from splitmerge_cli.verify import cases, kernel, transitions
 
 NAMES = ("ann", "anna", "anne", "annie", "bo", "anna", "bobby", "carl", "carla", "karl", "karla", "zoe")
 DATES = ("1961-02-03", "1961-03-02", "1962-02-03", "1999-12-31")
@@ -171,6 +172,39 @@ def test_rows_of_probabilities_sum_to_one_with_unseen_slips():
         unseen = 0.3 * 0.4 * (1.0 - slips.sum(axis=1)) if slips.any() else 0.0
         assert np.all(np.array(unseen) >= 0.0)
         np.testing.assert_allclose(generated.probabilities(shares, slips, 0.3, 0.4).sum(axis=1) + unseen, 1.0)
+
+
+RESAMPLED = {"distortion": "beta(0.4,0.8)", "similar": "beta(0.5,0.5)", "original": 0}
+COPIED = RESAMPLED | {"original": "beta(0.8,0.5)", "frequencies": 0}
+
+
+@pytest.mark.parametrize(
+    "options, samplers",
+    [
+        (RESAMPLED | {"frequencies": 0}, ()),
+        (RESAMPLED | {"frequencies": 0}, (Gibbs,)),
+        (RESAMPLED | {"frequencies": 0}, (Chaperones, RGSM)),
+        (RESAMPLED | {"frequencies": 0.3}, (Gibbs,)),
+        ({"distortion": 0.4, "similar": 0.6, "frequencies": 0.2, "original": 0}, (Gibbs,)),
+        ({"distortion": 0.4, "similar": 0.6, "frequencies": 0.2, "original": 0, "sources": True}, (Chaperones, RGSM)),
+        (COPIED, (Gibbs,)),
+        (COPIED, (Chaperones, RGSM)),
+        (COPIED | {"frequencies": 0.3}, (Gibbs,)),
+        (COPIED | {"original": 0.7, "sources": True}, (Chaperones, RGSM)),
+    ],
+    ids=[
+        *("refresh", "gibbs", "pairs", "frequencies", "frequencies_alone", "frequencies_sources"),
+        *("copies", "copies_pairs", "copies_frequencies", "copies_sources"),
+    ],
+)
+def test_joint_chain_has_the_posterior_by_quadrature(options, samplers):
+    case = cases.small_case(Records, 4, 3, options)
+    rng = Rng(5)
+    moves = [*(make(case.model, rng) for make in samplers or (Gibbs,)), Refresh(case.model, rng)]
+    frequencies, noise = kernel.sampled_frequencies(case, moves, rng, 40_000)
+    assert transitions.total_variation(frequencies, case.partitions[1]) < 3.0 * noise
+    # with shares held at their means it is another one
+    assert transitions.total_variation(frequencies, case.pi) > 5.0 * noise
 
 
 def test_shares_given_the_partition():

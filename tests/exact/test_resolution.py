@@ -22,6 +22,7 @@ from splitmerge_cli.runs.identity import run_id
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.split_merge import Dyadic
+from splitmerge_cli.verify import cases, kernel, transitions
 
 PRIOR = {"m0": 0.3, "kappa0": 0.4, "a0": 1.5, "b0": 0.2}
 STEP = 0.5
@@ -123,6 +124,19 @@ def test_predictive_is_the_ratio_of_likelihoods(model, options):
     expected = np.exp(pieces.log_pred(model, 7, 0) + np.log(2 * np.pi * units**2 * np.ones(2)).sum() / 2)
     pieces.join(model, 7, 0)
     assert abs(drawn.mean() - expected) < 4 * drawn.std() / np.sqrt(len(drawn))
+
+
+@pytest.mark.parametrize("covariance", ["diag", "iso", "full"])
+def test_joint_chain_has_the_posterior(covariance):
+    """Enumerated, scales integrated out over a grid; and far from that without the resolution."""
+    params = {"covariance": covariance, "b0": "gamma(0.7,1)", "resolution": 1.6}
+    case = cases.small_case(Gaussian, 4, 2, params)
+    rng = Rng(5)
+    samplers = [Dyadic(case.model, rng, allocation="sams"), Gibbs(case.model, rng), Refresh(case.model, rng)]
+    frequencies, noise = kernel.sampled_frequencies(case, samplers, rng, 60_000)
+    assert transitions.total_variation(frequencies, case.partitions[1]) < 3 * noise
+    without = cases.small_case(Gaussian, 4, 2, params | {"resolution": "none"})
+    assert transitions.total_variation(frequencies, without.partitions[1]) > 6 * noise
 
 
 @pytest.mark.parametrize(("model", "options"), MODELS)

@@ -1,5 +1,5 @@
-"""Scales of normal mixtures with a gamma prior: their conditional given the partition by quadrature, and what follows
-from their values. Chains of partition and scales: `test_feature_pairs.py`.
+"""Scales of normal mixtures with a gamma prior: their conditional given the partition by quadrature, the joint chain of
+partition and scales against the posterior with the scales integrated out, and what follows from their values.
 """
 
 import numpy as np
@@ -13,8 +13,10 @@ from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.kinds.tables.models import gaussian
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
-from splitmerge_cli.samplers.split_merge import Dyadic
-from splitmerge_cli.verify import continuous
+from splitmerge_cli.samplers.split_merge import RGSM, Dyadic
+from splitmerge_cli.samplers.triadic import Triadic
+from splitmerge_cli.samplers.wang_russell import SDDS, BirthDeath
+from splitmerge_cli.verify import cases, continuous, kernel, transitions
 
 POINTS = np.array([[0.1, 1.3], [0.4, 0.9], [-0.3, 1.1], [2.6, -1.0], [3.1, -0.2], [1.2, 4.0]])
 LABELS = (0, 0, 0, 1, 1, 2)
@@ -87,6 +89,49 @@ def test_draws_given_the_partition_have_their_conditional(covariance, key):
     assert stats.kstest(values, conditional(covariance, key)).pvalue > 1e-3
     if key == "b0":
         assert stats.kstest(values, conditional(covariance, key, FIXED["a0"] + 0.5)).pvalue < 1e-9
+
+
+JOINT = {
+    "diag": {"covariance": "diag", "b0": "gamma(0.7,1)", "kappa0": "gamma(0.6,2)", "concentration": "gamma(2,1)"},
+    "iso": {"covariance": "iso", "b0": "gamma(0.7,1)", "kappa0": "gamma(0.6,2)"},
+    "full": {"covariance": "full", "b0": "gamma(0.7,1)"},
+}
+MOVES = {
+    "gibbs": (Gibbs, {}),
+    "sams": (Dyadic, {"allocation": "sams"}),
+    "dyadic-gibbs": (Dyadic, {"allocation": "gibbs", "t": 1}),
+    "sdds": (SDDS, {}),
+    "triadic": (Triadic, {"beta": 0.3}),
+    "rgsm": (RGSM, {"t": 1}),
+    "birth_death": (BirthDeath, {}),
+}
+
+
+@pytest.mark.parametrize(
+    ("covariance", "name"),
+    [
+        # each sampler with one covariance, each covariance with two samplers or three: the others are slow
+        pytest.param(covariance, name, marks=() if (a + b) % len(JOINT) == 0 else pytest.mark.slow)
+        for a, covariance in enumerate(JOINT)
+        for b, name in enumerate(MOVES)
+    ],
+)
+def test_joint_chain_has_the_posterior_of_partitions(covariance, name):
+    """Its partitions have the posterior with the scales integrated out, within noise; which is far from that with the
+    scales held."""
+    case = cases.small_case(gaussian.Gaussian, 4, 2, JOINT[covariance])
+    before = case.model.parameters
+    sampler, options = MOVES[name]
+    rng = Rng(5)
+    samplers = [sampler(case.model, rng, **options), Refresh(case.model, rng)]
+    if name == "birth_death":
+        # it alone changes nothing but singletons
+        samplers.insert(1, Gibbs(case.model, rng, scan="site"))
+    frequencies, noise = kernel.sampled_frequencies(case, samplers, rng, 200_000)
+    distance = transitions.total_variation(frequencies, case.partitions[1])
+    assert distance < 3 * noise
+    assert transitions.total_variation(case.pi, case.partitions[1]) > 6 * noise
+    np.testing.assert_array_equal(case.model.parameters, before)
 
 
 @pytest.mark.parametrize("covariance", COVARIANCES)

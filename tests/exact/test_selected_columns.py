@@ -14,11 +14,14 @@ from numpy.typing import NDArray
 from scipy.special import gammaln, logsumexp
 from small_cases import check_resumption, check_walk_weights, usual_chain
 
+from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.dataset import ColumnType
 from splitmerge_cli.kinds.tables.answers import ColumnAnswers
 from splitmerge_cli.kinds.tables.models import gaussian, mixed
+from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
+from splitmerge_cli.samplers.split_merge import Dyadic
 from splitmerge_cli.verify import paths, transitions
 from splitmerge_cli.verify.continuous import gaussian_log_weight, mixed_log_weight, selected_log_weight
 from splitmerge_cli.verify.enumerate import log_prior, normalise, partitions
@@ -139,6 +142,18 @@ def test_indicators_alone_are_exact(name: str) -> None:
         for mutant, log_p in mutants.items():
             worst[mutant] = max(worst[mutant], transitions.stationarity_defect(P, normalise(log_p)))
     assert min(worst.values()) > 1e-3
+
+
+def test_chain_has_the_posterior_of_partitions_and_indicators() -> None:
+    model, rng = build(), Rng(4)
+    samplers = [Dyadic(model, rng, allocation="sams"), Gibbs(model, rng), Refresh(model, rng)]
+    found = Chain(model, rng, samplers, partitions=1).advance(40_000)
+    index = {(tuple(labels.tolist()), way): t for t, (labels, way) in enumerate(itertools.product(states(5), WAYS))}
+    pi = normalise([log_joint(POINTS, np.array(labels, dtype=np.int32), way) for labels, way in index])
+    rows = zip(found["partition_labels"].tolist(), found["partition_parameters"].tolist(), strict=True)
+    counts = np.bincount([index[tuple(labels), tuple(way)] for labels, way in rows], minlength=len(pi))
+    assert transitions.total_variation(counts / counts.sum(), pi) < 0.05
+    np.testing.assert_array_equal(found["informative"], found["partition_parameters"].sum(axis=1))
 
 
 @pytest.mark.parametrize("name", ["plain", "resolution"])

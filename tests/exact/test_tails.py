@@ -1,7 +1,6 @@
 """Normal clusters with the tails of Student's t, by a weight of each row: weights and degrees of freedom given the
-partition by quadrature, chains with scales that are resampled as well, densities of rows whose weight is integrated
-out, and what follows from present weights. Kernels given weights: `test_transition_matrix.py`; other chains:
-`test_feature_pairs.py`.
+partition by quadrature, the joint chain against the posterior with both integrated out, densities of rows whose weight
+is integrated out, and what follows from present weights. Kernels given weights: `test_transition_matrix.py`.
 
 ``gaps`` is diag with missing cells and a column recorded to a resolution, which is a mixed table; a table that has
 words, too, is in pieces at the end.
@@ -27,7 +26,9 @@ from splitmerge_cli.kinds.tables.models.normal import DEGREES, RowWeights
 from splitmerge_cli.samplers.gibbs import Gibbs
 from splitmerge_cli.samplers.refresh import Refresh
 from splitmerge_cli.samplers.split_merge import Dyadic
-from splitmerge_cli.verify import transitions
+from splitmerge_cli.samplers.triadic import Triadic
+from splitmerge_cli.samplers.wang_russell import SDDS
+from splitmerge_cli.verify import cases, kernel, transitions
 from splitmerge_cli.verify.continuous import gaussian_log_weight, tailed_log_weight, weighted_log_lik
 
 COVARIANCES = ["diag", "iso", "full"]
@@ -142,6 +143,36 @@ def test_degrees_of_freedom_heed_rows_that_lack_cells():
         found.append(draws.reshape(50, -1).mean(axis=1))
     error = np.sqrt(sum(batches.var() for batches in found) / 50)
     assert abs(found[0].mean() - found[1].mean()) < 4 * error < 0.5
+
+
+MOVES = {
+    "gibbs": (Gibbs, {}),
+    "sams": (Dyadic, {"allocation": "sams"}),
+    "sdds": (SDDS, {}),
+    "triadic": (Triadic, {"beta": 0.3}),
+}
+
+
+@pytest.mark.parametrize(
+    ("covariance", "name"),
+    [
+        pytest.param(covariance, name, marks=() if (a + b) % len(COVARIANCES) == 0 else pytest.mark.slow)
+        for a, covariance in enumerate(COVARIANCES)
+        for b, name in enumerate(MOVES)
+    ],
+)
+def test_joint_chain_has_the_posterior_of_partitions(covariance, name):
+    """Its partitions have the posterior with weights and degrees of freedom integrated out, within noise; which is far
+    from that with the weights held."""
+    case = cases.small_case(Gaussian, 4, 2, {"covariance": covariance, "tails": "t"})
+    before = case.model.parameters
+    sampler, options = MOVES[name]
+    rng = Rng(5)
+    samplers = [sampler(case.model, rng, **options), Refresh(case.model, rng)]
+    frequencies, noise = kernel.sampled_frequencies(case, samplers, rng, 100_000)
+    assert transitions.total_variation(frequencies, case.partitions[1]) < 3 * noise
+    assert transitions.total_variation(case.pi, case.partitions[1]) > 6 * noise
+    np.testing.assert_array_equal(case.model.parameters, before)
 
 
 RESAMPLED = {

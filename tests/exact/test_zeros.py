@@ -17,9 +17,11 @@ from splitmerge_cli.data.bundles import Bundles
 from splitmerge_cli.data.dataset import ColumnType, Dataset
 from splitmerge_cli.data.tables.scaled import put_on_scales
 from splitmerge_cli.data.values import Scale
+from splitmerge_cli.kinds.tables.models import mixed, mixed_cells
 from splitmerge_cli.kinds.tables.models.gamma_poisson import GammaPoisson
 from splitmerge_cli.kinds.tables.models.mixed import Mixed
 from splitmerge_cli.runs.draws import State
+from splitmerge_cli.verify.cases import small_case
 
 COUNTS = np.array([[0.0, 3.0], [2.0, 0.0], [0.0, np.nan], [5.0, 1.0], [1.0, 0.0], [0.0, 0.0]])
 TYPES = (ColumnType("count"), ColumnType("count"))
@@ -123,6 +125,44 @@ def test_rows_that_count_twice_are_two_rows() -> None:
     rows.set_labels(LABELS[items])
     assert of_weights.log_lik_total() == pytest.approx(rows.log_lik_total(), abs=1e-9)
     assert of_units.log_lik_total() == pytest.approx(rows.log_lik_total(), abs=1e-9)
+
+
+def test_a_wrong_split_of_counts_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Mutants: zeros that are counted twice; counts that are not shifted; spikes of reals among the other cells; their
+    codes the wrong way round; missing cells that are no spikes, where nothing is known."""
+
+    def twice(found: dict, values: np.ndarray) -> None:
+        found["values"][:, 2] = np.where(values[:, 2] == 0, 0.0, found["values"][:, 2])
+
+    def without_shift(found: dict, values: np.ndarray) -> None:
+        found["values"][:, 2] += 1.0
+
+    def left(found: dict, values: np.ndarray) -> None:
+        found["values"][:, 3] = values[:, 3]
+
+    def reversed_codes(found: dict, values: np.ndarray) -> None:
+        found["values"][:, -1] = 1.0 - found["values"][:, -1]
+
+    def no_spikes(found: dict, values: np.ndarray) -> None:
+        found["values"][:, -2:] = np.nan_to_num(found["values"][:, -2:])
+
+    right = small_case(Mixed, 4, 1, {"zeros": "apart", "spikes": True})
+    for change in (None, twice, without_shift, left, reversed_codes, no_spikes):
+
+        def part_and_change(values, kinds, levels, spikes, change=change) -> dict:
+            found = mixed_cells.part_zeros(values, kinds, levels, spikes)
+            if change is not None:
+                change(found, values)
+            return found
+
+        monkeypatch.setattr(mixed, "part_zeros", part_and_change)
+        model, log_joint = right.build(), []
+        for labels, _ in right.states:
+            model.set_labels(np.array(labels, dtype=np.int32))
+            log_joint.append(model.log_joint())
+        weight = np.exp(np.array(log_joint) - max(log_joint))
+        worst = np.abs(weight / weight.sum() - right.pi).max()
+        assert worst < 1e-9 if change is None else worst > 1e-3, change
 
 
 @pytest.mark.parametrize(
