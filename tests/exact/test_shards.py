@@ -210,6 +210,9 @@ def test_default_prior_is_that_of_all_rows():
     one, two = (divide(Gaussian, x, cuts, {"covariance": "full"}, {})[1].log_joint() for cuts in CUTS[1:])
     assert one == two
     assert one == pytest.approx(Gaussian(x, covariance="full").log_joint(), rel=1e-9)
+    x[::3, 1] = x[:200, 2] = np.nan
+    one, two = (divide(Gaussian, x, cuts, {}, {})[1].log_joint() for cuts in CUTS[1:])
+    assert one == two == pytest.approx(Gaussian(x).log_joint(), rel=1e-9)
 
 
 def test_refusals():
