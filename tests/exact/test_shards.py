@@ -220,5 +220,7 @@ def test_refusals():
     assert Model.find_capability(capabilities.Shards) is None
     with pytest.raises(ValueError, match="neither 0 nor 1"):
         Bernoulli.find_capability(capabilities.Shards).build_shard(np.full((2, 2), 0.5), Columns.from_rows(np.eye(2)))
+    with pytest.raises(ValueError, match="select=true: expected false for rows in shards"):
+        divide(Gaussian, x, CUTS[1], {"select": True}, {})
     with pytest.raises(ValueError, match="not a finite number"):
         Gaussian.find_capability(capabilities.Shards).build_shard(x, Columns.from_rows(np.full((2, 3), np.inf)))

@@ -129,7 +129,8 @@ class Gaussian(normal.Normal):
         if options.get("tails") == "t":
             raise ValueError("model.select=true: expected model.tails=normal, got t")
         options.pop("tails", None)
-        return SelectedColumns(x, ("real",) * np.shape(x)[-1], known, **options)
+        D = np.shape(x.values if isinstance(x, Rows) else x)[-1]
+        return SelectedColumns(x, ("real",) * D, known, **options)
 
     @classmethod
     def from_data(cls, data: Any, **params: Any) -> Any:
