@@ -86,13 +86,15 @@ def _tables(Py_ssize_t N, double gamma):
 
 @cache
 def _sum_in_plain_order(distribution, K, N, gamma):
-    """log V_N(K) by another hand: 20,000 terms as products, and the rest of a heavy tail by the midpoint rule."""
+    """log V_N(K) by another hand: 20,000 terms as products, and the rest of a heavy tail by Gauss's rule."""
     m = np.arange(K, K + 20_000, dtype=float)
     terms = distribution.log_probabilities(K + 20_000 - 1)[K - 1:]
     if distribution.distribution == "bnb":
-        places = np.log(K + 20_000 - 0.5) + 0.01 * (np.arange(10_000) + 0.5)
+        # of log m, in 500 intervals of the length 1
+        nodes, shares = np.polynomial.legendre.leggauss(8)
+        places = np.log(K + 20_000 - 0.5) + np.add.outer(np.arange(500), 0.5 * (nodes + 1.0)).ravel()
         m = np.r_[m, np.exp(places)]
-        terms = np.r_[terms, distribution.log_probability(np.exp(places)) + np.log(0.01) + places]
+        terms = np.r_[terms, distribution.log_probability(np.exp(places)) + np.log(np.tile(0.5 * shares, 500)) + places]
     for t in range(K):
         terms = terms + np.log(m - t)
     for t in range(N):

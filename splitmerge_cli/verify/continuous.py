@@ -236,13 +236,15 @@ def mixed_log_weight(
     """Log weight of partitioned rows ``[N, D]``, NaN where a cell is missing, with columns of several `types` (words of
     ``mixed_cells.TYPES``; `levels` of categorical and ordinal ones), parameters integrated out. The options are the
     model's, a number or one per column of their type; b0 and kappa0 may be pairs as in `gaussian_log_weight`. With
-    tails=t the rows have `weights`, as in `tailed_log_weight`.
+    tails=t the rows have `weights`, as in `tailed_log_weight`. If the rows are a part of a `table`, it has the cuts of
+    ordinal columns.
 
     Source: Gelman et al. 2013, section 2.4 to 2.6, of the observed cells of a column and cluster, sums weighted by the
     power; real cells as in `gaussian_log_weight`.
     """
     values = np.asarray(x, dtype=float)
-    options = {"resolution": 0.0, "covariance": "diag", "power": 1.0, "tails": "normal", **options}
+    options = {"resolution": 0.0, "covariance": "diag", "power": 1.0, "tails": "normal", "table": values, **options}
+    whole = options["table"]
     power, reals = options["power"], [j for j, type in enumerate(types) if type == "real"]
     rates = iter(np.broadcast_to(np.asarray(options["rate"], dtype=float), list(types).count("count")))
     rate_of = {j: float(next(rates)) for j, type in enumerate(types) if type == "count"}
@@ -262,7 +264,7 @@ def mixed_log_weight(
     of_reals = [options[key] for key in ("covariance", "m0", "kappa0", "a0", "b0", *further)]
 
     def log_ordinal(codes: NDArray[np.int64], j: int) -> float:
-        column = values[:, j]
+        column = whole[:, j]
         shares = [(np.sum(column <= v) + (v + 1) / 2) / (np.sum(column >= 0) + levels[j] / 2) for v in range(levels[j])]
         total = []
         for mean in np.linspace(-2.4, 2.4, 27):

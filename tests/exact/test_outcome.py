@@ -11,7 +11,7 @@ from calibration import Setting
 from compiled import pieces
 from numpy.typing import NDArray
 from scipy import stats
-from scipy.special import log_ndtr
+from scipy.special import gammaln, log_ndtr
 from small_cases import check_resumption, usual_chain
 
 from splitmerge_cli.analysis.predictive import by_state, predict
@@ -215,7 +215,7 @@ def test_an_outcome_that_is_all_but_impossible() -> None:
 def test_predictive_distributions_and_coefficients(options: dict[str, Any], power: float) -> None:
     """Against normal equations, in which every row counts as much as the power says; draws of coefficients by their
     mean and covariance."""
-    new = np.array([[nan, 2.0, nan, 1.0, nan]])
+    new = np.array([[nan, 2.0, nan, 1.0, 1.7]])
     model = with_new(new, **options, power=power)
     outcome = 4 if options is NORMAL else 0
     here = (LABELS == 1) & ~np.isnan(ROWS[:, outcome])
@@ -239,7 +239,19 @@ def test_predictive_distributions_and_coefficients(options: dict[str, Any], powe
     spread = (b / (a - 1) if options is NORMAL else 1.0) * np.linalg.inv(precision)
     error = np.sqrt(np.diag(spread) / 20_000)
     assert (np.abs(drawn.mean(axis=0) - beta - [m0, 0, 0, 0]) < 4 * error).all()
-    np.testing.assert_allclose(np.cov(drawn.T), spread, atol=0.08 * spread.max())
+    unit = np.sqrt(np.outer(np.diag(spread), np.diag(spread)))
+    np.testing.assert_allclose(np.cov(drawn.T) / unit, spread / unit, atol=0.08)
+    if options is BINARY:
+        return
+    widened = 1 + x @ np.linalg.solve(precision, x)
+    for step in (0.0, 0.7):
+        found, without = (
+            with_new(new * [1, 1, 1, 1, known], **NORMAL, power=power, resolution=[step]).log_predictive(6)[0][0, 1]
+            for known in (1.0, nan)
+        )
+        b_n, off = b + power * here.sum() * step**2 / 24, (1.7 - location[0, 1]) ** 2 / widened + step**2 / 12
+        constant = gammaln(a + 0.5) - gammaln(a) - 0.5 * np.log(2 * np.pi * b_n * widened)
+        assert found - without == pytest.approx(constant - (a + 0.5) * np.log1p(0.5 * off / b_n), abs=1e-9)
 
 
 GAPS = np.array([[1, 0, 2, nan, 0.9], [0, 1, 5, 1.1, 0.2], [1, 2, 0, -0.7, nan], [0, 0, 1, 2.4, -0.4]])

@@ -210,6 +210,9 @@ def test_default_prior_is_that_of_all_rows():
     one, two = (divide(Gaussian, x, cuts, {"covariance": "full"}, {})[1].log_joint() for cuts in CUTS[1:])
     assert one == two
     assert one == pytest.approx(Gaussian(x, covariance="full").log_joint(), rel=1e-9)
+    x[::3, 1] = x[:200, 2] = np.nan
+    one, two = (divide(Gaussian, x, cuts, {}, {})[1].log_joint() for cuts in CUTS[1:])
+    assert one == two == pytest.approx(Gaussian(x).log_joint(), rel=1e-9)
 
 
 def test_refusals():
@@ -217,5 +220,7 @@ def test_refusals():
     assert Model.find_capability(capabilities.Shards) is None
     with pytest.raises(ValueError, match="neither 0 nor 1"):
         Bernoulli.find_capability(capabilities.Shards).build_shard(np.full((2, 2), 0.5), Columns.from_rows(np.eye(2)))
+    with pytest.raises(ValueError, match="select=true: expected false for rows in shards"):
+        divide(Gaussian, x, CUTS[1], {"select": True}, {})
     with pytest.raises(ValueError, match="not a finite number"):
         Gaussian.find_capability(capabilities.Shards).build_shard(x, Columns.from_rows(np.full((2, 3), np.inf)))

@@ -19,6 +19,7 @@ DISTRIBUTIONS = (
     "geometric(0.9)",
     "bnb(1,4,3)",
     "bnb(0.4,0.3,2)",
+    "bnb(1,0.2,3)",
     "uniform(30)",
 )
 
@@ -41,6 +42,15 @@ def test_one_item_more(distribution, N, gamma):
     for K in {K for K in (1, 2, N // 2, N - 1, N) if 1 <= K <= N and fewer[K] > -np.inf}:
         found = np.logaddexp(np.log(gamma) + more[K + 1], np.log(N + gamma * K) + more[K])
         assert found == pytest.approx(fewer[K], rel=1e-13, abs=2e-13)
+
+
+@pytest.mark.parametrize("distribution", DISTRIBUTIONS)
+def test_sums_in_plain_order(distribution):
+    """The reference of ``smcmc verify``, also of a heavy tail."""
+    made, options = build(distribution, 5, 1.3), dict(specification(f"mfm(components={distribution})").options)
+    for sizes in ([5], [3, 2], [1] * 5):
+        expected = type(made).log_probability(sizes, 1.3, **options)
+        assert pieces.log_prob(made, sizes) == pytest.approx(expected, abs=1e-9)
 
 
 @pytest.mark.parametrize("distribution", ["poisson(2)", "geometric(0.3)", "uniform(6)"])

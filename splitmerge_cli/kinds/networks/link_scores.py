@@ -266,30 +266,33 @@ def by_blocks(pseudo_counts: Any, same: NDArray[np.bool_]) -> Array:
     return np.where(same, *np.broadcast_to(pseudo_counts, 2))
 
 
-NODES = 24
-"""Nodes of a Gauss-Hermite rule."""
+NODES = 97
+"""Nodes of an integral over a share of success."""
 
 
 def log_mean_power(A: Array, B: Array, c: Array, more: float) -> Array:
-    """log E[(1 + more p)^-c] for p ~ Beta(A, B), by quadrature over the logit of p about its mode, scaled by the
-    curvature there.
+    """log E[(1 + more p)^-c] for p ~ Beta(A, B), by the trapezoidal rule: over t, where the logit of p is its mode and
+    sinh(t) times a width that the curvature gives there. The tails fall as exp(A logit) and exp(-B logit), which for a
+    small A is far more slowly than in a normal density.
 
     >>> log_mean_power(np.array([2.0]), np.array([3.0]), np.array([0.0]), 0.5).round(12) + 0.0
     array([0.])
     """
+    (A, B, c), place = np.unique(np.stack([A, B, c]), axis=1, return_inverse=True)
     # the mode: a root of (c - A - B) more p^2 + (A more - A - B - c more) p + A, of which one lies between 0 and 1
     square, linear = (c - A - B) * more, (A - c) * more - A - B
     p = 2.0 * A / (np.sqrt(linear**2 - 4.0 * square * A) - linear)
     odds = 1.0 + more * p
     curvature = A + B + c * more * (1.0 - 2.0 * p - more * p * p) / odds**2
-    x, weight = np.polynomial.hermite.hermgauss(NODES)
-    width = np.sqrt(2.0 / (p * (1.0 - p) * np.maximum(curvature, 0.1 * (A + B))))[:, None]
-    logit = special.logit(p)[:, None] + width * x
+    width = np.minimum(np.sqrt(1.0 / (p * (1.0 - p) * np.maximum(curvature, 0.1 * (A + B)))), 2.0)
+    farthest = np.arcsinh(9.0 + 40.0 / (width * np.minimum(A, B)))
+    t = farthest[:, None] * np.linspace(-1.0, 1.0, NODES)
+    logit = special.logit(p)[:, None] + width[:, None] * np.sinh(t)
     at = -A[:, None] * np.logaddexp(0.0, -logit) - B[:, None] * np.logaddexp(0.0, logit)
     at -= c[:, None] * np.log1p(more * special.expit(logit))
-    return np.asarray(
-        special.logsumexp(at + x * x + np.log(weight), axis=1) + np.log(width[:, 0]) - special.betaln(A, B)
-    )
+    step = width * farthest * 2.0 / (NODES - 1)
+    of_each = special.logsumexp(at + np.log(np.cosh(t)), axis=1) + np.log(step) - special.betaln(A, B)
+    return np.asarray(of_each[place.ravel()])
 
 
 def links_of(relations: data.Relations, labels: NDArray[Any], options: Mapping[str, Any]) -> list[Links]:

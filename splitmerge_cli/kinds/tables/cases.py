@@ -368,6 +368,7 @@ def mixed_case(build: Callable[..., Model], size: int, seed: int, params: Mappin
         alone = {"concentration": 1.0, "prior": "uniform"}
         if rho := own.pop("noise", None):
             ends = mixed_cells.box_of_table(x, types, (2, 3, 0, 0, 0), own.pop("box", None), options["resolution"])
+            own["table"] = table
             return noise_log_weight(
                 table, concentration, options["prior"], rho, ends, partial(weigh_rows, own), options.get("power", 1.0)
             )
@@ -570,6 +571,7 @@ CASES: dict[str, OwnCase] = {
             {"levels": "ordinal", "select": True},
             {"noise": 0.3},
             {"noise": 0.3, "zeros": "apart", "power": 0.4},
+            {"noise": 0.3, "levels": "ordinal"},
             {"noise": 0.3, "covariance": "full", "complete": True, "b0": "gamma(2,3)"},
             {"outcome": 5, "effects": [4]},
             {"outcome": 1, "effects": [4], "slope_weight": 0.7},

@@ -68,15 +68,19 @@ def test_counts_have_their_negative_binomial() -> None:
     assert one.mean(pair)[0] == pytest.approx(shape / rate)
 
 
-@pytest.mark.parametrize(("kept", "number"), [(0.9, 0), (0.9, 4), (0.3, 2), (0.02, 30)])
-def test_counts_that_scatter_have_the_probability_of_the_integral(kept: float, number: int) -> None:
-    """A pair's rate in the rest is gamma distributed given the share of success p, which is beta distributed."""
-    relation, options = draw_relation(3, COUNT, directed=True), OPTIONS | {"precision": 1.7}
+@pytest.mark.parametrize(
+    ("kept", "number", "shape"), [(0.9, 0, 0.8), (0.9, 4, 0.8), (0.3, 2, 0.8), (0.02, 30, 0.8), (0.3, 0, 0.05)]
+)
+def test_counts_that_scatter_have_the_probability_of_the_integral(kept: float, number: int, shape: float) -> None:
+    """A pair's rate in the rest is gamma distributed given the share of success p, which is beta distributed. A block
+    without edges has the prior's shape, with which a logit of p is far from normal."""
+    relation, options = draw_relation(3, COUNT, directed=True), OPTIONS | {"precision": 1.7, "shape": shape}
     one, r = Links(relation, LABELS, options), 1.7
     count = dict(zip(map(tuple, relation.ends.tolist()), relation.weights, strict=True))
     pairs = [(0, 3), (0, 4), (1, 3), (3, 0)]
     assert 0 < sum(pair in count for pair in pairs) < len(pairs)
-    for pair in pairs:
+    empty = np.argwhere((one.table.total == 0) & (one.table.pairs > 0))
+    for pair in [*pairs, *[tuple(np.flatnonzero(k == LABELS)[0] for k in cell) for cell in empty.tolist()]]:
         cell = LABELS[list(pair)]
         A = options["shape"] + one.table.total[*cell]
         B = 1 + r * (options["rate"] + one.table.pairs[*cell])

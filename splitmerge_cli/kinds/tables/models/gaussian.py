@@ -28,6 +28,7 @@ from splitmerge_cli.kinds.tables.models.gaussian_independent import (
     DiagonalGaussian,
     IsotropicGaussian,
 )
+from splitmerge_cli.kinds.tables.models.mixed_cells import with_moments
 from splitmerge_cli.kinds.tables.models.selected_columns import SelectedColumns
 from splitmerge_cli.kinds.tables.simulated import simulate_with_noise
 
@@ -56,9 +57,13 @@ class GaussianShards(DenseShards):
     @classmethod
     def build_whole(cls, columns: Columns, packed: bytes, **params: Any) -> Any:
         D, total, covariance = len(columns.low), columns.rows, _covariance(params)
+        if covariance == "diag":
+            # columns may lack cells
+            whole = with_moments(columns.with_types(["real"] * D), bytes(packed)).with_types(())
+            return Gaussian(Rows(np.empty((0, D)), total, whole), **params)
         units = real_columns.units_of(real_columns.moments_of_columns(columns)[4], total, covariance)
         words = np.frombuffer(bytes(packed), dtype=np.int64).tolist()
-        n_squares = D if covariance == "diag" else 1 if covariance == "iso" else D * (D + 1) // 2
+        n_squares = 1 if covariance == "iso" else D * (D + 1) // 2
         squares = [
             (high << 64) + (low & 0xFFFFFFFFFFFFFFFF)
             for low, high in zip(words[: 2 * n_squares : 2], words[1 : 2 * n_squares : 2], strict=True)
@@ -68,7 +73,7 @@ class GaussianShards(DenseShards):
         if covariance == "iso":
             scatter = D * [(total * squares[0] - sum(v * v for v in sums)) / (D * total**2)]
         else:
-            own = squares if covariance == "diag" else [squares[d * (d + 1) // 2 + d] for d in range(D)]
+            own = [squares[d * (d + 1) // 2 + d] for d in range(D)]
             scatter = [(total * square - v * v) / total**2 for square, v in zip(own, sums, strict=True)]
         mean = np.array([v / total for v in sums]) * units
         whole = columns.with_moments(mean, np.array(scatter) * units**2)
@@ -124,7 +129,8 @@ class Gaussian(normal.Normal):
         if options.get("tails") == "t":
             raise ValueError("model.select=true: expected model.tails=normal, got t")
         options.pop("tails", None)
-        return SelectedColumns(x, ("real",) * np.shape(x)[-1], known, **options)
+        D = np.shape(x.values if isinstance(x, Rows) else x)[-1]
+        return SelectedColumns(x, ("real",) * D, known, **options)
 
     @classmethod
     def from_data(cls, data: Any, **params: Any) -> Any:
