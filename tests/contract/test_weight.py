@@ -25,26 +25,26 @@ LINES = {
     "cli": 1_920,
     "config": 2_740,
     "core": 9_060,
-    "data": 8_500,
+    "data": 8_620,
     "diagnostics": 3_980,
     "fits": 1_120,
-    "kinds": 60,
+    "kinds": 40,
     "kinds/documents": 7_520,
     "kinds/lines": 980,
-    "kinds/networks": 9_440,
+    "kinds/networks": 9_460,
     "kinds/records": 4_760,
-    "kinds/tables": 13_360,
+    "kinds/tables": 13_400,
     "kinds/tokens": 440,
     "papers": 8_240,
-    "priors": 1_120,
-    "runs": 9_620,
+    "priors": 1_100,
+    "runs": 9_640,
     "samplers": 6_740,
-    "top": 1_280,
+    "top": 1_300,
     "verify": 3_360,
 }
 """Lines of .py, .pyx, .pxd and .h by room, and by slice of `kinds`."""
-ALL_LINES = 100_600
-TEST_LINES = 58_100
+ALL_LINES = 100_700
+TEST_LINES = 57_500
 """Lines of .py and .pyx, and of the tables of cases, .yaml."""
 FILES, IMPORT_SHARE = 258, 5.0
 """Python files, and the share of their lines that are imports, in per cent."""
