@@ -63,9 +63,11 @@ def test_likelihood_sums_over_every_true_value(distortion, similar, K):
 
 @pytest.mark.parametrize("original, distortion", [(0.7, 0.3), (0.999, 0.01), (1e-6, 0.8)])
 def test_likelihood_sums_over_originals_and_errors_of_copies(original, distortion):
-    """Records of 2 to 4, two of which lack cells; and an entity of one record has no original."""
+    """Records of 2 to 4, two of which lack cells, and one that says the same as another but for a cell that it lacks;
+    and an entity of one record has no original."""
     kept = keep_levels(some_records(40)[:7], FIELDS)
     values, fields = kept["values"], kept["types"]
+    values[1] = [values[0, 0], -1, *values[0, 2:]]
     model = Records(values, fields, distortion=distortion, similar=0.6, original=original, prior="uniform")
     weigh = generated.records_log_weight(
         *(values, fields, None, 1.0),
