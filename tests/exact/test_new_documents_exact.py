@@ -1,6 +1,7 @@
 """New documents against sums over all partitions of a tiny corpus's tokens, weights integrated out."""
 
 import itertools
+import sys
 from typing import Any
 
 import numpy as np
@@ -173,6 +174,32 @@ def test_given_one_state(words: list[int]) -> None:
         assert np.mean(each) == pytest.approx(exact, abs=5 * np.std(each) / np.sqrt(runs) + 1e-12)
     found = heldout.read_new_documents(*state, [1], scans=40_000)[1][0]
     np.testing.assert_allclose(found, proportions, atol=0.01)
+
+
+def test_the_filter_opens_topics_and_selects(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where most weight is left to new topics, of which each takes a small share, and few words fit."""
+    monkeypatch.setattr(sys.modules[__name__], "GAMMA", 6.0)
+    monkeypatch.setattr(sys.modules[__name__], "ALPHA0", 6.0)
+    monkeypatch.setattr(sys.modules[__name__], "ETA", 0.1)
+    monkeypatch.setattr(sys.modules[__name__], "BETA", np.array([0.1, 0.1, 0.8]))
+    words = [3, 0, 3, 0]
+    exact, _ = given_state(words)
+    state = COUNTS, BETA, ALPHA0, GAMMA, ETA, np.array(words, dtype=np.int32), np.array([0, 4])
+    each = np.exp([heldout.read_new_documents(*state, [seed], particles=7)[0][0] for seed in range(1_500)])
+    assert np.mean(each) == pytest.approx(exact, abs=4 * np.std(each) / np.sqrt(1_500))
+
+
+def test_selected_particles_count_the_same() -> None:
+    """One particle is never selected, and each number of them has the same mean; the weights of these are uneven."""
+    counts = csr_array(np.array([[9, 0, 0], [0, 9, 0], [0, 0, 9], [1, 1, 1]], dtype=np.int32))
+    words = np.array([3, 0, 3, 1, 3, 2, 0, 0, 0, 0], dtype=np.int32)
+    state = counts, np.array([0.3, 0.3, 0.3, 0.1]), 0.3, 1.5, 0.05, words, np.array([0, 10])
+    alone, selected = (
+        np.exp([heldout.read_new_documents(*state, [seed], particles=particles)[0][0] for seed in range(runs)])
+        for particles, runs in ((1, 3_000), (20, 1_000))
+    )
+    error = np.hypot(*(np.std(each) / np.sqrt(len(each)) for each in (alone, selected)))
+    assert np.mean(selected) == pytest.approx(np.mean(alone), abs=4 * error)
 
 
 def made_state(labels: list[int], **hyperparameters: float) -> State:
