@@ -38,7 +38,7 @@ BASES = {
 }
 """Module and name of the class that the classes of a group build on."""
 NAMES = {"prior": "NAME", "kind": "name"}
-"""The attribute that names a class, in the groups that a package of smcmc holds."""
+"""The attribute that names a class, in the groups whose own classes are found in a package."""
 
 _T = TypeVar("_T")
 

@@ -186,7 +186,7 @@ def test_samplers_are_dealt_out_over_the_cases_of_a_model() -> None:
         assert set().union(*(case.parts for case in met)) == set().union(*(case.parts for case in able))
         assert all(case in met for case in able if not case.parts or sampler.name in ON_ALL_CASES)
         pairs, possible = pairs + len(met), possible + len(able)
-    assert len(cases) == 25 and pairs < possible / 2
+    assert len(cases) == 26 and pairs < possible / 2
 
 
 def test_named_samplers_and_those_of_all_cases_are_not_dealt_out(smcmc) -> None:

@@ -44,7 +44,7 @@ LINES = {
 }
 """Lines of .py, .pyx, .pxd and .h by room, and by slice of `kinds`."""
 ALL_LINES = 100_700
-TEST_LINES = 57_500
+TEST_LINES = 57_600
 """Lines of .py and .pyx, and of the tables of cases, .yaml."""
 FILES, IMPORT_SHARE = 258, 5.0
 """Python files, and the share of their lines that are imports, in per cent."""
