@@ -378,16 +378,17 @@ def _is_cut(cells: NDArray[np.float64], own: NDArray[np.int64]) -> bool:
     """Whether levels `own` (-1: missing) are ranges of a number that touch: ranges with a gap between them, wider than
     a hundredth of all the others, are groups that the number tells apart."""
     cells, own = cells[own >= 0], own[own >= 0]
-    if np.isnan(cells).any():
+    levels = len(np.unique(own))
+    if levels < 2 or np.isnan(cells).any():
         return False
     order = np.argsort(cells, kind="stable")
     cells, own = cells[order], own[order]
     steps, ends = np.diff(cells), np.diff(own) != 0
-    if ends.sum() != len(np.unique(own)) - 1 or not (steps[ends] > 0).all():
+    if ends.sum() != levels - 1 or not (steps[ends] > 0).all():
         return False
     within = steps[(steps > 0) & ~ends]
     # a range of one number, such as 0, has no steps
-    alone = [len(np.unique(part)) == 1 for part in np.split(cells, np.flatnonzero(ends) + 1)]
+    alone = np.array([len(np.unique(part)) == 1 for part in np.split(cells, np.flatnonzero(ends) + 1)])
     touches = steps[ends] <= (np.quantile(within, 0.99) if len(within) else math.inf)
     return bool((touches | alone[1:] | alone[:-1]).all())
 
@@ -467,6 +468,8 @@ def _numbers_of(codes: NDArray[np.float64], type: ColumnType | None) -> NDArray[
     try:
         levels = np.array([float(level) for level in type.levels])
     except ValueError:
+        return None
+    if not np.isfinite(levels).all():
         return None
     numbers, known = np.full(len(codes), np.nan), ~np.isnan(codes)
     numbers[known] = levels[codes[known].astype(np.int64)]

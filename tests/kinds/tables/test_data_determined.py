@@ -297,6 +297,11 @@ def test_ranges_of_a_number_are_levels_that_follow() -> None:
     data = from_object(frame, "mixed")
     assert "(group from age, smokes from daily, rich from income)" in follow_notes(data)[0]
     assert data.meta["followers"] == ["group", "smokes", "rich"] and len(data.columns or []) == 6
+    # levels that the part looked at first lacks, and words that Python reads as numbers
+    rare = pd.DataFrame({"x": rng.normal(size=5_000), "flag": np.where(np.arange(5_000) % 500 == 1, "yes", "no")})
+    rare["word"] = rng.choice(["inf", "nil", "zero"], 5_000)
+    assert not follow_notes(from_object(rare, "mixed"))
+    assert not notes_of(from_object(rare.assign(word=rng.choice(["inf", "infinity"], 5_000)), "mixed"))
     # one of other rows, and two kinds that a number tells apart
     other = frame.assign(group=np.where(np.arange(200) == 7, "old", group)).drop(columns=["smokes", "rich"])
     assert not follow_notes(from_object(other, "mixed"))
