@@ -375,8 +375,8 @@ def find_followers(
 
 
 def _is_cut(cells: NDArray[np.float64], own: NDArray[np.int64]) -> bool:
-    """Whether levels `own` (-1: missing) are ranges of a number that touch: ranges with a gap between them, wider than
-    a hundredth of all the others, are groups that the number tells apart."""
+    """Whether levels `own` (-1: missing) are ranges of a number that touch. If the gap between two is wider than 99 in
+    100 of the gaps within levels, they are groups that the number tells apart."""
     cells, own = cells[own >= 0], own[own >= 0]
     levels = len(np.unique(own))
     if levels < 2 or np.isnan(cells).any():
