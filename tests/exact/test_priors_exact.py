@@ -300,9 +300,9 @@ def test_the_slice_sampler_leaves_a_density_as_it_is():
 
 
 @pytest.mark.parametrize(
-    ("prior", "law"), [(Gamma(0.01, 1.0), stats.gamma(0.01)), (Beta(0.05, 0.1), stats.beta(0.05, 0.1))]
+    ("prior", "distribution"), [(Gamma(0.01, 1.0), stats.gamma(0.01)), (Beta(0.05, 0.1), stats.beta(0.05, 0.1))]
 )
-def test_what_lies_beyond_the_ends_of_the_line_is_at_the_ends(prior, law):
+def test_what_lies_beyond_the_ends_of_the_line_is_at_the_ends(prior, distribution):
     """The least value has the probability of all that are smaller, the largest of all that are larger."""
     least, largest = from_line(prior, -1e9), from_line(prior, 1e9)
     rng, value, visited = np.random.default_rng(2), 0.5, []
@@ -310,7 +310,7 @@ def test_what_lies_beyond_the_ends_of_the_line_is_at_the_ends(prior, law):
         value = draw_hyperparameter(prior, value, lambda _: 0.0, rng.random)
         visited.append((value == least, value == largest))
     batches = np.reshape(visited, (40, -1, 2)).mean(axis=1)
-    error = np.abs(batches.mean(axis=0) - [law.cdf(least), law.sf(largest)])
+    error = np.abs(batches.mean(axis=0) - [distribution.cdf(least), distribution.sf(largest)])
     assert (error < 4.5 * batches.std(axis=0, ddof=1) / np.sqrt(40) + 1e-9).all()
 
 

@@ -156,7 +156,7 @@ cdef class DrawnTopics(Sampler):
             phi[word] = 0.0 if word == v else self.rng.draw_gamma(self.topics.eta)
             total += phi[word]
         if total == 0.0 and V > 1:
-            # all are less than any double, and their ratios are those of their logarithms
+            # all are less than any double: their logarithms are drawn
             for word in range(V):
                 phi[word] = log1p(-self.rng.next()) / self.topics.eta if word != v else -INFINITY
                 top = max(top, phi[word])
