@@ -304,7 +304,7 @@ def test_the_slice_sampler_leaves_a_density_as_it_is():
 )
 def test_what_lies_beyond_the_ends_of_the_line_is_at_the_ends(prior, distribution):
     """The least value has the probability of all that are smaller, the largest of all that are larger."""
-    least, largest = from_line(prior, -1e9), from_line(prior, 1e9)
+    least, largest = from_line(prior, -230.0), from_line(prior, 230.0)
     rng, value, visited = np.random.default_rng(2), 0.5, []
     for _ in range(2_000):
         value = draw_hyperparameter(prior, value, lambda _: 0.0, rng.random)
