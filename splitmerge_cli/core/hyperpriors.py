@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -154,7 +154,9 @@ HYPERPRIORS = (Gamma, Beta, CountPrior)
 """Values of options that make a hyper-parameter be resampled."""
 MOST = 10**9
 """Largest whole number: farther out its interval has too few digits."""
-_LIMITS = {Gamma: (-230.0, 230.0), Beta: (-36.0, 36.0), CountPrior: (0.0, math.log(MOST + 1.0))}
+_LIMITS = {Gamma: (-230.0, 230.0), Beta: (-34.0, 34.0), CountPrior: (0.0, math.log(MOST + 1.0))}
+"""Places of the least and of the largest value. The line goes on beyond: there the density of a small shape is not
+nothing, and all places have the value at the end, which is as good as 0, or 1."""
 
 
 def start_of(hyperprior: Hyperprior, N: int) -> float:
@@ -175,7 +177,9 @@ def to_line(hyperprior: Hyperprior, value: float) -> float:
         t = math.log(value) - (math.log1p(-value) if isinstance(hyperprior, Beta) else 0.0)
         t += _width(hyperprior, value) / 2.0
         low, high = _LIMITS[type(hyperprior)]
-        fits = low <= t <= high
+        # the value at an end is rounded
+        slack = 0.0 if isinstance(hyperprior, CountPrior) else 0.1
+        fits = low - slack <= t <= high + slack
     if not fits:
         raise ValueError(f"{value}: expected a value within the range of {hyperprior}")
     return t
@@ -196,22 +200,24 @@ def from_line(hyperprior: Hyperprior, t: float) -> float:
     """The value at a place on the line."""
     if isinstance(hyperprior, CountPrior):
         return float(math.floor(math.exp(t)))
+    low, high = _LIMITS[type(hyperprior)]
+    t = min(max(t, low), high)
     return math.exp(t) if isinstance(hyperprior, Gamma) else 1.0 / (1.0 + math.exp(-t))
 
 
 def log_density_on_line(hyperprior: Hyperprior, t: float) -> float:
-    """Log density of the place on the line; -inf at its far ends, where the value would leave the range of a double."""
+    """Log density of the place on the line; -inf beyond the largest whole number."""
     low, high = _LIMITS[type(hyperprior)]
-    if not low <= t <= high:
-        return -math.inf
     if isinstance(hyperprior, CountPrior):
-        return _log_density_within(hyperprior, from_line(hyperprior, t))
+        return _log_density_within(hyperprior, from_line(hyperprior, t)) if low <= t <= high else -math.inf
     if isinstance(hyperprior, Gamma):
         shape, rate = hyperprior.shape, hyperprior.rate
-        return shape * math.log(rate) - math.lgamma(shape) + shape * t - rate * math.exp(t)
+        return shape * math.log(rate) - math.lgamma(shape) + shape * t - rate * math.exp(min(t, high))
     a, b = hyperprior.a, hyperprior.b
     log_beta = math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)
-    return -a * math.log1p(math.exp(-t)) - b * math.log1p(math.exp(t)) - log_beta
+    beyond = a * min(t - low, 0.0) - b * max(t - high, 0.0)
+    t = min(max(t, low), high)
+    return beyond - a * math.log1p(math.exp(-t)) - b * math.log1p(math.exp(t)) - log_beta
 
 
 def log_density(hyperprior: Hyperprior, value: float) -> float:
@@ -230,6 +236,9 @@ def draw_hyperparameter(
     value; `log_likelihood`: of a value, the log probability of all that depends on it, up to a constant; `uniform`:
     draws a number between 0 and 1."""
 
+    # many places beyond an end have the same value
+    log_likelihood, (low, high) = cache(log_likelihood), _LIMITS[type(hyperprior)]
+
     def log_conditional(t: float) -> float:
         log_p = log_density_on_line(hyperprior, t)
         return log_p if log_p == -math.inf else log_p + log_likelihood(from_line(hyperprior, t))
@@ -237,6 +246,10 @@ def draw_hyperparameter(
     t = to_line(hyperprior, present)
     if width := _width(hyperprior, present):
         t += width * (uniform() - 0.5)
+    elif present == from_line(hyperprior, low):
+        t = low + math.log1p(-uniform()) / (hyperprior.a if isinstance(hyperprior, Beta) else hyperprior.shape)
+    elif isinstance(hyperprior, Beta) and present == from_line(hyperprior, high):
+        t = high - math.log1p(-uniform()) / hyperprior.b
     return from_line(hyperprior, draw_by_slice(log_conditional, t, uniform))
 
 

@@ -24,8 +24,8 @@ from splitmerge_cli.core.prior import TablePrior
 
 ENDS = ("size_1", "size_2", "size_3", "size_more")
 """Names of h_1, h_2, h_3, and of the others."""
-_LEAST = 1e-9
-"""A draw that is this near 0 or 1 is rejected."""
+_LEAST = 1e-14
+"""A draw that is nearer 0 or 1 stands for this: as good as 0, or 1."""
 
 
 @lru_cache(4)
@@ -94,11 +94,8 @@ class LearnedSizes(TablePrior):
         """Draw h_m from its distribution given the sizes as if u_N did not depend on it, and accept by 1 / u_N."""
         end, go_on = _count_ends(sizes, ENDS.index(name))
         prior = self.hyperpriors[name]
-        drawn = rng.beta(prior.a + end, prior.b + go_on)
-        log_r = -np.inf
-        if _LEAST <= drawn <= 1.0 - _LEAST:
-            log_r = self._log_renewal(self.options) - self._log_renewal(self.options | {name: drawn})
-        if rng.accept(log_r):
+        drawn = min(max(rng.beta(prior.a + end, prior.b + go_on), _LEAST), 1.0 - _LEAST)
+        if rng.accept(self._log_renewal(self.options) - self._log_renewal(self.options | {name: drawn})):
             self.set_value(name, drawn)
 
     def _log_renewal(self, options: Any) -> float:

@@ -288,7 +288,9 @@ def _log_integral(
         if isinstance(axis, CountPrior):
             weighed = [(float(m), float(axis.log_probability(m))) for m in range(1, LARGEST + 1)]
         else:
-            step, reach = (_step_of(axis, sum(sizes)), 230.0) if one else (0.75, 36.0)
+            step, reach, left = (_step_of(axis, sum(sizes)), 230.0, 40.0) if one else (0.75, 36.0, 20.0)
+            # where a density of a small shape has fallen by exp(-left)
+            reach = max(reach, left / (axis.shape if isinstance(axis, Gamma) else min(axis.a, axis.b)))
             places = (step * np.arange(np.ceil(-reach / step), reach / step)).tolist()
             weighed = [(from_line(axis, t), log_density_on_line(axis, t) + np.log(step)) for t in places]
         nodes.append([(value, log_p) for value, log_p in weighed if log_p > -80.0])

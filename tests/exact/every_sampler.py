@@ -58,6 +58,8 @@ EDGES: dict[str, tuple[str, int, int, dict[str, Any]]] = {
     "irm-sharp": ("IRM", 4, 0, {"beta1": 0.01, "beta0": 0.02, "concentration": 2.0}),
     "irm-one": ("IRM", 1, 0, {}),
     "irm-two": ("IRM", 2, 1, {"beta1": 0.3}),
+    "mixed-one": ("Mixed", 1, 0, {"outcome": 1, "effects": [4]}),
+    "records-one": ("Records", 1, 0, {}),
 }
 
 

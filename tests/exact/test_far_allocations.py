@@ -15,6 +15,7 @@ from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.kinds.lines.model import Lines
 from splitmerge_cli.kinds.tables.models.bernoulli import Bernoulli
+from splitmerge_cli.samplers.gibbs import LocallyInformed
 from splitmerge_cli.samplers.split_merge import RGSM, Dyadic
 from splitmerge_cli.samplers.triadic import Triadic
 from splitmerge_cli.samplers.wang_russell import SDDS
@@ -164,3 +165,15 @@ def test_scored_on_the_log_scale(what, made):
     # how often each value comes: mean and mean square, which orders with other sizes tell apart
     for power in (1, 2):
         assert p @ value**power == pytest.approx(expected_p @ expected**power, rel=1e-8)
+
+
+@pytest.mark.parametrize("balancing", ["sqrt", "barker"])
+def test_an_item_far_from_its_cluster_moves(balancing):
+    """Where the probability of its own cluster is 0 as a double, too."""
+    model = Bernoulli(np.repeat(np.array([[0], [1], [1]], dtype=np.uint8), 3000, axis=1))
+    sampler = LocallyInformed(model, Rng(0), balancing=balancing)
+    model.set_labels(np.array([0, 0, 1], dtype=np.int32))
+    for _ in range(10):
+        sampler.step()
+    z = model.labels
+    assert z[0] != z[1] == z[2]

@@ -7,12 +7,13 @@ import pytest
 from compiled import pieces
 from every_sampler import KEPT, LEARNERS, chooses, is_adaptive
 from every_sampler import SAMPLERS as EVERY
+from scipy import stats
 from small_cases import SAMPLERS
 from small_priors import NAMES as TOYS
 from small_priors import PACKAGE, register_priors
 
-from splitmerge_cli.core.hyperpriors import draw_by_slice, from_line, log_density_on_line
-from splitmerge_cli.core.options import read_options
+from splitmerge_cli.core.hyperpriors import Beta, draw_by_slice, draw_hyperparameter, from_line, log_density_on_line
+from splitmerge_cli.core.options import Gamma, read_options
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import PythonSampler
 from splitmerge_cli.kinds.lines.model import Lines
@@ -296,6 +297,36 @@ def test_the_slice_sampler_leaves_a_density_as_it_is():
         visited.append(t)
     mass = height * np.diff(edges)
     np.testing.assert_allclose(np.histogram(visited, edges)[0] / len(visited), mass / mass.sum(), atol=0.02)
+
+
+@pytest.mark.parametrize(
+    ("prior", "distribution"), [(Gamma(0.01, 1.0), stats.gamma(0.01)), (Beta(0.05, 0.1), stats.beta(0.05, 0.1))]
+)
+def test_what_lies_beyond_the_ends_of_the_line_is_at_the_ends(prior, distribution):
+    """The least value has the probability of all that are smaller, the largest of all that are larger."""
+    least, largest = from_line(prior, -230.0), from_line(prior, 230.0)
+    rng, value, visited = np.random.default_rng(2), 0.5, []
+    for _ in range(2_000):
+        value = draw_hyperparameter(prior, value, lambda _: 0.0, rng.random)
+        visited.append((value == least, value == largest))
+    batches = np.reshape(visited, (40, -1, 2)).mean(axis=1)
+    error = np.abs(batches.mean(axis=0) - [distribution.cdf(least), distribution.sf(largest)])
+    assert (error < 4.5 * batches.std(axis=0, ddof=1) / np.sqrt(40) + 1e-9).all()
+
+
+def test_a_share_of_sizes_may_be_as_good_as_nothing():
+    """Given clusters of two, a share of single items that is 1e-14 or less."""
+    made = specification("learned_sizes(size_1=beta(0.03,1),size_2=0.5,size_3=0.5,size_more=0.5)").build(4, 0.8)
+    axis, values, p = made.hyperpriors["size_1"], [], []
+    for t in np.arange(-1500, 34, 0.25):
+        values.append(from_line(axis, t))
+        p.append(log_density_on_line(axis, t) + made.log_probability([2, 2], 0.8, values[-1]))
+    rng, visited = Rng(3), []
+    for _ in range(2_000):
+        pieces.resample_prior(made, rng, 0, [2, 2])
+        visited.append(made.values["size_1"] <= 1e-14)
+    expected = normalise(p)[np.array(values) <= 1e-14].sum()
+    assert abs(np.mean(visited) - expected) < 4.5 * np.sqrt(0.25 / 2_000) + 1e-9
 
 
 @pytest.mark.parametrize("chosen", RESAMPLED)

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from compiled import pieces
 from compiled.finite import FiniteTopics
+from scipy.special import gammaln
 from scipy.stats import chi2_contingency, gamma, ks_2samp, kstest
 
 from splitmerge_cli.core.history import by_appearance
@@ -529,3 +530,24 @@ def test_steps_with_drawn_topics_are_those_of_plain_python(labels):
     both = np.vstack([both[~rare], both[rare].sum(axis=0)])
     assert chi2_contingency(both[both.sum(axis=1) > 0]).pvalue > 1e-4
     assert ks_2samp(*[[unseen for _, unseen in each] for each in (found, expected)]).pvalue > 1e-4
+
+
+def test_a_drawn_topic_of_few_words_keeps_what_is_left():
+    """Where eta is small, a new topic's weights of other words are beyond a double, and so is the rest of beta_u where
+    gamma is: the token of the other word joins the new topic as often as its share of that word says."""
+    eta, tries, found = 1e-3, 20_000, 0
+    model, rng = HDP([0, 0, 1], [0, 1, 2, 3], 2, gamma=1e-3, alpha0=1e6, eta=eta), Rng(9)
+    sampler = DrawnTopics(model, rng)
+    for _ in range(tries):
+        model.set_labels(np.array([0, 0, 1]))
+        model.set_parameters([*np.log([1e-6, 1e-6, 1 - 2e-6]), 1e-3, 1e6])
+        sampler.step()
+        assert np.isfinite(model.log_weights).all()
+        found += model.labels[0] == model.labels[2]
+    logit = np.linspace(-30, 30, 6001)
+    share, rest = 1 / (1 + np.exp(-logit)), 1 / (1 + np.exp(logit))
+    # Beta(eta, eta) on the line; the topic is opened against a weight of 1, and joined against one of 2, since the
+    # first topic is closed by then
+    density = (share * rest) ** eta * np.exp(2 * gammaln(eta + 1) - gammaln(2 * eta + 1)) ** -1 * eta / 2
+    expected = (density * share / (share + 1e-6) * rest / (rest + 2e-6)).sum() * (logit[1] - logit[0])
+    assert abs(found / tries - expected) < 4.5 * np.sqrt(expected / tries)

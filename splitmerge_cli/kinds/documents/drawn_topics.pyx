@@ -19,7 +19,7 @@ Derivation: docs/derivations-topics.md, "Topics with drawn words".
 
 Cost: V K gamma draws, then K products a token. Memory: 8 V K bytes.
 """
-from libc.math cimport exp, log, log1p
+from libc.math cimport INFINITY, exp, log, log1p
 from libc.stdint cimport int32_t
 from libc.string cimport memcpy, memset
 
@@ -29,6 +29,8 @@ from splitmerge_cli.kinds.documents.hdp_state cimport HDPState
 
 cdef enum:
     LABELS                              # MOVES
+
+cdef double LOG_NOTHING = log(2.0 ** -53)
 
 
 cdef class DrawnTopics(Sampler):
@@ -139,18 +141,28 @@ cdef class DrawnTopics(Sampler):
     cdef int open_topic(self, Py_ssize_t v, double unseen) except -1 nogil:
         """A topic whose probability of word v is known."""
         cdef Py_ssize_t k = self.topics.K, V = self.topics.V, word
-        cdef double total = 0.0, b, log_unseen = self.topics.log_unseen
+        cdef double total = 0.0, top = -INFINITY, b, rest, log_unseen = self.topics.log_unseen
         cdef double *phi
         self.topics.append_empty()
         self.need(k + 1)
         phi = self.phi + k * V
         b = self.rng.draw_beta(1.0, self.topics.gamma)
         self.topics.log_beta[k] = log_unseen + log(b)
-        self.topics.log_unseen = log_unseen + log1p(-b)
+        # where 1 - b is less than a double shows, its logarithm goes on from there
+        rest = log1p(-b) if b < 1.0 else LOG_NOTHING + log1p(-self.rng.next()) / self.topics.gamma
+        self.topics.log_unseen = log_unseen + rest
         self.here[k] = 0
         for word in range(V):
             phi[word] = 0.0 if word == v else self.rng.draw_gamma(self.topics.eta)
             total += phi[word]
+        if total == 0.0 and V > 1:
+            # all are less than any double: their logarithms are drawn
+            for word in range(V):
+                phi[word] = log1p(-self.rng.next()) / self.topics.eta if word != v else -INFINITY
+                top = max(top, phi[word])
+            for word in range(V):
+                phi[word] = exp(phi[word] - top)
+                total += phi[word]
         for word in range(V):
             phi[word] *= (1.0 - unseen) / total if total > 0.0 else 0.0
         phi[v] = unseen

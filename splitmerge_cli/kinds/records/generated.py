@@ -433,7 +433,7 @@ def records_case(build: Callable[..., model.Model], size: int, seed: int, params
     words = (("kathrine", "katrin", "katrine"), ("x", "y", "z"), ("1961", "1962", "2024"))
     rng = np.random.default_rng(seed)
     values = rng.integers(3, size=(size, 3)).astype(np.int32)
-    values[0], values[1, :2], values[-1] = 0, 1, (2, 0 if complete else -1, 1)
+    values[0], values[1:2, :2], values[-1] = 0, 1, (2, 0 if complete or size == 1 else -1, 1)
     types = ("string", "categorical", "number")
     names = [tuple(levels[code] for code in np.unique(values[:, f]) if code >= 0) for f, levels in enumerate(words)]
     fields = tuple(ColumnType(kind, levels) for kind, levels in zip(types, names, strict=True))

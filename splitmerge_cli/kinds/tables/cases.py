@@ -334,9 +334,9 @@ def mixed_case(build: Callable[..., Model], size: int, seed: int, params: Mappin
         outcome, weigh_all = options["outcome"] - 1, outcome_log_weight
         if types[outcome] == "binary" and options.get("effects"):
             latent, parameters = np.array(x[:, outcome]), made().parameters
-            assert parameters is not None
             known = ~np.isnan(latent)
-            latent[known] = parameters[: int(known.sum()), 0]
+            if parameters is not None:
+                latent[known] = parameters[: int(known.sum()), 0]
         weigh_table = partial(outcome_log_weight, latent=latent)
     else:
         options = {key: value for key, value in options.items() if key not in ("outcome", "effects")}
