@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from splitmerge_cli import plugins
 from splitmerge_cli.core.options import Option, OutOfRange, PositiveOrGamma, read_options
 from splitmerge_cli.core.prior import Prior
+from splitmerge_cli.overrides import suggest
 
 _SPECIFICATION = re.compile(r"\s*(\w+)\s*(?:\(\s*(.*?)\s*\))?\s*")
 
@@ -72,6 +73,9 @@ class PriorOption(Option):
     @property
     def expected(self) -> str:
         return f"one of {', '.join(priors())}"
+
+    def hint(self, value: Any) -> str:
+        return suggest(value, priors())
 
     def convert(self, value: Any) -> Specification:
         if isinstance(value, Specification):
