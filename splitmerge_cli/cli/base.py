@@ -18,7 +18,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.models import OptionInfo
 
-from splitmerge_cli import config, extras, runs, terminal
+from splitmerge_cli import config, extras, plugins, runs, terminal
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.runs import interrupts
 
@@ -173,7 +173,9 @@ def explain_errors(command: _F) -> _F:
                 raise
             except (KeyboardInterrupt, Exception) as error:
                 if (answer := _answer(error)) is None:
-                    raise
+                    if not (foreign := plugins.find_foreign(error)):
+                        raise
+                    answer = foreign, 2
                 if getattr(error, "dataset", None) is not None:
                     _show_undecided(error)
                 elif hasattr(error, "ways"):
