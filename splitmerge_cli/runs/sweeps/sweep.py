@@ -146,7 +146,9 @@ def _check_job(job: RunSpecification, alike: dict[str, Plan]) -> JobOutcome:
         path = plan.path
         if not (done_now := plan.is_done):
             plan.require_writable()
-        return JobOutcome(job.words, "skipped" if done_now else "to run", path, notes=plan.dataset.notes)
+        return JobOutcome(
+            job.words, "skipped" if done_now else "to run", path, notes=[*plan.dataset.notes, *plan.cautions]
+        )
     except (ConfigError, DataError) as error:
         return JobOutcome(job.words, "rejected", error=str(error))
     except DamagedRun as error:
