@@ -336,7 +336,10 @@ def sweep(
             base.complain(f"{' '.join(o.overrides)}: {o.error}")
     _print_results(outcomes, config_dir)
     counts = Counter(o.status for o in outcomes)
-    typer.echo(f"{len(outcomes)} jobs: " + ", ".join(f"{n} {status}" for status, n in sorted(counts.items())))
+    typer.echo(
+        f"{len(outcomes)} job{'s' * (len(outcomes) != 1)}: "
+        + ", ".join(f"{n} {status}" for status, n in sorted(counts.items()))
+    )
     if line := sweeps.interruption(outcomes):
         base.fail(f"{line}; the same command continues the sweep", interrupts.STATUS)
     if any(o.status == "failed" for o in outcomes):
