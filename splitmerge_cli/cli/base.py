@@ -277,7 +277,7 @@ def _show_undecided(error: Any) -> None:
 
     dataset = error.dataset
     path, *_ = str(error).partition(": ")
-    complain(f"{path}: {dataset.N:,} rows, {len(dataset.types)} columns, no model")
+    complain(f"{path}: {dataset.N:,} rows, {len(dataset.types)} column{'s' * (len(dataset.types) != 1)}, no model")
     lines = list(table_lines(dataset.original))
     hidden = len(lines) - 1 - LISTED
     for line in (*lines[: 1 + LISTED], *([f"  and {hidden:,} more: smcmc columns FILE"] if hidden > 0 else [])):

@@ -170,7 +170,8 @@ def run(
         path, table = spec.data.values.get("path"), dataset.original
         # the columns of a table that has few, once; the notes that repeat them count as printed
         if table.types and path is not None and path not in printed and len(table.types) <= base.LISTED:
-            typer.echo(f"{terminal.one_line(path)}: {dataset.N:,} rows, {len(table.types)} columns", err=True)
+            columns = f"{len(table.types)} column{'s' * (len(table.types) != 1)}"
+            typer.echo(f"{terminal.one_line(path)}: {dataset.N:,} rows, {columns}", err=True)
             for line in base.table_lines(table):
                 typer.echo(line, err=True)
             printed.update({path, f"{path}: "} | {line for line in dataset.notes if _MISSING.search(line)})
