@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.config import ConfigError, RunSpecification, compose
 from splitmerge_cli.diagnostics import mixing, partition_losses, point_estimate
-from splitmerge_cli.diagnostics.cluster_table import count_of
 from splitmerge_cli.diagnostics.convergence import format_clear
 from splitmerge_cli.diagnostics.intervals import MOST_UNITS, TAIL
 from splitmerge_cli.runs.store import read, schema
@@ -176,14 +175,13 @@ class Result:
         if not self.others:
             return f"{self.first} alone"
         ratios = ", ".join(map(str, self.others))
-        trials = count_of(self.trials, "trial")
         if self.decided:
-            return f"{self.first} is first: {ratios} ({trials})"
-        more = ""
+            return f"{self.first} is first: {ratios} ({self.trials} trials)"
+        made = f"{self.trials} trial{'s' * (self.trials != 1)}"
         if self.needed is not None:
-            some = f"more than {MOST_UNITS:,}" if self.needed > MOST_UNITS else f"about {self.needed:,}"
-            more = f"; {some} would decide it"
-        return f"not decided ({trials}{more}): {self.first} has the smallest mean, {ratios}"
+            more = f"more than {MOST_UNITS:,}" if self.needed > MOST_UNITS else f"about {self.needed:,}"
+            made += f"; {more} would decide it"
+        return f"not decided ({made}): {self.first} has the smallest mean, {ratios}"
 
 
 def result_of(times: Mapping[str, NDArray[np.float64]], ends: Mapping[str, NDArray[np.float64]]) -> Result | None:

@@ -60,10 +60,6 @@ class Option:
         """The expected value, null included where the option is optional."""
         return self.expected + (" or null" if self.optional else "")
 
-    def hint(self, value: Any) -> str:
-        """End a message about another value with the one that may be meant."""
-        return ""
-
     def convert(self, value: Any) -> Any:
         """The value as the class uses it; a TypeError or ValueError, whose text is not shown, for any other."""
         return value
@@ -78,7 +74,7 @@ class Option:
         except OutOfRange as error:
             expected: object = error
         except (TypeError, ValueError, OverflowError):
-            expected = f"expected {self.expected_or_null}{self.hint(value)}"
+            expected = f"expected {self.expected_or_null}{suggest(value, getattr(self, 'choices', ()))}"
         # a message is one line, whatever was typed
         shown = " ".join(format_value(value).splitlines())
         raise ValueError(f"{group}.{self.name}={shown}: {expected}")
@@ -99,9 +95,6 @@ class Choice(Option):
     @property
     def expected(self) -> str:
         return f"one of {', '.join(self.choices)}"
-
-    def hint(self, value: Any) -> str:
-        return suggest(value, self.choices)
 
     def convert(self, value: Any) -> str:
         if not isinstance(value, str) or value not in self.choices:

@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 from splitmerge_cli import plugins
 from splitmerge_cli.core.options import Option, OutOfRange, PositiveOrGamma, read_options
 from splitmerge_cli.core.prior import Prior
-from splitmerge_cli.overrides import suggest
 
 _SPECIFICATION = re.compile(r"\s*(\w+)\s*(?:\(\s*(.*?)\s*\))?\s*")
 
@@ -72,10 +71,11 @@ class PriorOption(Option):
 
     @property
     def expected(self) -> str:
-        return f"one of {', '.join(priors())}"
+        return f"one of {', '.join(self.choices)}"
 
-    def hint(self, value: Any) -> str:
-        return suggest(value, priors())
+    @property
+    def choices(self) -> tuple[str, ...]:
+        return tuple(priors())
 
     def convert(self, value: Any) -> Specification:
         if isinstance(value, Specification):

@@ -166,13 +166,11 @@ def _describe_lacking(first: Table, other: Table, places: Sequence[tuple[int, in
     ours = [name for j, name in enumerate(first.names or []) if name and j not in [j for j, _ in places]]
     theirs = [name for k, name in enumerate(other.names or []) if name and k not in [k for _, k in places]]
     lacks = [f"{table.path} has no {list_names(names)}" for table, names in ((first, theirs), (other, ours)) if names]
-    if len(lacks) < 2:
-        return "; ".join(lacks)
     # the pairs are certain to nobody: columns that stand in the same order may be the same; ids of two files are none
     fields, ours = ([name for name in names if not NAMED_AS_ID.fullmatch(name)] for names in (theirs, ours))
     pairs = dict(zip(fields, ours, strict=True)) if len(fields) == len(ours) > 0 else {"THEIRS": "OURS"}
     reads = f" ({shell_word(f'data.names={write(pairs)}')} reads columns of {other.path} as columns of {first.path})"
-    return "; ".join(lacks) + reads
+    return "; ".join(lacks) + reads * (len(lacks) > 1)
 
 
 def read_records(table: Table, wanted: Wanted, N: int | None, name: str) -> Dataset:

@@ -132,7 +132,5 @@ def _has_error(one: str, other: str) -> bool:
     """Whether one cell may be the other with an error of typing."""
     if one == other or min(len(one), len(other)) < 3 or is_numeric(one) != is_numeric(other):
         return False
-    if (plain := _plain(one)) == (other_plain := _plain(other)):
-        return True
-    matcher = SequenceMatcher(a=plain, b=other_plain, autojunk=False)
+    matcher = SequenceMatcher(a=_plain(one), b=_plain(other), autojunk=False)
     return matcher.quick_ratio() >= NEAR and matcher.ratio() >= NEAR

@@ -21,7 +21,6 @@ from splitmerge_cli.data.tables import cells, files, notes, scaled, text
 from splitmerge_cli.data.tables.columns import POSITIVE, TOTAL, Wanted, matrix_of, true_labels
 from splitmerge_cli.data.tables.table import NUMBER, Table, column_key, is_missing, is_text, quote
 from splitmerge_cli.data.values import has_nan, is_sparse, notes_entry, place_of, positions_in, width_entry
-from splitmerge_cli.diagnostics.cluster_table import count_of
 from splitmerge_cli.extras import sparse
 from splitmerge_cli.runs.initial import build_model
 
@@ -206,8 +205,8 @@ class RowsReading(reading.KindReading):
                 new = dataset.read_columns(values) if columns is None else new
             new = self.kind.from_object(new, None, "new items", whole=True)
         if new.values.shape[1:] != dataset.values.shape[1:]:
-            width = count_of(new.values.shape[1], "column")
-            raise received.DataError(f"new items: {width}; expected {dataset.values.shape[1]}")
+            got, expected = new.values.shape[1], dataset.values.shape[1]
+            raise received.DataError(f"new items: {got} column{'s' * (got != 1)}; expected {expected}")
         return new
 
 
