@@ -78,9 +78,8 @@ def find_foreign(error: BaseException) -> str:
     ours = tuple(f"{Path(place).resolve()}{os.sep}" for place in (Path(__file__).parent, *installed))
     frames = traceback.extract_tb(error.__traceback__)
     own = [at for at in frames if os.path.isabs(at.filename) and not str(Path(at.filename).resolve()).startswith(ours)]
-    if not own:
-        return ""
-    return f"{own[-1].filename}, line {own[-1].lineno}, in {own[-1].name}: {type(error).__name__}: {error}"
+    said = f"{type(error).__name__}: {error}"
+    return f"{own[-1].filename}, line {own[-1].lineno}, in {own[-1].name}: {said}" if own else ""
 
 
 @cache

@@ -303,9 +303,8 @@ def describe_look(found: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
             # R-hat that is infinite has a quantity
             value = f"{name} {'infinite' if key == 'rhat' and found['rhat_of'] else 'undefined'}"
         else:
-            shown = (
-                format_clear(found[key], asked[key], ",.0f") if key == "ess" else format_rhat(found[key], asked[key])
-            )
+            bound = asked[key]
+            shown = format_clear(found[key], bound, ",.0f") if key == "ess" else format_rhat(found[key], bound)
             value = f"{extreme} {name} {shown} ({found[f'{key}_of']})"
         missed.append(f"{value}, target {asked[key]:g}")
     if found.get("ended_apart"):
