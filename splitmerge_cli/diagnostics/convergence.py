@@ -186,8 +186,7 @@ def format_rhat(rhat: float | None, limit: float = NOT_CONVERGED) -> str:
 
 
 def format_clear(value: float, limit: float, form: str) -> str:
-    """A number as text, with more digits than `form` has (such as ``.3f``) where it would be rounded to or past the
-    limit that it is judged by.
+    """A number in a form such as ``.3f``, with more digits where it would be rounded to or past its limit.
 
     >>> format_clear(1.0999, 1.1, ".3f"), format_clear(1.09996, 1.1, ".3f"), format_clear(1.2, 1.1, ".3f")
     ('1.0999', '1.09996', '1.200')
