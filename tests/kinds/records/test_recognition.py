@@ -116,6 +116,9 @@ def test_one_column_is_no_columns(smcmc) -> None:
 def test_a_key_that_chooses_keeps_a_table(key: str, tmp_path: Path) -> None:
     path = save(people(30), tmp_path / "a.csv")
     assert recognise_named(path, {"iterations": 5, "data.truth": "x"}).model == "records"
+    # as the notes on records print it
+    for types in ("{last:string}", {"last": "string"}):
+        assert recognise_named(path, {"data.types": types}).model == "records"
     assert recognise_named(path, {key: "auto"})[:3] == ("csv", "", "")
 
 
