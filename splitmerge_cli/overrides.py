@@ -5,10 +5,11 @@ would be read as something else (``null``, a number of a column, the end of a li
 ``data.truth='1'``.
 """
 
+import difflib
 import os
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -210,3 +211,9 @@ def shell_word(word: str) -> str:
 def path_word(path: str | Path) -> str:
     """``data.path=FILE`` for a shell; of standard input the sign that is typed for it."""
     return shell_word(f"data.path={write(getattr(path, 'typed', path), PATH)}")
+
+
+def suggest(value: Any, known: Iterable[str], cutoff: float = 0.6) -> str:
+    """End a message about a word with the one of those `known` that is most like it, if any is."""
+    near = difflib.get_close_matches(str(value), list(known), 1, cutoff)
+    return f". Did you mean {near[0]}?" if near else ""

@@ -11,11 +11,15 @@ used is no choice, and whoever names it learns why; commands that do not name it
 """
 
 import inspect
+import os
 import pkgutil
+import sysconfig
+import traceback
 from collections.abc import Callable, Container, Mapping
 from contextlib import suppress
 from functools import cache
 from importlib import import_module, metadata
+from pathlib import Path
 from typing import Any, TypeVar
 
 from splitmerge_cli.core import interrupt
@@ -65,6 +69,17 @@ def run_foreign(call: Callable[[], _T]) -> _T:
             raise
         message = " ".join(str(error).split()) or type(error).__name__
         raise ForeignError(f"it exits ({message})" if isinstance(error, SystemExit) else message) from error
+
+
+def find_foreign(error: BaseException) -> str:
+    """Describe an error in a file that neither the program nor an installed distribution has, such as a sampler of the
+    user's own, with file and line; any other error is an empty text."""
+    installed = map(sysconfig.get_path, ("stdlib", "platstdlib", "purelib", "platlib", "scripts"))
+    ours = tuple(f"{Path(place).resolve()}{os.sep}" for place in (Path(__file__).parent, *installed))
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [at for at in frames if os.path.isabs(at.filename) and not str(Path(at.filename).resolve()).startswith(ours)]
+    said = f"{type(error).__name__}: {error}"
+    return f"{own[-1].filename}, line {own[-1].lineno}, in {own[-1].name}: {said}" if own else ""
 
 
 @cache

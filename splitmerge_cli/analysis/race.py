@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.config import ConfigError, RunSpecification, compose
 from splitmerge_cli.diagnostics import mixing, partition_losses, point_estimate
+from splitmerge_cli.diagnostics.convergence import format_clear
 from splitmerge_cli.diagnostics.intervals import MOST_UNITS, TAIL
 from splitmerge_cli.runs.store import read, schema
 from splitmerge_cli.runs.store.files import LISTED_RUNS
@@ -147,7 +148,13 @@ class Comparison:
     low: float
     high: float
     """How many times as long as the fastest it takes to the target, and the interval; a chain that does not get there
-    counts with all its time, so the ratio is at least that."""
+    counts with all its time, so the ratio is at least that. NaN: one trial has no interval."""
+
+    def __str__(self) -> str:
+        if self.low == self.high == 1:
+            return f"{self.sampler} takes as long"
+        interval = f" [{format_clear(self.low, 1, '.3g')}, {self.high:.3g}]" if self.low == self.low else ""
+        return f"{self.sampler} takes {self.ratio:.3g}{interval} times as long"
 
 
 @dataclass(frozen=True)
@@ -167,16 +174,14 @@ class Result:
     def __str__(self) -> str:
         if not self.others:
             return f"{self.first} alone"
-        ratios = ", ".join(
-            f"{one.sampler} takes {one.ratio:.3g} [{one.low:.3g}, {one.high:.3g}] times as long" for one in self.others
-        )
+        ratios = ", ".join(map(str, self.others))
         if self.decided:
             return f"{self.first} is first: {ratios} ({self.trials} trials)"
-        more = ""
+        made = f"{self.trials} trial{'s' * (self.trials != 1)}"
         if self.needed is not None:
-            some = f"more than {MOST_UNITS:,}" if self.needed > MOST_UNITS else f"about {self.needed:,}"
-            more = f"; {some} would decide it"
-        return f"not decided ({self.trials} trials{more}): {self.first} has the smallest mean, {ratios}"
+            more = f"more than {MOST_UNITS:,}" if self.needed > MOST_UNITS else f"about {self.needed:,}"
+            made += f"; {more} would decide it"
+        return f"not decided ({made}): {self.first} has the smallest mean, {ratios}"
 
 
 def result_of(times: Mapping[str, NDArray[np.float64]], ends: Mapping[str, NDArray[np.float64]]) -> Result | None:
@@ -199,7 +204,8 @@ def result_of(times: Mapping[str, NDArray[np.float64]], ends: Mapping[str, NDArr
             # the width of a bootstrap interval goes as 1 / sqrt(trials)
             wider = max(mean - low, high - mean) / mean if mean > 0 else np.nan
             more = max(n + 1, int(np.ceil(n * wider**2))) if np.isfinite(wider) else None
-            needed.append(FEWEST if n < FEWEST and (low > 0 or more is None) else more)
+            # equal times say nothing of how many would differ
+            needed.append(FEWEST if n < FEWEST and (low > 0 or n == 1) else more)
     known = [max(count, FEWEST) for count in needed if count is not None]
     return Result(first, others, n, not needed, max(known) if needed and len(known) == len(needed) else None)
 

@@ -90,10 +90,10 @@ def recognise(path: str | Path, encoding: str = "utf-8", separator: str = "auto"
 
 def recognise_named(path: str | Path, named: Mapping[str, Any]) -> Recognised:
     """As `recognise`, of a run that names these keys: a key that networks alone have makes a table a network; a model
-    of tables, or a key that only tables have, makes anything else a table."""
+    of tables, or a key that only tables have, makes anything else a table; the type ``string`` is of records alone."""
     found = recognise(path, str(named.get("data.encoding", "utf-8")), str(named.get("data.separator", "auto")))
     asked = {key for key in named if key.partition(".")[0] in CHOICES} - {*OF_ANY, "data"}
-    if found.model and asked:
+    if found.model and asked - {"data.types" * ("string" in str(named.get("data.types")))}:
         return Recognised(TABLE)
     if found.data == TABLE:
         key = next((key for key in named if key in OWN_OF_NETWORKS), None)

@@ -18,7 +18,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 from typer.models import OptionInfo
 
-from splitmerge_cli import config, extras, runs, terminal
+from splitmerge_cli import config, extras, plugins, runs, terminal
 from splitmerge_cli.overrides import shell_word
 from splitmerge_cli.runs import interrupts
 
@@ -173,7 +173,9 @@ def explain_errors(command: _F) -> _F:
                 raise
             except (KeyboardInterrupt, Exception) as error:
                 if (answer := _answer(error)) is None:
-                    raise
+                    if not (foreign := plugins.find_foreign(error)):
+                        raise
+                    answer = foreign, 2
                 if getattr(error, "dataset", None) is not None:
                     _show_undecided(error)
                 elif hasattr(error, "ways"):
@@ -275,7 +277,7 @@ def _show_undecided(error: Any) -> None:
 
     dataset = error.dataset
     path, *_ = str(error).partition(": ")
-    complain(f"{path}: {dataset.N:,} rows, {len(dataset.types)} columns, no model")
+    complain(f"{path}: {dataset.N:,} rows, {len(dataset.types)} column{'s' * (len(dataset.types) != 1)}, no model")
     lines = list(table_lines(dataset.original))
     hidden = len(lines) - 1 - LISTED
     for line in (*lines[: 1 + LISTED], *([f"  and {hidden:,} more: smcmc columns FILE"] if hidden > 0 else [])):

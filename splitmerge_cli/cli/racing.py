@@ -116,6 +116,8 @@ def race(
         sweeps.check_workers(workers, launcher)
         jobs = jobs_of(keys, seeds, seconds, config_dir, base.settle_jobs)
         outcomes = sweeps.run_jobs(jobs, workers=workers, launcher=launcher)
+        for said in dict.fromkeys(said for outcome in outcomes for said in outcome.notes):
+            base.note(said)
         for error in dict.fromkeys(outcome.error for outcome in outcomes if outcome.error):
             base.complain(str(error))
         if any(outcome.status == "rejected" for outcome in outcomes):

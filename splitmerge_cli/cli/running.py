@@ -170,7 +170,8 @@ def run(
         path, table = spec.data.values.get("path"), dataset.original
         # the columns of a table that has few, once; the notes that repeat them count as printed
         if table.types and path is not None and path not in printed and len(table.types) <= base.LISTED:
-            typer.echo(f"{terminal.one_line(path)}: {dataset.N:,} rows, {len(table.types)} columns", err=True)
+            columns = f"{len(table.types)} column{'s' * (len(table.types) != 1)}"
+            typer.echo(f"{terminal.one_line(path)}: {dataset.N:,} rows, {columns}", err=True)
             for line in base.table_lines(table):
                 typer.echo(line, err=True)
             printed.update({path, f"{path}: "} | {line for line in dataset.notes if _MISSING.search(line)})
@@ -336,7 +337,8 @@ def sweep(
             base.complain(f"{' '.join(o.overrides)}: {o.error}")
     _print_results(outcomes, config_dir)
     counts = Counter(o.status for o in outcomes)
-    typer.echo(f"{len(outcomes)} jobs: " + ", ".join(f"{n} {status}" for status, n in sorted(counts.items())))
+    every = ", ".join(f"{n} {status}" for status, n in sorted(counts.items()))
+    typer.echo(f"{len(outcomes)} job{'s' * (len(outcomes) != 1)}: {every}")
     if line := sweeps.interruption(outcomes):
         base.fail(f"{line}; the same command continues the sweep", interrupts.STATUS)
     if any(o.status == "failed" for o in outcomes):

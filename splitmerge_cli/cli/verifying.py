@@ -1,6 +1,5 @@
 """``smcmc verify``, ``smcmc bench`` and ``smcmc posteriors``: samplers against posteriors that are known."""
 
-import difflib
 import subprocess
 import sys
 from io import BytesIO
@@ -18,6 +17,7 @@ from splitmerge_cli.config import ConfigError
 from splitmerge_cli.data.opening import content, limit_bytes, require_file
 from splitmerge_cli.data.tables.formats import load_npy, read_parquet
 from splitmerge_cli.data.tables.table import MOST_COLUMNS
+from splitmerge_cli.overrides import suggest
 from splitmerge_cli.received import DataError, reject_machine_error
 from splitmerge_cli.verify import large_posteriors as known_posteriors
 from splitmerge_cli.verify.command import verify as verify_command
@@ -126,9 +126,8 @@ def check(
     """
     known = {case.id: case for case in known_posteriors.cases()}
     if of not in known:
-        near = difflib.get_close_matches(of, known, n=1, cutoff=0.3)
-        hint = f" Did you mean {near[0]}?" if near else ""
-        raise ConfigError(f"--of {of}: no such posterior; smcmc posteriors list shows them.{hint}")
+        hint = suggest(of, known, 0.3)
+        raise ConfigError(f"--of {of}: no such posterior; smcmc posteriors list shows them{hint}")
     with limit_bytes(MOST_BYTES, "of samples"):
         comparison = known_posteriors.check(known[of], *_read(samples))
     labels, frequency, probability = comparison.worst

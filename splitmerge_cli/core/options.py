@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+from splitmerge_cli.overrides import suggest
+
 _GAMMA = re.compile(r"gamma\(\s*([-+.0-9eE]+)\s*,\s*([-+.0-9eE]+)\s*\)")
 
 LEAST, MOST = 1e-100, 1e100
@@ -72,7 +74,7 @@ class Option:
         except OutOfRange as error:
             expected: object = error
         except (TypeError, ValueError, OverflowError):
-            expected = f"expected {self.expected_or_null}"
+            expected = f"expected {self.expected_or_null}{suggest(value, getattr(self, 'choices', ()))}"
         # a message is one line, whatever was typed
         shown = " ".join(format_value(value).splitlines())
         raise ValueError(f"{group}.{self.name}={shown}: {expected}")

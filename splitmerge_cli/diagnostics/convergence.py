@@ -178,11 +178,23 @@ class Convergence:
         return f"R-hat of {self.quantity}: {format_rhat(self.rhat)}"
 
 
-def format_rhat(rhat: float | None) -> str:
-    """R-hat as text, with the digits in which it differs from 1; None: it is infinite."""
+def format_rhat(rhat: float | None, limit: float = NOT_CONVERGED) -> str:
+    """R-hat as text, with the digits in which it differs from 1 and from a `limit`; None: it is infinite."""
     if rhat is None:
         return "infinite"
-    return f"{rhat:.3f}" if rhat < 10 else f"{rhat:,.0f}"
+    return format_clear(rhat, limit, ".3f") if rhat < 10 else f"{rhat:,.0f}"
+
+
+def format_clear(value: float, limit: float, form: str) -> str:
+    """A number in a form such as ``.3f``, with more digits where it would be rounded to or past its limit.
+
+    >>> format_clear(1.0999, 1.1, ".3f"), format_clear(1.09996, 1.1, ".3f"), format_clear(1.2, 1.1, ".3f")
+    ('1.0999', '1.09996', '1.200')
+    """
+    grouped, _, digits = form[:-1].partition(".")
+    texts = (f"{value:{grouped}.{more}{form[-1]}}" for more in range(int(digits), 17))
+    side = np.sign(value - limit)
+    return next((text for text in texts if np.sign(float(text.replace(",", "")) - limit) == side), f"{value}")
 
 
 def convergence(diagnosis: Sequence[Row]) -> Convergence:

@@ -6,7 +6,6 @@ that draw its figures, and ``experiment/NAME.yaml`` for the runs of each (the fi
 ``paper.py``, and a comparison across papers where it holds ``comparison.py``. No list names them, so that another one
 touches no file of those that are there. Nothing else is imported, whatever a folder of results says."""
 
-import difflib
 import hashlib
 import importlib
 import pkgutil
@@ -23,6 +22,7 @@ from typing import Any
 import splitmerge_cli.papers
 from splitmerge_cli import plugins
 from splitmerge_cli.config import ConfigError, import_beside, places
+from splitmerge_cli.overrides import suggest
 
 
 @dataclass(frozen=True)
@@ -272,9 +272,7 @@ def select(names: Sequence[str], config_dir: str | Path | None = None) -> list[s
                 raise ConfigError(why)
             if "/" in name:
                 raise ConfigError(f"{name}: no such folder; expected a folder of runs or a figure (smcmc list figures)")
-            near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
-            hint = f" Did you mean {near[0]}?" if near else ""
-            sets = ", ".join(dict.fromkeys(keys[i] for i in known))
-            raise ConfigError(f"{name}: no such figure; expected all, {sets}, or one of {', '.join(known)}.{hint}")
+            sets, hint = ", ".join(dict.fromkeys(keys[i] for i in known)), suggest(name, known, 0.5)
+            raise ConfigError(f"{name}: no such figure; expected all, {sets}, or one of {', '.join(known)}{hint}")
         chosen += matching
     return list(dict.fromkeys(chosen))

@@ -71,7 +71,11 @@ class PriorOption(Option):
 
     @property
     def expected(self) -> str:
-        return f"one of {', '.join(priors())}"
+        return f"one of {', '.join(self.choices)}"
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        return tuple(priors())
 
     def convert(self, value: Any) -> Specification:
         if isinstance(value, Specification):

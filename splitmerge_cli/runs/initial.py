@@ -30,6 +30,7 @@ from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.core.sampler import PARTITION, Sampler
 from splitmerge_cli.data.dataset import Dataset, Kind, kinds
 from splitmerge_cli.data.opening import SIGN, Limit, check_rows, limit_bytes, open_file, reject_address, require_file
+from splitmerge_cli.overrides import suggest
 from splitmerge_cli.received import DataError, sha256_of
 from splitmerge_cli.runs.identity import DATA_FILES, file_digest, file_digests
 from splitmerge_cli.runs.store import files, read
@@ -370,7 +371,7 @@ def read_labels(init: str) -> tuple[NDArray[np.int32], str]:
     N]``, a start for each chain. Raises `ConfigError` (there is no such file) or `DataError` (it cannot be read, or has
     an empty row, or numbers that are no labels).
     """
-    expected = f"{', '.join(schema.INITIAL)}, or a file with one label per row"
+    expected = f"{', '.join(schema.INITIAL)}, or a file with one label per row{suggest(init, schema.INITIAL)}"
     if init.endswith(".npy"):
         from splitmerge_cli.data.tables.formats import load_npy
 

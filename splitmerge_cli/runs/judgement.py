@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from splitmerge_cli.config.schema import Until
 from splitmerge_cli.core.chain import Chain
 from splitmerge_cli.data.arrow import numbers_of
-from splitmerge_cli.diagnostics.convergence import Convergence, convergence, format_rhat, report_errors
+from splitmerge_cli.diagnostics.convergence import Convergence, convergence, format_clear, format_rhat, report_errors
 from splitmerge_cli.diagnostics.summary import (
     Row,
     count_arrivals,
@@ -303,7 +303,8 @@ def describe_look(found: Mapping[str, Any], asked: Mapping[str, Any]) -> str:
             # R-hat that is infinite has a quantity
             value = f"{name} {'infinite' if key == 'rhat' and found['rhat_of'] else 'undefined'}"
         else:
-            shown = f"{found[key]:,.0f}" if key == "ess" else format_rhat(found[key])
+            bound = asked[key]
+            shown = format_clear(found[key], bound, ",.0f") if key == "ess" else format_rhat(found[key], bound)
             value = f"{extreme} {name} {shown} ({found[f'{key}_of']})"
         missed.append(f"{value}, target {asked[key]:g}")
     if found.get("ended_apart"):

@@ -4,7 +4,6 @@ exact probabilities), forms of a sampler, and its options, read once: names beco
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -23,6 +22,7 @@ from splitmerge_cli.core.model import Model
 from splitmerge_cli.core.options import Gamma, PositiveOrGamma
 from splitmerge_cli.core.rng import Rng
 from splitmerge_cli.data.dataset import get_kind
+from splitmerge_cli.overrides import suggest
 from splitmerge_cli.runs.initial import build_sampler
 from splitmerge_cli.verify import enumerate as exact
 from splitmerge_cli.verify.continuous import candidates_log_weight, lines_log_weight
@@ -357,11 +357,9 @@ def read_request(args: Mapping[str, str], own_places: Sequence[str], everything:
         elif key in KEYS:
             values[key] = value
         else:
-            near = difflib.get_close_matches(key, [*KEYS, "sampler.", "model."], 1)
-            raise ConfigError(
-                f"{key}: no such key of verify; expected one of {', '.join(KEYS)}, sampler.OPTION, model.OPTION"
-                + (f". Did you mean {near[0]}?" if near else "")
-            )
+            expected = f"{', '.join(KEYS)}, sampler.OPTION, model.OPTION"
+            hint = suggest(key, [*KEYS, "sampler.", "model."])
+            raise ConfigError(f"{key}: no such key of verify; expected one of {expected}{hint}")
     for key, least, largest in (("size", 1, 7), ("seed", 0, 2**63), ("iterations", 0, 10**9)):
         if isinstance(values[key], bool) or not isinstance(values[key], int) or not least <= values[key] <= largest:
             raise ConfigError(f"{key}={values[key]}: expected a whole number from {least} to {largest}")

@@ -127,11 +127,12 @@ def verify(args: Mapping[str, str], config_dir: str | Path | None = None, everyt
         kernels.print_line(console, Text(f"{name} does not support {text}"))
     forms = [one for checked in checked_by_model.values() for one in checked]
     wrong = sum(one.mode == "exact" and not one.good for one in forms)
+    small = f"{len(cases)} small case{'s' * (len(cases) != 1)}"
     if not any(one.judged for one in forms):
-        kernels.print_line(console, Text(f"{len(cases)} small cases: nothing was compared", style="bold red"))
+        kernels.print_line(console, Text(f"{small}: nothing was compared", style="bold red"))
         return 1
     exact = sum(one.mode == "exact" and one.good and one.judged for one in forms)
-    line = Text(f"{len(cases)} small cases: {exact} of {exact + wrong} forms exact")
+    line = Text(f"{small}: {exact} of {exact + wrong} forms exact")
     line.append(f", {wrong} NOT EXACT" if wrong else "", style="bold red")
     biased = sum(one.biased for one in forms)
     line.append(f"; {biased} biased as printed" if biased else "")

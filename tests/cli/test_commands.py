@@ -350,6 +350,9 @@ def test_a_sampler_that_makes_no_move_in_its_iterations_is_noted(smcmc) -> None:
         (["iterations=51"], False),
     ):
         assert (said in " ".join(smcmc(*args, *words).stderr.split())) == expected
+    several = ["sampler=arm", "data=gaussian", "N=31", "iterations=40"]
+    for command in (["sweep", "chains=2"], ["race", "--seeds", "1", "init=one_cluster"]):
+        assert said in " ".join(smcmc(*command, *several).stderr.split())
 
 
 def test_a_prior_whose_clusters_grow_is_noted_for_records(smcmc) -> None:

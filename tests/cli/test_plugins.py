@@ -250,3 +250,24 @@ def test_a_module_of_ones_own_that_exits(smcmc, tmp_path: Path) -> None:
     (tmp_path / "own_that_exits.py").write_text("raise SystemExit('no licence')\n")
     ended = smcmc("run", "data=emm", "sampler=own", "--config-dir", str(tmp_path), status=2)
     assert "_target_=own_that_exits.Own: cannot be imported: it exits (no licence)" in ended.stderr
+
+
+def test_a_mistake_in_a_sampler_of_ones_own_is_named_with_its_line(smcmc, tmp_path: Path) -> None:
+    (tmp_path / "sampler").mkdir()
+    (tmp_path / "sampler" / "own.yaml").write_text("name: own\n_target_: own_with_mistake.Own\n")
+    source = """
+        from splitmerge_cli.core.sampler import PythonSampler
+
+        class Own(PythonSampler):
+            MOVES, TERMS = ("own",), ("target",)
+
+            def python_step(self):
+                self.begin("own")
+                return {}["x"]
+        """
+    (tmp_path / "own_with_mistake.py").write_text(textwrap.dedent(source))
+    place = f"{tmp_path / 'own_with_mistake.py'}, line 9, in python_step: KeyError: 'x'"
+    run = ["data=emm", "N=20", "iterations=60", "chains=1", "progress=none"]
+    for words, status in ((["run", *run], 2), (["verify", "model=bernoulli", "mode=exact"], 2), (["sweep", *run], 1)):
+        ended = smcmc(*words, "sampler=own", "--config-dir", str(tmp_path), status=status)
+        assert place in ended.stderr and "Traceback" not in ended.stderr

@@ -201,7 +201,7 @@ def test_nothing_that_lies_in_the_folder_is_run_by_a_sweep(smcmc, like_slurm) ->
     for name in ("submitit", "numpy", "joblib", "multiprocessing"):
         Path(f"{name}.py").write_text(f"open('{name}.read', 'w')\nraise ImportError")
     result = smcmc("sweep", *JOBS, "iterations=50", "seed=0", *SLURM)
-    assert "1 jobs: 1 done" in result.stdout, result.output
+    assert "1 job: 1 done" in result.stdout, result.output
     result = smcmc("sweep", *JOBS, "iterations=50", "seed=1,2", "hydra.launcher.n_jobs=2")
     assert "2 jobs: 2 done" in result.stdout, result.output
     assert not list(Path().glob("*.read"))

@@ -136,7 +136,7 @@ def test_columns_of_new_items_are_found_by_name_whatever_holds_them(kind: str) -
     dataset = from_object(pd.DataFrame({"a": [1.5, 2.5, 3.5, 1.0], "b": [4.5, 5.0, 6.5, 7.5]}), kind)
     stacked = dataset.kind.stack(dataset, dataset.kind.new_items(dataset, [[7.25, 8.0]]))
     assert stacked.values.tolist()[-1] == [7.25, 8.0]
-    for wrong, said in [(pd.DataFrame({"a": [1.5]}), "no column 'b'"), ([[1.0]], "1 columns; expected 2")]:
+    for wrong, said in [(pd.DataFrame({"a": [1.5]}), "no column 'b'"), ([[1.0]], "1 column; expected 2")]:
         with pytest.raises(DataError, match=said):
             dataset.kind.new_items(dataset, wrong)
     new = {"b": [7.5], "a": [2.25]}

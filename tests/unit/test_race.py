@@ -92,6 +92,15 @@ def test_samplers_of_equal_times_stay_in_their_order() -> None:
     same = dict.fromkeys("caebdf", np.array([2.0, 3.0]))
     result = race.result_of(same, same)
     assert result is not None and "".join([result.first, *(one.sampler for one in result.others)]) == "caebdf"
+    # no number of equal trials decides it
+    assert str(result) == "not decided (2 trials): c has the smallest mean, " + ", ".join(
+        f"{name} takes as long" for name in "aebdf"
+    )
+
+
+def test_an_interval_that_decides_is_shown_to_exclude_1() -> None:
+    result = race.Result("a", [race.Comparison("b", 1.002, 1.0004, 1.004)], 8, True, None)
+    assert str(result) == "a is first: b takes 1 [1.0004, 1] times as long (8 trials)"
 
 
 def test_what_is_not_decided_says_how_many_trials_would_do() -> None:
@@ -139,6 +148,7 @@ def test_few_trials_decide_nothing() -> None:
     assert found is not None and not found.decided and found.needed == race.FEWEST
     one = race.result_of({k: v[:1] for k, v in times.items()}, {name: np.full(1, 1e9) for name in times})
     assert one is not None and not one.decided and one.needed == race.FEWEST
+    assert "(1 trial; " in str(one) and "nan" not in str(one)
 
 
 def test_a_chain_that_never_gets_there_counts_with_all_its_time() -> None:

@@ -94,6 +94,10 @@ def test_errors_are_looked_at_when_r_hat_is_reached() -> None:
     assert line.startswith("not long enough after 400 iterations: largest R-hat ") and "Monte Carlo" not in line
     alone = describe_look(asdict(found), {"rhat": None, "ess": None, "mcse": 0.02})
     assert alone == "not long enough after 400 iterations: Monte Carlo error undefined, target 0.02"
+    # a rounded figure reaches no target that it misses
+    missed = asdict(found) | {"rhat": 1.01004, "ess": 399.7}
+    line = describe_look(missed, {"rhat": 1.01, "ess": 400, "mcse": None})
+    assert " R-hat 1.01004 " in line and " ESS 399.7 " in line
     infinite = describe_look(asdict(found) | {"rhat": None, "rhat_of": "K"}, {"rhat": 1.1, "ess": None, "mcse": None})
     assert infinite == "not long enough after 400 iterations: R-hat infinite, target 1.1"
     asked.stopping_rule = Until(rhat=1.1, ess=50, mcse=1e-9)

@@ -108,7 +108,7 @@ def csv(
     takers = " or ".join(f"model={one.model}" for one in kinds().values() if one.takes_sources)
     for key, value in sourced.items():
         of_files = value is None or of_kind.takes_sources
-        require(of_files, f"data.{key}", value, f"null: only {takers} takes it, not {kind}")
+        require(of_files, f"data.{key}", value, f"{takers}, which alone takes it, not {kind}")
     several = not duplicates or bool(other or files)
     require(several, "data.duplicates", "true", "false without data.other and data.files")
     require(other is None or files is None, "data.files", files, "null with data.other")

@@ -456,7 +456,7 @@ class MixedReading(KindReading):
                 values = np.asarray(new, dtype=object)  # the cells of a list keep their types
             frame = pd.DataFrame(dataset.read_columns(values.toarray() if is_sparse(values) else values))
         if frame.shape[1] != len(types):
-            raise DataError(f"new items: {frame.shape[1]} columns; expected {len(types)}")
+            raise DataError(f"new items: {frame.shape[1]} column{'s' * (frame.shape[1] != 1)}; expected {len(types)}")
         values, told = np.full(frame.shape, np.nan), []
         for j, column in enumerate(types):
             cells = frame.iloc[:, j]

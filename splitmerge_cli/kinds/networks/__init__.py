@@ -249,7 +249,8 @@ def _describe_layer(
             m = int(row.argmax())
             if row[m] > chance and (layer.directed or named is not None):
                 parts.append(f"{word} {numbers[m]} {row[m]:.2g}{value[m][k] if named is None else named[m]}")
-        yield float(max(strength[k].max(), strength[:, k].max()) - chance), ", ".join(parts)
+        measure = "mean count " if parts and layer.form == COUNT else ""
+        yield float(max(strength[k].max(), strength[:, k].max()) - chance), measure + ", ".join(parts)
 
 
 def _name_values(layer: Relation, labels: NDArray[Any], K: int, both: bool, edges: Array) -> list[list[str]]:

@@ -47,7 +47,7 @@ MOST_DATES = 10
 """A column is of dates if fewer than one in so many cells are none."""
 DIGITS_OF_DAY = r"^(18|19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])$"
 NAMED_AS_ID = re.compile(
-    r"(?i:(.*[_ .-])?(id|ids|uid|uuid|guid|idx|index|key|row|rowid|rownum|record))|\w*[a-z](Id|ID)"
+    r"(?i:(.*[_ .-])?(id|ids|uid|uuid|guid|idx|index|key|row|rowid|rownum|record|sku))|\w*[a-z](Id|ID)"
 )
 """Names of columns that tell records apart; names and numbers of people are fields."""
 _BY = r"([_ .-]?(at|on|by|from|date|time))?"
@@ -166,8 +166,9 @@ def _describe_lacking(first: Table, other: Table, places: Sequence[tuple[int, in
     ours = [name for j, name in enumerate(first.names or []) if name and j not in [j for j, _ in places]]
     theirs = [name for k, name in enumerate(other.names or []) if name and k not in [k for _, k in places]]
     lacks = [f"{table.path} has no {list_names(names)}" for table, names in ((first, theirs), (other, ours)) if names]
-    # the pairs are certain to nobody: columns that stand in the same order may be the same
-    pairs = dict(zip(theirs, ours, strict=True)) if len(theirs) == len(ours) else {"THEIRS": "OURS"}
+    # the pairs are certain to nobody: columns that stand in the same order may be the same; ids of two files are none
+    fields, ours = ([name for name in names if not NAMED_AS_ID.fullmatch(name)] for names in (theirs, ours))
+    pairs = dict(zip(fields, ours, strict=True)) if len(fields) == len(ours) > 0 else {"THEIRS": "OURS"}
     reads = f" ({shell_word(f'data.names={write(pairs)}')} reads columns of {other.path} as columns of {first.path})"
     return "; ".join(lacks) + reads * (len(lacks) > 1)
 

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from difflib import SequenceMatcher
 from itertools import combinations, islice
 from typing import Any, NamedTuple
+from unicodedata import combining, normalize
 
 from splitmerge_cli.data.tables import text
 from splitmerge_cli.data.tables.separators import is_numeric
@@ -82,7 +83,8 @@ def find_records(columns: Cells) -> Found | None:
     (0, 100)
     """
     N = min(len(columns[0]), MOST) if 3 <= len(columns) <= WIDEST else 0
-    cells = [[cell.casefold() for cell in column[:N]] for column in columns]
+    typed = [[cell.casefold() for cell in column[:N]] for column in columns]
+    cells = [[_plain(cell) for cell in column] for column in typed]
     naming = [j for j, column in enumerate(cells) if _names_things(column)]
     words = [j for j in naming if _are_words(cells[j])]
     # tables of measurements have few columns of names
@@ -97,10 +99,15 @@ def find_records(columns: Cells) -> Found | None:
         together.update(pair for found in rows.values() if len(found) <= SHARED for pair in combinations(found, 2))
     known = [sum(bool(cells[j][i]) for j in naming) for i in range(N)]
     alike = [(a, b) for (a, b), n in together.items() if n >= 2 and 2 * n >= min(known[a], known[b])]
-    with_errors = [pair for pair in alike if any(_has_error(cells[j][pair[0]], cells[j][pair[1]]) for j in words)]
+    with_errors = [pair for pair in alike if any(_has_error(typed[j][pair[0]], typed[j][pair[1]]) for j in words)]
     if len({i for pair in alike for i in pair}) < IN_PAIRS * N or len(with_errors) < ERRORS * len(alike):
         return None
     return Found(min(with_errors), naming)
+
+
+def _plain(cell: str) -> str:
+    """The letters without their accents."""
+    return cell if cell.isascii() else "".join(c for c in normalize("NFKD", cell) if not combining(c))
 
 
 def _are_words(column: Sequence[str]) -> bool:
@@ -125,5 +132,5 @@ def _has_error(one: str, other: str) -> bool:
     """Whether one cell may be the other with an error of typing."""
     if one == other or min(len(one), len(other)) < 3 or is_numeric(one) != is_numeric(other):
         return False
-    matcher = SequenceMatcher(a=one, b=other, autojunk=False)
+    matcher = SequenceMatcher(a=_plain(one), b=_plain(other), autojunk=False)
     return matcher.quick_ratio() >= NEAR and matcher.ratio() >= NEAR

@@ -205,7 +205,8 @@ class RowsReading(reading.KindReading):
                 new = dataset.read_columns(values) if columns is None else new
             new = self.kind.from_object(new, None, "new items", whole=True)
         if new.values.shape[1:] != dataset.values.shape[1:]:
-            raise received.DataError(f"new items: {new.values.shape[1]} columns; expected {dataset.values.shape[1]}")
+            got, expected = new.values.shape[1], dataset.values.shape[1]
+            raise received.DataError(f"new items: {got} column{'s' * (got != 1)}; expected {expected}")
         return new
 
 

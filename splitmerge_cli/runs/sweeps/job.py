@@ -35,7 +35,7 @@ from typing import Any, Protocol
 from uuid import uuid4
 from weakref import WeakSet
 
-from splitmerge_cli import runs
+from splitmerge_cli import plugins, runs
 from splitmerge_cli.config import composition, errors, specification
 from splitmerge_cli.runs import interrupts, progress
 from splitmerge_cli.runs.store.files import is_locked, lock_file
@@ -268,7 +268,7 @@ def _make(spec: specification.RunSpecification) -> Ended:
     except runs.WrittenElsewhere:
         return "locked", None
     except Exception as error:  # whatever fails one job must not stop the others; the table says what it was
-        return "failed", f"{type(error).__name__}: {error}"
+        return "failed", plugins.find_foreign(error) or f"{type(error).__name__}: {error}"
     return "done", None
 
 

@@ -144,9 +144,9 @@ def _check_job(job: RunSpecification, alike: dict[str, Plan]) -> JobOutcome:
             alike[key] = replace(prepare(job, runs=False), _built={})
         plan = replace(alike[key], spec=job)
         path = plan.path
-        if not (done_now := plan.is_done):
+        if not (is_done := plan.is_done):
             plan.require_writable()
-        return JobOutcome(job.words, "skipped" if done_now else "to run", path, notes=plan.dataset.notes)
+        return JobOutcome(job.words, "skipped" if is_done else "to run", path, notes=plan.dataset.notes + plan.cautions)
     except (ConfigError, DataError) as error:
         return JobOutcome(job.words, "rejected", error=str(error))
     except DamagedRun as error:

@@ -326,8 +326,8 @@ def test_blocks_are_described_with_the_strongest_other() -> None:
     described = block_summary.describe_blocks(Relations(6, (counts, signs)), LABELS, 1, list("uvwxyz"))
     # the six pairs from block 1 to block 2, whose node of most edges is x, count 12; all 30 count 19
     assert described == [
-        "mail: within 1, to 2 (x) 2; likes: within 0.33 (100% -), with 2 (x) 0.67 (100% +)",
-        "mail: within 0, from 1 (u) 2; likes: within 0, with 1 (u) 0.67 (100% +)",
+        "mail: mean count within 1, to 2 (x) 2; likes: within 0.33 (100% -), with 2 (x) 0.67 (100% +)",
+        "mail: mean count within 0, from 1 (u) 2; likes: within 0, with 1 (u) 0.67 (100% +)",
         "likes: with 2 (x) 0.5 (100% -)",
     ]
     sided = Relation("", np.array([[0, 3], [5, 3], [5, 4]], dtype=np.int32), REAL, np.array([1.0, 2.0, 4.0]))

@@ -244,7 +244,7 @@ def test_bad_options(tmp_path: Path, options: dict[str, object], message: str) -
 
 def test_only_records_come_from_several_files(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text(PEOPLE)
-    with pytest.raises(DataError, match=r"data.files=sex: expected null: only model=records takes it, not mixed"):
+    with pytest.raises(DataError, match=r"data.files=sex: expected model=records, which alone takes it, not mixed"):
         csv(tmp_path / "a.csv", "mixed", files="sex")
 
 
@@ -302,6 +302,12 @@ def test_columns_that_lack_in_a_file_are_named_with_what_reads_them(tmp_path: Pa
     dataset = read(tmp_path, FIRST, other=str(other))
     assert any(note.endswith(f"{lacking}{reads}") for note in dataset.notes) and dataset.columns == ["First name"]
     assert len(read(tmp_path, FIRST, other=str(other), names={"year": "born", "PLZ": "post code"}).columns or ()) == 3
+    # ids of two files are no pair of columns
+    ids = tmp_path / "ids.csv"
+    ids.write_text("id,First name,year,PLZ\n71,ann,1964,2010\n")
+    (tmp_path / "skus.csv").write_text("sku,First name,born,post code\nA1,ann,1964,2010\nA2,bob,1970,3011\n")
+    skus = csv(tmp_path / "skus.csv", "records", other=str(ids))
+    assert any("data.names={year: born,PLZ: 'post code'}" in note for note in skus.notes)
     other.write_text("zz,born\nann,1964\n")
     with pytest.raises(DataError, match=r"no column is left for the data .*data\.names="):
         read(tmp_path, FIRST, other=str(other), truth="born")

@@ -71,7 +71,15 @@ def save(rows: list[list[str]], path: Path) -> Path:
     return path
 
 
+def accents() -> list[list[str]]:
+    """People, a fifth of whom are written again without the accents that all of their names have."""
+    head, *rows = people(0)
+    marked = [[*(cell.replace("a", "á").replace("e", "é") for cell in row)] for row in rows]
+    return [head, *marked, *rows[: len(rows) // 5]]
+
+
 RECORDS = {
+    "accents": accents,
     "generated": lambda: as_rows(generate(200, seed=1)),
     "few copies": lambda: people(10),
     "many errors": lambda: as_rows(generate(300, distortion=0.2, seed=2)),
@@ -97,10 +105,20 @@ def test_records_are_recognised_in_every_form_and_no_other_table_is(name: str, t
         assert (model_for_object(gaps)[0] == "records") == bool(model)
 
 
+@pytest.mark.usefixtures("commands")
+def test_one_column_is_no_columns(smcmc) -> None:
+    Path("one.csv").write_text("price\n" + "".join(f"{3 * i}.5\n" for i in range(20)))
+    said = smcmc("run", "one.csv", "model=records", "iterations=20", "chains=1", "progress=none").stderr
+    assert "one.csv: 20 rows, 1 column\n" in said
+
+
 @pytest.mark.parametrize("key", ["model", "data.types", "data.weights", "sampler", "gap", "init"])
 def test_a_key_that_chooses_keeps_a_table(key: str, tmp_path: Path) -> None:
     path = save(people(30), tmp_path / "a.csv")
     assert recognise_named(path, {"iterations": 5, "data.truth": "x"}).model == "records"
+    # as the notes on records print it
+    for types in ("{last:string}", {"last": "string"}):
+        assert recognise_named(path, {"data.types": types}).model == "records"
     assert recognise_named(path, {key: "auto"})[:3] == ("csv", "", "")
 
 
