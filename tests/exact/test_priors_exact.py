@@ -238,21 +238,35 @@ SIZES = [5, 2, 1, 1]
     ],
 )
 def test_a_hyper_parameter_is_drawn_from_its_conditional(chosen, name):
-    """2,000 updates against quadrature of prior times probability of the partition: moments of ranks."""
     prior, concentration = RESAMPLED[chosen]
     read = read_options("model", OPTIONS, {"concentration": concentration})
     made = specification(prior).build(sum(SIZES), read["concentration"])
-    axis, places = made.hyperpriors[name], np.linspace(-30, 30, 2001)
+
+    def log_p(value):
+        return made.log_probability(np.array(SIZES), **made.options | {name: value})
+
+    assert_drawn_from_conditional(made, name, made.hyperpriors[name], log_p, SIZES)
+
+
+@pytest.mark.parametrize(("concentration", "sizes"), [("gamma(0.5,1)", [2]), ("gamma(2,3)", [1, 1, 1])])
+def test_the_concentration_of_a_restaurant_is_drawn_from_its_conditional(concentration, sizes):
+    """Few items: of more, one of the two gammas that Escobar and West (1995) mix has hardly any weight."""
+    axis, N = read_options("model", OPTIONS, {"concentration": concentration})["concentration"], sum(sizes)
+
+    def log_p(alpha):
+        return len(sizes) * np.log(alpha) - np.log(alpha + np.arange(N)).sum()
+
+    assert_drawn_from_conditional(specification("crp").build(N, axis), "concentration", axis, log_p, sizes)
+
+
+def assert_drawn_from_conditional(made, name, axis, log_p, sizes):
+    """2,000 updates against quadrature of prior times probability of the partition, `log_p`: moments of ranks."""
+    places = np.linspace(-30, 30, 2001)
     values = np.array([from_line(axis, t) for t in places])
-    p = normalise(
-        [
-            log_density_on_line(axis, t) + made.log_probability(np.array(SIZES), **made.options | {name: value})
-            for t, value in zip(places, values, strict=True)
-        ]
-    )
+    p = normalise([log_density_on_line(axis, t) + log_p(value) for t, value in zip(places, values, strict=True)])
     rng, draws = Rng(7), []
     for _ in range(2_000):
-        pieces.resample_prior(made, rng, made.hyperparameters.index(name), SIZES)
+        pieces.resample_prior(made, rng, made.hyperparameters.index(name), sizes)
         draws.append(made.values[name])
     ranks = np.interp(draws, values, np.cumsum(p) - 0.5 * p)
     for power in (1, 2, 3):
