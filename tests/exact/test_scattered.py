@@ -85,6 +85,22 @@ def test_a_refresh_draws_the_precision_from_its_conditional(name: str, power: fl
     assert model.parameters.ravel().tolist() == [model.hyperparameter_values["precision"]]
 
 
+def test_a_power_is_one_of_the_whole_likelihood_at_every_precision() -> None:
+    """Replicas swap states by it; what is the same in all states may stay as it is."""
+    relations = network("scattered-loops")
+    model = IRM.from_data(dataset_of(relations), **options_of(relations))
+    model.set_labels(np.array([0, 1, 0, 1]))
+
+    def density(precision: float) -> tuple[float, float]:
+        model.set_parameters(np.array([[precision]]))
+        return model.log_joint(), model.log_lik_total()
+
+    (joint, lik), (other_joint, other_lik) = density(0.3), density(5.0)
+    model.temper(0.4)
+    expected = joint - other_joint - 0.6 * (lik - other_lik)
+    assert density(0.3)[0] - density(5.0)[0] == pytest.approx(expected, abs=1e-9)
+
+
 def test_every_layer_of_counts_has_a_precision_of_its_own() -> None:
     one, other = network("scattered").layers[0], network("scattered-loops").layers[0]
     relations = Relations(4, (one, network("reals").layers[0], other))
