@@ -208,7 +208,7 @@ class NetworkAnswers(answers.Answers):
         )
         if not differ or data.get("unknown") is not None:
             return None
-        why = "let nodes of a block differ in degree, if edges that are held out are predicted better then:"
+        why = "let nodes of a block differ in degree, if that describes the network better:"
         return why, {"model.degrees": AUTO}
 
     @staticmethod

@@ -195,6 +195,19 @@ def test_matrices_in_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert recognise("e.csv")[:2] == ("edges", "its first row and column hold the same names")
 
 
+@pytest.mark.parametrize("head", [",tea,north,south", "name,tea,north,south"])
+def test_a_matrix_of_two_kinds_is_recognised_by_its_names(tmp_path: Path, head: str) -> None:
+    file = tmp_path / "m.csv"
+    file.write_text(f"{head}\nrevere,1,0,1\nadams,0,1,1\nwarren,1,1,0\nyoung,1,1,1\n")
+    found = edges(file, bipartite=True)
+    assert (found.N, network_of(found).sides.sum(), len(network_of(found).layers[0].ends)) == (7, 3, 9)
+    # numbers of things, or names that come again, are ends of edges
+    file.write_text("name,club,from,to\nrevere,3,1,0\nadams,2,0,5\nwarren,3,2,0\nyoung,1,1,1\n")
+    assert edges(file, bipartite=True).N == 7
+    file.write_text("name,club,from,to\nrevere,0,1,0\nrevere,2,0,5\nwarren,0,2,0\nyoung,1,1,1\n")
+    assert edges(file, bipartite=True).N == 6
+
+
 def test_a_call_that_uses_more_is_one_that_python_takes() -> None:
     graph = nx.Graph([(0, 1, {"weight": 3}), (1, 2, {"weight": 1})])
     nx.set_node_attributes(graph, {0: "a", 1: "b", 2: "a"}, "club")

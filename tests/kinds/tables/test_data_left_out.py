@@ -132,7 +132,7 @@ def test_directions_and_weights_of_graphs_are_told_of(tmp_path: Path) -> None:
         (networkx.to_numpy_array(directed), "directions", "directed=True"),
         (weighted, "weights (2 values, 2 to 3)", "values='count'"),
         (networkx.to_scipy_sparse_array(weighted), "weights (2 values, 2 to 3)", "values='count'"),
-        (networkx.MultiGraph([(0, 1), (1, 0)]), "1 further edges of a pair", "values='count'"),
+        (networkx.MultiGraph([(0, 1), (1, 0)]), "1 further edge of a pair", "values='count'"),
         (networkx.Graph([(0, 0), (0, 1)]), "edges of a node to itself: 1", "loops=True"),
         (plain, "", ""),
         (networkx.to_numpy_array(plain), "", ""),

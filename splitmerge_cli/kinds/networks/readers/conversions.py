@@ -303,10 +303,12 @@ def matrix_of_text(table: Text, use: Use, header: str | bool, wanted: str | bool
     """A matrix of ties in a text, or None if it is a list of edges; `wanted`: the option data.matrix.
 
     ``auto``: a table is a matrix if its first row and its first column hold the same names, or if it has as many rows
-    as columns, `SQUARE` at least, of numbers alone.
+    as columns, `SQUARE` at least, of numbers alone; with two kinds of nodes if its rows are one and its columns the other
+    (`_has_two_kinds`).
     """
     may_be_square = table.rows in (table.width, table.width + 1)
-    if wanted is False or table.width < 3 or not (wanted is True or may_be_square):
+    is_asked = wanted is True or (wanted == "auto" and use.two_kinds and _has_two_kinds(table))
+    if wanted is False or table.width < 3 or not (is_asked or may_be_square):
         return None
     head = [cell.strip() for cell in table.top[0]]
     first = [str(cell).strip() for cell in table.columns[0].to_pylist()]
@@ -314,10 +316,10 @@ def matrix_of_text(table: Text, use: Use, header: str | bool, wanted: str | bool
     index = int(header is not False and table.heads_index())
     both_named = len(first) == len(head) and first[1:] == head[1:] and len(set(first[1:])) == len(first) - 1
     # of a few rows these may be pairs below numbers of columns, as pandas writes them
-    both_named &= wanted is True or not index or len(head) > SQUARE
+    both_named &= is_asked or not index or len(head) > SQUARE
     if both_named and header is not False:
         row_names, skip, index = first[1:], 1, 0
-    elif wanted is True:
+    elif is_asked:
         is_row = all(separators.is_numeric(cell) or cell in edge_values.UNKNOWN for cell in head)
         named = header is True or (header == "auto" and not is_row)
         skip = int(named)
@@ -342,7 +344,7 @@ def matrix_of_text(table: Text, use: Use, header: str | bool, wanted: str | bool
             cells = pc.replace_substring_regex(pc.replace_substring_regex(cells, f"^{CROSS}$", "1"), f"^{DASH}$", "")
         numbers, _, bad = edge_values.read_values(cells, "real")
         if bad is not None:
-            if wanted is True or both_named:
+            if is_asked or both_named:
                 expected = f"{edge_values.EXPECTED['real']}, or an empty cell for an unknown pair"
                 raise DataError(f"{place_in_file(bad, d)}: '{cells[bad].as_py()}'; expected {expected}")
             return None
@@ -352,7 +354,7 @@ def matrix_of_text(table: Text, use: Use, header: str | bool, wanted: str | bool
             numbers[empty] = 0.0
             blanks += int(empty.sum())
         values[:, d] = numbers
-    if not (wanted is True or both_named or _looks_like_ties(values)):
+    if not (is_asked or both_named or _looks_like_ties(values)):
         return None
     column_names = head[columns[0] :] if skip else None
     if not use.two_kinds and row_names and column_names and row_names != column_names:
@@ -377,6 +379,18 @@ def matrix_of_text(table: Text, use: Use, header: str | bool, wanted: str | bool
     if wanted == "auto":
         listed.notes.append(f"{table.path}: read as a matrix of ties (data.matrix=false reads a list of edges)")
     return listed
+
+
+def _has_two_kinds(table: Text) -> bool:
+    """Whether rows and columns alone have names: the cell that both share is empty, or the rows have different names
+    and each further column, of three or more, has numbers, 0 among them."""
+    (corner, *names), (_, *first) = table.top[0], table.columns[0].to_pylist()
+    if table.heads_index() or not corner.strip():
+        return not table.heads_index()
+    if len(names) < 3 or len(set(first)) < len(first) or any(map(separators.is_numeric, (*names, *first))):
+        return False
+    others = (column.slice(1).to_pylist() for column in table.columns[1:])
+    return all(all(map(separators.is_numeric, cells)) and 0.0 in map(float, cells) for cells in others)
 
 
 def is_named_matrix(table: Text) -> bool:

@@ -226,7 +226,7 @@ def _left_out(listed: Listed, use: Use, counts: Mapping[str, int]) -> tuple[list
             parts.append(words)
         elif further and weight is None and not listed.other_layers:
             options["values"] = COUNT
-            parts.append(f"{further} further edges of a pair")
+            parts.append(f"{further} further edge{'s' * (further != 1)} of a pair")
     if counts["self_loops"] and not (use.two_kinds or "bipartite" in options):
         parts.append(f"edges of a node to itself: {counts['self_loops']}")
         options["loops"] = True
