@@ -246,7 +246,7 @@ def draw_hyperparameter(
     t = to_line(hyperprior, present)
     if width := _width(hyperprior, present):
         t += width * (uniform() - 0.5)
-    elif present == from_line(hyperprior, low):
+    elif not isinstance(hyperprior, CountPrior) and present == from_line(hyperprior, low):
         t = low + math.log1p(-uniform()) / (hyperprior.a if isinstance(hyperprior, Beta) else hyperprior.shape)
     elif isinstance(hyperprior, Beta) and present == from_line(hyperprior, high):
         t = high - math.log1p(-uniform()) / hyperprior.b

@@ -303,8 +303,8 @@ def matrix_of_text(table: Text, use: Use, header: str | bool, wanted: str | bool
     """A matrix of ties in a text, or None if it is a list of edges; `wanted`: the option data.matrix.
 
     ``auto``: a table is a matrix if its first row and its first column hold the same names, or if it has as many rows
-    as columns, `SQUARE` at least, of numbers alone; with two kinds of nodes if its rows are one and its columns the other
-    (`_has_two_kinds`).
+    as columns, `SQUARE` at least, of numbers alone. With two kinds of nodes it is one if its rows are the one kind and
+    its columns the other (`_has_two_kinds`).
     """
     may_be_square = table.rows in (table.width, table.width + 1)
     is_asked = wanted is True or (wanted == "auto" and use.two_kinds and _has_two_kinds(table))
