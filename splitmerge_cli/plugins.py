@@ -75,7 +75,7 @@ def find_foreign(error: BaseException) -> str:
     """Describe an error in a file that neither the program nor an installed distribution has, such as a sampler of the
     user's own, with file and line; any other error is an empty text."""
     installed = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib", "scripts")]
-    ours = tuple(f"{Path(place).resolve()}{os.sep}" for place in (Path(__file__).parent, *installed))
+    ours = tuple(f"{Path(place).resolve()}{os.sep}" for place in (str(Path(__file__).parent), *installed))
     frames = traceback.extract_tb(error.__traceback__)
     own = [at for at in frames if os.path.isabs(at.filename) and not str(Path(at.filename).resolve()).startswith(ours)]
     said = f"{type(error).__name__}: {error}"
