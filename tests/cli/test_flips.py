@@ -19,6 +19,7 @@ from splitmerge_cli.analysis import coupled_pairs
 from splitmerge_cli.analysis.race import race_of
 from splitmerge_cli.api.certifying import write_race
 from splitmerge_cli.kinds.documents.stored import documents_of
+from splitmerge_cli.received import DataError
 from splitmerge_cli.runs.shards.run import ShardedRun, bounds_of, read_summary
 from splitmerge_cli.runs.shards.source import Shard, ShardLost, open_source
 from splitmerge_cli.runs.store.files import DamagedRun
@@ -217,7 +218,7 @@ def of_an_archive() -> Reader:
     def read() -> Any:
         try:
             found = archive.check(Path("here/a.zip"))
-        except config.ConfigError as error:
+        except (config.ConfigError, DataError) as error:
             raise DamagedRun(Path("here/a.zip")) from error
         if found.damage:
             raise DamagedRun(Path("here/a.zip"))

@@ -28,8 +28,8 @@ WRONG = {
     "concentration": ("gaussian diag", {"concentration": "gamma(2,0.7)"}, "concentration"),
     "prior": ("bernoulli", {"concentration": 3}, "K"),
     "a0": ("gaussian diag", {"a0": 4}, "log likelihood"),
-    "covariance": ("gaussian full", {"covariance": "diag"}, "log likelihood"),
-    "pseudo-counts": ("irm", {"beta1": 2, "beta0": 2}, "log likelihood"),
+    "covariance": ("gaussian full", {"covariance": "iso"}, "log likelihood"),
+    "pseudo-counts": ("irm", {"beta1": 2, "beta0": 2}, "K"),
     "noise": ("gaussian diag, noise", {"noise": 0.02}, "noise"),
     "entities": ("emm", {"label_prior": "partition"}, "K with empty ones"),
 }
