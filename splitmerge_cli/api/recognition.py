@@ -31,7 +31,7 @@ TABLE, NETWORK, DOCUMENTS = "csv", "edges", "corpus"
 OWN_OF_NETWORKS = [f"data.{name}" for name in (*OF_NETWORKS, "matrix", "source", "target")]
 """Keys that networks alone have."""
 OF_ANY = tuple(f"data.{n}" for n in ("path", "encoding", "separator", "truth", "labels", "columns", "drop", "missing"))
-OF_TABLES = {*COLUMN_TYPES, "["} - {"categorical", "string"}
+OF_TABLES = {*COLUMN_TYPES, "["} - {"categorical"}
 """Types of columns, as data.types begins them, that records do not have."""
 CHOICES = ("data", "model", "sampler", "experiment", "init", "gap")
 """Keys of data with which a table is recognised as another kind; with others, and with further choices, it is none."""

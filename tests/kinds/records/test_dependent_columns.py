@@ -92,7 +92,12 @@ def test_no_column_follows_from_one_that_is_almost_unique_to_an_entity(seed: int
     for person in range(300):
         address = f"{rng.integers(200)} {rng.choice(streets)}"
         given, nickname = rng.choice(LETTERS[:16], 2)
-        cells = {"given": given * 4, "surname": rng.choice(surnames), "street": f"{address} street", "phone": f"p{person}"}
+        cells = {
+            "given": given * 4,
+            "surname": rng.choice(surnames),
+            "street": f"{address} street",
+            "phone": f"p{person}",
+        }
         rows.append(cells)
         if person % 4 == 0:
             rows.append(cells | {"given": nickname * 4, "street": f"{address} st"})
