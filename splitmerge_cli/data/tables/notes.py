@@ -46,6 +46,9 @@ LOOKED_AT = 100
 LEAST_ROWS = 5
 """Rows from which on the last may be noted as the sum of the others, and all of them as a symmetric matrix."""
 
+NAMED_AS_TOTAL = re.compile(r"(?i)((grand|sub)[ -]?)?totals?|sums?|summe|(ins)?gesamt|means?|averages?|overall")
+"""Cells that call a row the total or the mean of the others."""
+
 
 def ask_kinds(question: str, *told: Any) -> tuple[str, str]:
     """Return the answer of the first kind that has one to a question, such as ``say_words``, and the override that
@@ -204,7 +207,7 @@ def note_numbers(table: Table, columns: Sequence[int], x: NDArray[Any]) -> None:
 
 def _note_total(table: Table, columns: Sequence[int], x: NDArray[Any]) -> None:
     """Note that the last row holds the sums of the others, or of numbers that were rounded to the others, in two of the
-    `columns` (numbers `x`) or more, or in the only one."""
+    `columns` (numbers `x`) or more, or in the only one; or that a word of its own calls it a total or a mean."""
     if len(x) < LEAST_ROWS or x.size > BLOCK:
         return
     others, last = x[:-1].astype(np.float64), x[-1].astype(np.float64)
@@ -214,11 +217,19 @@ def _note_total(table: Table, columns: Sequence[int], x: NDArray[Any]) -> None:
     is_largest = np.abs(last) > np.abs(np.nan_to_num(others)).max(axis=0)
     is_sum = is_largest & (np.abs(last - sums) <= error + 1e-9 * np.abs(sums))
     held = int((~np.isnan(last)).sum())
+    texts = [cells for cells in map(table.cells, range(table.width)) if is_text(cells) and len(cells) == len(x)]
+    ends = [cells[-1].as_py() or "" for cells in texts]
+    said = ""
     if held and is_sum.sum() >= max(min(held, 2), held / 2):
-        names = list_names([table.column(columns[d]) for d in np.flatnonzero(is_sum).tolist()])
+        said = f"is the sum of the others in {list_names([table.column(columns[d]) for d in np.flatnonzero(is_sum)])}"
+    elif word := next((word for word in ends if NAMED_AS_TOTAL.fullmatch(word.strip())), ""):
+        # a level that recurs is none
+        if any(cells.to_pylist().count(word) > 1 for cells in texts):
+            return
+        said = f"holds {quote(word)} and may be sums or means of the others"
+    if said:
         way = "data.iloc[:-1]" if table.path == IN_MEMORY else f"N={len(x) - 1}"
-        row = f"row {table.row(len(x) - 1)}, the last one"
-        table.note(f"{row}, is the sum of the others in {names}: {way} leaves it out")
+        table.note(f"row {table.row(len(x) - 1)}, the last one, {said}: {way} leaves it out")
 
 
 def note_names(table: Table, columns: Sequence[int], x: NDArray[Any]) -> None:
