@@ -612,7 +612,7 @@ def _of_words(cells: Cells, key: str, codes: NDArray[np.int64], words: list[str]
     # one word among many numbers marks cells without a number, such as times of events that have not come
     is_marked = len(words) > SOME and len(np.unique(codes[cells.is_number])) == len(words) - 1
     as_missing = _as_missing(cells, decorated) if is_marked else ()
-    marked = [f"{way.partition(' ')[0]} reads the numbers alone" for way in as_missing]
+    marked = [way.replace("it as missing", "the numbers alone") for way in as_missing]
     if len(words) <= most_words:
         if marked:
             return replace(_as_levels(codes, words), said=f"{mixture}, are read as categories: {marked[0]}")

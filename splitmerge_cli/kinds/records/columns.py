@@ -31,8 +31,7 @@ LEAST_RECORDS = 10
 DIFFERENT = 0.1
 """Fewest pairs of different entities among those with the same value: of fewer, most may be duplicates with errors."""
 OTHERS = 1.0
-"""Fewest records of other entities that share a record's value, on average: a column that is almost unique to an
-entity, such as its telephone, can neither show that another follows nor make people of one place look like one."""
+"""Fewest records of other entities with a record's value, on average: few share a telephone, as duplicates do."""
 KEPT, LEAST_KEPT = 0.9, 0.6
 """Share of duplicates that agree in a column: at first, and at the least."""
 LEAST_GAIN = 4.0

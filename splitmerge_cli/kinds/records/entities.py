@@ -109,8 +109,8 @@ class Entities(answers.Answers):
             write_text(plan.path / LABELLING, labelling.page_of_pairs(review, f"Pairs of records: {dataset.name}"))
         entry |= _describe_pairs(dataset, pairs) | {"to_review": int((review[SAME] == "").sum())}
         if not entry["pairs"] and dataset.values.shape[1] > 1:
-            near = initial.build_model(plan.model, replace(dataset, bundles=None)).near_pairs
-            entry["none_near"] = near_pairs.most_alike(dataset.values, dataset.types or (), near.pairs) < 2
+            model: Any = initial.build_model(plan.model, replace(dataset, bundles=None))
+            entry["none_near"] = near_pairs.most_alike(dataset.values, model.data, model.near_pairs.pairs) < 2
         return {"entities": entry}
 
     @staticmethod

@@ -7,7 +7,6 @@ of them exactly or nearly, the most likely ones first.
 import heapq
 from collections.abc import Iterator, Sequence
 from itertools import combinations
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,7 +14,6 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from splitmerge_cli.core.near_pairs import NearPairs
-from splitmerge_cli.data.dataset import ColumnType
 from splitmerge_cli.diagnostics.partition_losses import find_components
 from splitmerge_cli.kinds.records.similar_values import near_values, slip_norms
 
@@ -240,9 +238,8 @@ def near_pairs_of(
     return {"near_pairs": NearPairs(pairs, len(values), odds=odds)}
 
 
-def most_alike(values: NDArray[np.int32], types: Sequence[ColumnType], pairs: NDArray[np.int32]) -> int:
-    """The most fields ``[N, F]`` in which two records, one of the `pairs` ``[P, 2]``, have equal or near values."""
-    data = SimpleNamespace(**prepare(values, [(field.type, field.levels) for field in types], "edit", 1.0))
+def most_alike(values: NDArray[np.int32], data: Any, pairs: NDArray[np.int32]) -> int:
+    """The most fields in which two records, one of the `pairs` ``[P, 2]``, have equal or near values."""
     numbers = np.where(values >= 0, values + data.begin[:-1], -1)
     shares, alike = np.full(values.shape[1], 0.5), np.zeros(len(pairs), dtype=int)
     for _, known, a, b, place in _Score(numbers, data, shares, shares)._compare(*pairs.T):
