@@ -8,6 +8,7 @@ diagonal; the matrix if a pair has no tie, as distances and correlations all dif
 for typing errors holds records. All else is a table.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from itertools import islice
 from pathlib import Path
@@ -15,7 +16,7 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from splitmerge_cli import config
-from splitmerge_cli.data.dataset import OF_NETWORKS, kinds
+from splitmerge_cli.data.dataset import COLUMN_TYPES, OF_NETWORKS, kinds
 from splitmerge_cli.data.opening import readable, require_file, unpack
 from splitmerge_cli.data.tables import separators, text
 from splitmerge_cli.data.tables.table import Table
@@ -29,7 +30,9 @@ TABLE, NETWORK, DOCUMENTS = "csv", "edges", "corpus"
 """Choices of ``data``."""
 OWN_OF_NETWORKS = [f"data.{name}" for name in (*OF_NETWORKS, "matrix", "source", "target")]
 """Keys that networks alone have."""
-OF_ANY = ("data.path", "data.encoding", "data.separator", "data.truth", "data.labels")
+OF_ANY = tuple(f"data.{n}" for n in ("path", "encoding", "separator", "truth", "labels", "columns", "drop", "missing"))
+OF_TABLES = {*COLUMN_TYPES, "["} - {"categorical"}
+"""Types of columns, as data.types begins them, that records do not have."""
 CHOICES = ("data", "model", "sampler", "experiment", "init", "gap")
 """Keys of data with which a table is recognised as another kind; with others, and with further choices, it is none."""
 EDGE_LISTS = (".edges", ".edgelist", ".ncol", ".mtx")
@@ -90,10 +93,11 @@ def recognise(path: str | Path, encoding: str = "utf-8", separator: str = "auto"
 
 def recognise_named(path: str | Path, named: Mapping[str, Any]) -> Recognised:
     """As `recognise`, of a run that names these keys: a key that networks alone have makes a table a network; a model
-    of tables, or a key that only tables have, makes anything else a table; the type ``string`` is of records alone."""
+    of tables, or a key or type of columns that only tables have, makes anything else a table."""
     found = recognise(path, str(named.get("data.encoding", "utf-8")), str(named.get("data.separator", "auto")))
     asked = {key for key in named if key.partition(".")[0] in CHOICES} - {*OF_ANY, "data"}
-    if found.model and asked - {"data.types" * ("string" in str(named.get("data.types")))}:
+    types = set(re.findall(r":\s*['\"]?(\[|\w+)", str(named.get("data.types"))))
+    if found.model and asked - {"data.types" * (types != set() and types.isdisjoint(OF_TABLES))}:
         return Recognised(TABLE)
     if found.data == TABLE:
         key = next((key for key in named if key in OWN_OF_NETWORKS), None)

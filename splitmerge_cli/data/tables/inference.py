@@ -577,6 +577,7 @@ def _of_words(cells: Cells, key: str, codes: NDArray[np.int64], words: list[str]
     if len(words) == 2:
         return _as_levels(codes, words)
     numeric = int(cells.is_number.sum())
+    mixture = f"numbers and words, {len(words)} different ones in {present} rows"
     decorated, limits = cells.are_decorated(), cells.are_limits()
     few = len(words) <= SOME and REPEATED * len(words) <= present
     few |= _are_levels(np.bincount(codes[codes >= 0]))
@@ -593,8 +594,7 @@ def _of_words(cells: Cells, key: str, codes: NDArray[np.int64], words: list[str]
         return reading
     if numeric < present and 2 * numeric >= present and not cells.is_coded:
         if few:
-            note = f"numbers and words, {len(words)} different ones in {present} rows, are read as categories"
-            return replace(_as_levels(codes, words), said=note)
+            return replace(_as_levels(codes, words), said=f"{mixture}, are read as categories")
         i = cells.first(~(cells.is_number | cells.missing))
         expected = f"a number, as in {numeric} of {present} rows"
         return Reading(problem=str(table.error(i, j, expected)), ways=(*_as_missing(cells, decorated), as_categories))
@@ -609,18 +609,24 @@ def _of_words(cells: Cells, key: str, codes: NDArray[np.int64], words: list[str]
         ways = ("if cells are merged, write each value into all of its rows",) * merged
         return Reading(why="every value differs", names=True, ways=ways)
     most_words = max(SOME, min(MOST, present // 2))
+    # one word among many numbers marks cells without a number, such as times of events that have not come
+    is_marked = len(words) > SOME and len(np.unique(codes[cells.is_number])) == len(words) - 1
+    as_missing = _as_missing(cells, decorated) if is_marked else ()
+    marked = [way.replace("it as missing", "the numbers alone") for way in as_missing]
     if len(words) <= most_words:
+        if marked:
+            return replace(_as_levels(codes, words), said=f"{mixture}, are read as categories: {marked[0]}")
         counts = np.bincount(codes[codes >= 0])
         if chosen or len(words) <= SOME or counts.min() < max(2, counts.max()):
             return _as_levels(codes, words)
         group = shell_word(f"data.group={key}")
         again = f"each of {len(words)} words stands in {counts[0]} rows, as in repeated measurements"
         return replace(_as_levels(codes, words), said=f"{again}: {group} keeps the rows of each together")
-    description = f"{len(words)} different words in {present} rows"
+    description = mixture if marked else f"{len(words)} different words in {present} rows"
     if chosen:
         return _reject(cells, f"{description}; expected at most {most_words}", as_categories)
     is_names = len(words) >= NEARLY_ALL * present
-    return Reading(why=f"{description}, more than {most_words}", names=is_names, ways=(as_categories,))
+    return Reading(why=f"{description}, more than {most_words}", names=is_names, ways=(*marked, as_categories))
 
 
 def _as_missing(cells: Cells, decorated: NDArray[np.bool_]) -> Iterator[str]:

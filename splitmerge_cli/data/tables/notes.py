@@ -45,6 +45,8 @@ LOOKED_AT = 100
 """Rows of a column that are looked at first."""
 LEAST_ROWS = 5
 """Rows from which on the last may be noted as the sum of the others, and all of them as a symmetric matrix."""
+NAMED_AS_TOTAL = re.compile(r"(?i)((grand|sub)[ -]?)?totals?|sums?|summe|(ins)?gesamt|means?|averages?|overall")
+"""Cells that call a row the total or the mean of the others."""
 
 
 def ask_kinds(question: str, *told: Any) -> tuple[str, str]:
@@ -204,7 +206,7 @@ def note_numbers(table: Table, columns: Sequence[int], x: NDArray[Any]) -> None:
 
 def _note_total(table: Table, columns: Sequence[int], x: NDArray[Any]) -> None:
     """Note that the last row holds the sums of the others, or of numbers that were rounded to the others, in two of the
-    `columns` (numbers `x`) or more, or in the only one."""
+    `columns` (numbers `x`) or more, or in the only one; or that a word of its own calls it a total or a mean."""
     if len(x) < LEAST_ROWS or x.size > BLOCK:
         return
     others, last = x[:-1].astype(np.float64), x[-1].astype(np.float64)
@@ -214,11 +216,18 @@ def _note_total(table: Table, columns: Sequence[int], x: NDArray[Any]) -> None:
     is_largest = np.abs(last) > np.abs(np.nan_to_num(others)).max(axis=0)
     is_sum = is_largest & (np.abs(last - sums) <= error + 1e-9 * np.abs(sums))
     held = int((~np.isnan(last)).sum())
+    texts = [table.cells(j) for j in range(table.width) if is_text(table.cells(j)) and len(table.cells(j)) == len(x)]
+    said = ""
     if held and is_sum.sum() >= max(min(held, 2), held / 2):
         names = list_names([table.column(columns[d]) for d in np.flatnonzero(is_sum).tolist()])
+        said = f"is the sum of the others in {names}"
+    elif named := [word for cells in texts if NAMED_AS_TOTAL.fullmatch(word := (cells[-1].as_py() or "").strip())]:
+        # a level that recurs is none
+        once = not any(cells.to_pylist().count(named[0]) > 1 for cells in texts)
+        said = f"holds {quote(named[0])} and may be sums or means of the others" * once
+    if said:
         way = "data.iloc[:-1]" if table.path == IN_MEMORY else f"N={len(x) - 1}"
-        row = f"row {table.row(len(x) - 1)}, the last one"
-        table.note(f"{row}, is the sum of the others in {names}: {way} leaves it out")
+        table.note(f"row {table.row(len(x) - 1)}, the last one, {said}: {way} leaves it out")
 
 
 def note_names(table: Table, columns: Sequence[int], x: NDArray[Any]) -> None:

@@ -30,6 +30,8 @@ LEAST_RECORDS = 10
 """Fewest records that share their values with others; twice as many rows."""
 DIFFERENT = 0.1
 """Fewest pairs of different entities among those with the same value: of fewer, most may be duplicates with errors."""
+OTHERS = 1.0
+"""Fewest records of other entities with a record's value, on average: few share a telephone, as duplicates do."""
 KEPT, LEAST_KEPT = 0.9, 0.6
 """Share of duplicates that agree in a column: at first, and at the least."""
 LEAST_GAIN = 4.0
@@ -163,8 +165,10 @@ def _share_given(
         return 0.0
     free, rate, kept, different = _fit_pairs(both, alike, base)
     least = _fit_pairs(both, alike, base, base[0] + room * LEAST_SHARE / 2)[0]
+    count = np.bincount(values[values[:, parent] >= 0, parent])
+    others = different * float((count * (count - 1)).sum() / count.sum())
     # pairs of the same records are not independent
-    if different < DIFFERENT or (free - least) * min(records / len(pairs), 1.0) < LEAST_GAIN:
+    if different < DIFFERENT or others < OTHERS or (free - least) * min(records / len(pairs), 1.0) < LEAST_GAIN:
         return 0.0
     share = share_known * min(float((rate - base[0]) / max(kept - base[0], 1e-9)), 1.0)
     error = np.sqrt(share * (1.0 - share) / (different * len(pairs)))

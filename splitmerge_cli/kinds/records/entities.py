@@ -26,7 +26,7 @@ from splitmerge_cli.diagnostics import agreement, mixing, partition_losses, poin
 from splitmerge_cli.diagnostics.cluster_table import FIRST, count_of, number_clusters, shorten, span
 from splitmerge_cli.diagnostics.summary import measure
 from splitmerge_cli.extras import pandas as pd
-from splitmerge_cli.kinds.records import labelling, weights
+from splitmerge_cli.kinds.records import labelling, near_pairs, weights
 from splitmerge_cli.runs import answers, initial, judgement
 from splitmerge_cli.runs.store.files import write_text
 from splitmerge_cli.runs.store.read import Run
@@ -108,6 +108,9 @@ class Entities(answers.Answers):
         if len(review):
             write_text(plan.path / LABELLING, labelling.page_of_pairs(review, f"Pairs of records: {dataset.name}"))
         entry |= _describe_pairs(dataset, pairs) | {"to_review": int((review[SAME] == "").sum())}
+        if not entry["pairs"] and dataset.values.shape[1] > 1:
+            model: Any = initial.build_model(plan.model, replace(dataset, bundles=None))
+            entry["none_near"] = near_pairs.most_alike(dataset.values, model.data, model.near_pairs.pairs) < 2
         return {"entities": entry}
 
     @staticmethod
@@ -232,6 +235,11 @@ class Entities(answers.Answers):
             f"{entry['draws']:,} draws; "
             f"{entry['uncertain']:,} {'is' if entry['uncertain'] == 1 else 'are'} uncertain ({low:g} to {high:g})"
         )
+        if entry.get("none_near"):
+            yield (
+                "no near pair of records agrees in more than one column, exactly or but for typing errors: words in "
+                "another order, or shortened, are other words; write what is the same in one form, or add columns"
+            )
         if rows := _read_thresholds(run):
             half = next(row for row in rows if float(row["probability"]) == APART)
             expected = [f"{key} {float(half[key]):.3f}" for key in ("precision", "recall") if half[key]]

@@ -238,6 +238,15 @@ def near_pairs_of(
     return {"near_pairs": NearPairs(pairs, len(values), odds=odds)}
 
 
+def most_alike(values: NDArray[np.int32], data: Any, pairs: NDArray[np.int32]) -> int:
+    """The most fields in which two records, one of the `pairs` ``[P, 2]``, have equal or near values."""
+    numbers = np.where(values >= 0, values + data.begin[:-1], -1)
+    shares, alike = np.full(values.shape[1], 0.5), np.zeros(len(pairs), dtype=int)
+    for _, known, a, b, place in _Score(numbers, data, shares, shares)._compare(*pairs.T):
+        alike[known] += (a == b) | (place >= 0)
+    return int(alike.max(initial=0))
+
+
 def find_blocks(pairs: NDArray[np.int32], odds: NDArray[np.float64], N: int, blocks: int) -> NDArray[np.int32]:
     """Divide records into blocks of about one size that no near pair joins: components of the pairs, packed together.
 

@@ -293,15 +293,15 @@ def _leave_out_misleading(
     for d, follows in find_followers(values[:, rest], tuple(types[d] for d in rest)).items():
         others = list_names([table.column(read[rest[f]]) for f in follows.of])
         why_by_number[rest[d]] = f"it follows from {others} (share {follows.share:.2f})"
-        harm_by_number[rest[d]] = " and would count twice"
+        harm_by_number[rest[d]] = "count twice" if follows.share > 0.99 else "partly count twice"
     why_left_out = dict[int, str]()
     for d, why in why_by_number.items():
         if (j := read[d]) in kept:
             skips = shell_word(f"data.types={{{column_key(table, j)}:{mixed.SKIP}}}")
-            twice = ": they count twice" if d in harm_by_number else ""
+            twice = f": they {harm_by_number[d]}" if d in harm_by_number else ""
             table.note(f"{table.column(j)}: {why}{twice} ({skips} leaves it out)")
         else:
-            why_left_out[j] = why + harm_by_number.get(d, "")
+            why_left_out[j] = why + (f" and would {harm_by_number[d]}" if d in harm_by_number else "")
     keeps = {j: f"data.types={{{column_key(table, j)}:{types[read.index(j)].type}}} keeps it" for j in why_left_out}
     note_left_out(table, why_left_out, keeps)
     return [d for d, j in enumerate(read) if j not in why_left_out]

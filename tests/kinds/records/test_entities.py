@@ -211,3 +211,21 @@ def test_other_models_have_no_entities() -> None:
     for ask in (found.entities, found.pairs, found.review):
         with pytest.raises(ConfigError, match=r"model=gaussian has no entities; expected records"):
             ask()
+
+
+@pytest.mark.parametrize("options", [{}, {"data.files": "shop"}])
+def test_records_of_which_no_two_are_near_are_described(options: dict[str, str]) -> None:
+    """Titles with their words in another order are not near, and near prices make no pair near."""
+    things = [(f"maker{i % 7}", f"{chr(97 + i) * 6} {chr(122 - i) * 5}") for i in range(20)]
+    rows = [(f"{maker} {thing}", 17.0 * i, "a") for i, (maker, thing) in enumerate(things)]
+    rows += [(f"{thing} by {maker}", 17.0 * i + 170.01, "b") for i, (maker, thing) in enumerate(things)]
+    frame = pd.DataFrame(rows, columns=["title", "price", "shop"])
+
+    def lines(data: pd.DataFrame) -> str:
+        keys: dict[str, Any] = {"iterations": 20, "chains": 2, "options": options}
+        run = smcmc.sample("records", data if options else data.drop(columns="shop"), **keys).run
+        return "\n".join(entities.Entities.lines(run))
+
+    line = "no near pair of records agrees in more than one column, exactly or but for typing errors: words in another"
+    assert line in lines(frame)
+    assert line not in lines(pd.concat([frame, frame[:5].assign(shop="b")]))

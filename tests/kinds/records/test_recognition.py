@@ -116,9 +116,13 @@ def test_one_column_is_no_columns(smcmc) -> None:
 def test_a_key_that_chooses_keeps_a_table(key: str, tmp_path: Path) -> None:
     path = save(people(30), tmp_path / "a.csv")
     assert recognise_named(path, {"iterations": 5, "data.truth": "x"}).model == "records"
-    # as the notes on records print it
-    for types in ("{last:string}", {"last": "string"}):
+    # as the notes on records print them
+    for types in ("{last:string}", {"last": "string"}, "{last:skip}", "{last: categorical,first:date}"):
         assert recognise_named(path, {"data.types": types}).model == "records"
+    for named in ({"data.drop": ["last"]}, {"data.columns": ["first", "last", "street"]}, {"data.missing": "x"}):
+        assert recognise_named(path, named).model == "records"
+    for types in ("{last:real}", {"last": ["a", "b"]}, "{last:skip,first:ordinal}"):
+        assert recognise_named(path, {"data.types": types}).model == ""
     assert recognise_named(path, {key: "auto"})[:3] == ("csv", "", "")
 
 

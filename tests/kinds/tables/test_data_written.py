@@ -286,6 +286,11 @@ def test_a_last_row_of_sums_of_numbers_before_they_were_rounded_is_noted(tmp_pat
 
     assert "row 182, the last one, is the sum of the others" in notes(total)
     assert "is the sum of the others" not in notes(total + 1)
+    # a row of means, and a level that recurs
+    of_means = "row 182, the last one, holds 'Total' and may be sums or means of the others: N=180 leaves it out"
+    assert of_means in notes(total / 180)
+    rows[7] = rows[7].replace("s7", "Total")
+    assert "the last one" not in notes(total / 180)
 
 
 def test_two_rows_of_names_stand_above_numbers_with_currencies_and_percent_signs(tmp_path: Path) -> None:
