@@ -21,18 +21,18 @@ ROOT = Path(splitmerge_cli.__file__).parent
 SLACK = 150
 LINES = {
     "analysis": 4_280,
-    "api": 2_200,
+    "api": 2_220,
     "cli": 1_940,
     "config": 2_740,
     "core": 9_080,
-    "data": 8_620,
+    "data": 8_640,
     "diagnostics": 4_000,
     "fits": 1_120,
     "kinds": 40,
     "kinds/documents": 7_520,
     "kinds/lines": 980,
     "kinds/networks": 9_460,
-    "kinds/records": 4_780,
+    "kinds/records": 4_800,
     "kinds/tables": 13_400,
     "kinds/tokens": 440,
     "papers": 8_240,
@@ -43,8 +43,8 @@ LINES = {
     "verify": 3_360,
 }
 """Lines of .py, .pyx, .pxd and .h by room, and by slice of `kinds`."""
-ALL_LINES = 100_800
-TEST_LINES = 57_700
+ALL_LINES = 100_900
+TEST_LINES = 57_800
 """Lines of .py and .pyx, and of the tables of cases, .yaml."""
 FILES, IMPORT_SHARE = 258, 5.0
 """Python files, and the share of their lines that are imports, in per cent."""
