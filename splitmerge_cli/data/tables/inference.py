@@ -630,12 +630,12 @@ def _of_words(cells: Cells, key: str, codes: NDArray[np.int64], words: list[str]
 
 
 def _as_missing(cells: Cells, decorated: NDArray[np.bool_]) -> Iterator[str]:
-    """The option that reads the first word among numbers as missing, where it is one word."""
+    """The option that reads the first word among numbers as missing, where it is one word, perhaps with a unit."""
     assert cells.text is not None and cells.is_number is not None
     words = ~(cells.is_number | decorated | cells.missing)
     word = str(cells.text[cells.first(words)].as_py()) if words.any() else ""
-    if re.fullmatch(r"[\w.-]+", word, re.ASCII):
-        yield f"data.missing=[{word}] reads it as missing"
+    if re.fullmatch(r"[\w.-]+( [\w.%/-]+)?", word, re.ASCII):
+        yield f"data.missing={write([word]) if ' ' in word else f'[{word}]'} reads it as missing"
 
 
 def as_documents(table: Table, key: str) -> str:

@@ -100,6 +100,7 @@ LONG = "a remark of some length that goes on and on, as remarks will do now and 
         (["52 kg", "150 cm", "60 kg"], r"row 3, column 1 \('c'\): '150 cm'; expected a unit that .* converted to kg"),
         (["158 cm", "159", "1.61 m"], "'159'; expected a unit in every cell or in none, as in '158 cm'"),
         (["10 mg", "none", "20 mg"], r"'none'; expected a number: data.missing=\[none\] reads it as missing, or data"),
+        (["10 mg", "NA mg", "20 mg"], r"'NA mg'; expected a number: data.missing=\['NA mg'\] reads it as missing"),
         (["12%", "15 %", "20"], "'20'; expected percent signs in all cells or in none"),
         (["1,200", "3,400", "9,000 for two"], "'9,000 for two'; expected a number"),
         ([1, 2, "abc", 7], r"row 4, column 1 \('c'\): 'abc'; expected a number, as in 3 of 4 rows: data.missing=\[abc"),
