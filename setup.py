@@ -62,7 +62,7 @@ PLAIN = re.compile("tests/|splitmerge_cli/(verify/|core/(_cyutility|capabilities
 def optimisation(source: str) -> list[str]:
     """Flags by which the compiler optimises a module."""
     level = "1" if DEBUG or SANITIZE else os.environ.get("SMCMC_LEVEL") or ("2" if PLAIN.match(source) else "3")
-    # -O1 alone does not clean wide registers after use: each number from NumPy's generator then takes 25 times as long
+    # -O1 alone does not clean wide registers after use: numbers from NumPy's generator take up to 25 times as long then
     return [f"-O{level}", *["-fexpensive-optimizations"] * (level == "1")]
 
 
