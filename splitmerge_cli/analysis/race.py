@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from splitmerge_cli.config import ConfigError, RunSpecification, compose
 from splitmerge_cli.diagnostics import mixing, partition_losses, point_estimate
+from splitmerge_cli.diagnostics.cluster_table import count_of
 from splitmerge_cli.diagnostics.convergence import format_clear
 from splitmerge_cli.diagnostics.intervals import MOST_UNITS, TAIL
 from splitmerge_cli.runs.store import read, schema
@@ -153,8 +154,9 @@ class Comparison:
     def __str__(self) -> str:
         if self.low == self.high == 1:
             return f"{self.sampler} takes as long"
-        interval = f" [{format_clear(self.low, 1, '.3g')}, {self.high:.3g}]" if self.low == self.low else ""
-        return f"{self.sampler} takes {self.ratio:.3g}{interval} times as long"
+        ratio, low, high = (format_clear(value, 1.0, ".3g") for value in (self.ratio, self.low, self.high))
+        interval = f" [{low}, {high}]" if self.low == self.low else ""
+        return f"{self.sampler} takes {ratio}{interval} times as long"
 
 
 @dataclass(frozen=True)
@@ -177,7 +179,7 @@ class Result:
         ratios = ", ".join(map(str, self.others))
         if self.decided:
             return f"{self.first} is first: {ratios} ({self.trials} trials)"
-        made = f"{self.trials} trial{'s' * (self.trials != 1)}"
+        made = count_of(self.trials, "trial")
         if self.needed is not None:
             more = f"more than {MOST_UNITS:,}" if self.needed > MOST_UNITS else f"about {self.needed:,}"
             made += f"; {more} would decide it"

@@ -97,7 +97,9 @@ def recognise_named(path: str | Path, named: Mapping[str, Any]) -> Recognised:
     found = recognise(path, str(named.get("data.encoding", "utf-8")), str(named.get("data.separator", "auto")))
     asked = {key for key in named if key.partition(".")[0] in CHOICES} - {*OF_ANY, "data"}
     types = set(re.findall(r":\s*['\"]?(\[|\w+)", str(named.get("data.types"))))
-    if found.model and asked - {"data.types" * (types != set() and types.isdisjoint(OF_TABLES))}:
+    if types and types.isdisjoint(OF_TABLES):
+        asked -= {"data.types"}
+    if found.model and asked:
         return Recognised(TABLE)
     if found.data == TABLE:
         key = next((key for key in named if key in OWN_OF_NETWORKS), None)

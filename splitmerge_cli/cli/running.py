@@ -337,8 +337,8 @@ def sweep(
             base.complain(f"{' '.join(o.overrides)}: {o.error}")
     _print_results(outcomes, config_dir)
     counts = Counter(o.status for o in outcomes)
-    every = ", ".join(f"{n} {status}" for status, n in sorted(counts.items()))
-    typer.echo(f"{len(outcomes)} job{'s' * (len(outcomes) != 1)}: {every}")
+    by_status = ", ".join(f"{n} {status}" for status, n in sorted(counts.items()))
+    typer.echo(f"{len(outcomes)} job{'s' * (len(outcomes) != 1)}: {by_status}")
     if line := sweeps.interruption(outcomes):
         base.fail(f"{line}; the same command continues the sweep", interrupts.STATUS)
     if any(o.status == "failed" for o in outcomes):

@@ -144,8 +144,10 @@ def _lines(run: read.Run, most_clusters: int | None, width: int, columns: bool) 
 
 def edge_lines(rows: Sequence[Mapping[str, str]]) -> Iterator[str]:
     """Describe the edges of clusters, where a network has relations, a line for each cluster and layer."""
-    if any(row.get("edges") for row in rows):
-        yield "share of pairs with an edge, within a cluster and with the strongest other:"
+    edges = " ".join(row.get("edges", "") for row in rows)
+    if edges.strip():
+        counted = " or mean count," if cluster_table.MEAN_COUNT in edges else ""
+        yield f"share of pairs with an edge,{counted} within a cluster and with the strongest other:"
     for row in rows:
         for entry in filter(None, row.get("edges", "").split("; ")):
             yield f"  {row['cluster']}: {entry}"

@@ -28,8 +28,8 @@ WRONG = {
     "concentration": ("gaussian diag", {"concentration": "gamma(2,0.7)"}, "concentration"),
     "prior": ("bernoulli", {"concentration": 3}, "K"),
     "a0": ("gaussian diag", {"a0": 4}, "log likelihood"),
-    "covariance": ("gaussian full", {"covariance": "iso"}, "log likelihood"),
-    "pseudo-counts": ("irm", {"beta1": 2, "beta0": 2}, "K"),
+    "covariance": ("gaussian full", {"covariance": "diag"}, "log likelihood"),
+    "pseudo-counts": ("irm", {"beta1": 2, "beta0": 2}, "log likelihood"),
     "noise": ("gaussian diag, noise", {"noise": 0.02}, "noise"),
     "entities": ("emm", {"label_prior": "partition"}, "K with empty ones"),
 }
@@ -158,7 +158,7 @@ def test_words_are_drawn_from_the_density() -> None:
 @pytest.mark.parametrize("case", [pytest.param(c, marks=pytest.mark.slow) for c in WRONG] + ["prior"])
 def test_a_wrong_prior_factor_is_found(case, request) -> None:
     name, fitted, quantity = WRONG[case]
-    sets = 300 if request.node.get_closest_marker("slow") else 30
+    sets = 600 if request.node.get_closest_marker("slow") else 30
     p, _ = measure(name, sets, fitted)
     assert p[quantity] * len(p) < LEAST, p
 

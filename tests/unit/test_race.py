@@ -100,7 +100,7 @@ def test_samplers_of_equal_times_stay_in_their_order() -> None:
 
 def test_an_interval_that_decides_is_shown_to_exclude_1() -> None:
     result = race.Result("a", [race.Comparison("b", 1.002, 1.0004, 1.004)], 8, True, None)
-    assert str(result) == "a is first: b takes 1 [1.0004, 1] times as long (8 trials)"
+    assert str(result) == "a is first: b takes 1.002 [1.0004, 1.004] times as long (8 trials)"
 
 
 def test_what_is_not_decided_says_how_many_trials_would_do() -> None:

@@ -216,18 +216,25 @@ def _note_total(table: Table, columns: Sequence[int], x: NDArray[Any]) -> None:
     is_largest = np.abs(last) > np.abs(np.nan_to_num(others)).max(axis=0)
     is_sum = is_largest & (np.abs(last - sums) <= error + 1e-9 * np.abs(sums))
     held = int((~np.isnan(last)).sum())
-    texts = [table.cells(j) for j in range(table.width) if is_text(table.cells(j)) and len(table.cells(j)) == len(x)]
-    said = ""
     if held and is_sum.sum() >= max(min(held, 2), held / 2):
         names = list_names([table.column(columns[d]) for d in np.flatnonzero(is_sum).tolist()])
-        said = f"is the sum of the others in {names}"
-    elif named := [word for cells in texts if NAMED_AS_TOTAL.fullmatch(word := (cells[-1].as_py() or "").strip())]:
-        # a level that recurs is none
-        once = not any(cells.to_pylist().count(named[0]) > 1 for cells in texts)
-        said = f"holds {quote(named[0])} and may be sums or means of the others" * once
-    if said:
-        way = "data.iloc[:-1]" if table.path == IN_MEMORY else f"N={len(x) - 1}"
-        table.note(f"row {table.row(len(x) - 1)}, the last one, {said}: {way} leaves it out")
+        why = f"is the sum of the others in {names}"
+    elif word := _word_of_total(table, len(x)):
+        why = f"holds {quote(word)} and may be sums or means of the others"
+    else:
+        return
+    way = "data.iloc[:-1]" if table.path == IN_MEMORY else f"N={len(x) - 1}"
+    table.note(f"row {table.row(len(x) - 1)}, the last one, {why}: {way} leaves it out")
+
+
+def _word_of_total(table: Table, rows: int) -> str:
+    """The word in the last of the rows that calls it a total or a mean; empty if there is none, or if it is a level."""
+    for cells in map(table.cells, range(table.width)):
+        if is_text(cells) and len(cells) == rows:
+            word = cells[-1].as_py() or ""
+            if NAMED_AS_TOTAL.fullmatch(word.strip()) and cells.to_pylist().count(word) == 1:
+                return str(word.strip())
+    return ""
 
 
 def note_names(table: Table, columns: Sequence[int], x: NDArray[Any]) -> None:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from splitmerge_cli.config.errors import ConfigError
 from splitmerge_cli.data.dataset import OF_NETWORKS, Dataset, Kind
 from splitmerge_cli.data.values import check_rows, is_csr
-from splitmerge_cli.diagnostics.cluster_table import PROTOTYPE, number_clusters, shorten
+from splitmerge_cli.diagnostics.cluster_table import MEAN_COUNT, PROTOTYPE, number_clusters, shorten
 from splitmerge_cli.kinds.networks.data import COUNT, KEYS, LEVELS, REAL, Relation, Relations, network_of
 from splitmerge_cli.received import DataError
 
@@ -249,7 +249,7 @@ def _describe_layer(
             m = int(row.argmax())
             if row[m] > chance and (layer.directed or named is not None):
                 parts.append(f"{word} {numbers[m]} {row[m]:.2g}{value[m][k] if named is None else named[m]}")
-        measure = "mean count " if parts and layer.form == COUNT else ""
+        measure = f"{MEAN_COUNT} " if parts and layer.form == COUNT else ""
         yield float(max(strength[k].max(), strength[:, k].max()) - chance), measure + ", ".join(parts)
 
 

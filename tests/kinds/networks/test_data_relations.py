@@ -201,11 +201,22 @@ def test_a_matrix_of_two_kinds_is_recognised_by_its_names(tmp_path: Path, head: 
     file.write_text(f"{head}\nrevere,1,0,1\nadams,0,1,1\nwarren,1,1,0\nyoung,1,1,1\n")
     found = edges(file, bipartite=True)
     assert (found.N, network_of(found).sides.sum(), len(network_of(found).layers[0].ends)) == (7, 3, 9)
+    if head.startswith("name"):
+        frame = pd.read_csv(file)
+        frame.to_parquet(tmp_path / "m.parquet")
+        frame.to_json(tmp_path / "m.json", orient="records")
+        frame.to_excel(tmp_path / "m.xlsx", index=False)
+        for other in ("m.parquet", "m.json", "m.xlsx"):
+            assert digest_of(edges(tmp_path / other, bipartite=True)) == digest_of(found), other
     # numbers of things, or names that come again, are ends of edges
     file.write_text("name,club,from,to\nrevere,3,1,0\nadams,2,0,5\nwarren,3,2,0\nyoung,1,1,1\n")
     assert edges(file, bipartite=True).N == 7
     file.write_text("name,club,from,to\nrevere,0,1,0\nrevere,2,0,5\nwarren,0,2,0\nyoung,1,1,1\n")
     assert edges(file, bipartite=True).N == 6
+    # an unnamed column beside two of ends is none of names
+    file.write_text(",name,club\na,revere,tea\nb,adams,north\nc,young,tea\n")
+    with pytest.raises(DataError, match="expected the name of a node"):
+        edges(file, bipartite=True)
 
 
 def test_a_call_that_uses_more_is_one_that_python_takes() -> None:

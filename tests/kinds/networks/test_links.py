@@ -16,6 +16,7 @@ from splitmerge_cli.kinds.networks import links
 from splitmerge_cli.kinds.networks.data import COUNT, LEVELS, REAL, BlockTable, Relation, Relations, simple_graph
 from splitmerge_cli.kinds.networks.link_scores import Links, links_of, remove_edges, score_links
 from splitmerge_cli.kinds.networks.links import name_links, predict_links, probable_pairs
+from splitmerge_cli.runs.summaries import edge_lines
 
 
 @pytest.mark.parametrize("name", FORMS)
@@ -330,6 +331,9 @@ def test_blocks_are_described_with_the_strongest_other() -> None:
         "mail: mean count within 0, from 1 (u) 2; likes: within 0, with 1 (u) 0.67 (100% +)",
         "likes: with 2 (x) 0.5 (100% -)",
     ]
+    heading = "share of pairs with an edge,{} within a cluster and with the strongest other:"
+    for entry, counted in zip(described[1:], (" or mean count,", ""), strict=True):
+        assert next(edge_lines([{"cluster": "1", "edges": entry}])) == heading.format(counted)
     sided = Relation("", np.array([[0, 3], [5, 3], [5, 4]], dtype=np.int32), REAL, np.array([1.0, 2.0, 4.0]))
     described = block_summary.describe_blocks(Relations(6, (sided,), SIDES), np.array([0, 0, 2, 1, 1, 2]), 0)
     assert described == ["", "with 2 0.5 (mean 3)", "with 1 0.5 (mean 3)"]

@@ -304,10 +304,11 @@ def matrix_of_text(table: Text, use: Use, header: str | bool, wanted: str | bool
 
     ``auto``: a table is a matrix if its first row and its first column hold the same names, or if it has as many rows
     as columns, `SQUARE` at least, of numbers alone. With two kinds of nodes it is one if its rows are the one kind and
-    its columns the other (`_has_two_kinds`).
+    its columns the other (`is_crossed`).
     """
     may_be_square = table.rows in (table.width, table.width + 1)
-    is_asked = wanted is True or (wanted == "auto" and use.two_kinds and _has_two_kinds(table))
+    may_be_crossed = wanted == "auto" and header is not False and use.two_kinds and not table.heads_index()
+    is_asked = wanted is True or (may_be_crossed and is_crossed(table.top[0], [one.slice(1) for one in table.columns]))
     if wanted is False or table.width < 3 or not (is_asked or may_be_square):
         return None
     head = [cell.strip() for cell in table.top[0]]
@@ -381,16 +382,30 @@ def matrix_of_text(table: Text, use: Use, header: str | bool, wanted: str | bool
     return listed
 
 
-def _has_two_kinds(table: Text) -> bool:
-    """Whether rows and columns alone have names: the cell that both share is empty, or the rows have different names
-    and each further column, of three or more, has numbers, 0 among them."""
-    (corner, *names), (_, *first) = table.top[0], table.columns[0].to_pylist()
-    if table.heads_index() or not corner.strip():
-        return not table.heads_index()
-    if len(names) < 3 or len(set(first)) < len(first) or any(map(separators.is_numeric, (*names, *first))):
+def is_crossed(head: Sequence[str], columns: Sequence[pa.ChunkedArray]) -> bool:
+    """Whether the rows of a table are things of one kind, its columns of another: the first column has different names,
+    the others, of which `head` has the names, have numbers. Where the first has a name, too, these may be the ends and
+    weights of edges, unless there are three or more, with a 0 in each and names that are no numbers."""
+    corner, *names = (name.strip() for name in head)
+    if corner and (len(names) < 3 or any(map(separators.is_numeric, names))):
         return False
-    others = (column.slice(1).to_pylist() for column in table.columns[1:])
-    return all(all(map(separators.is_numeric, cells)) and 0.0 in map(float, cells) for cells in others)
+    first, *others = (["" if cell is None else str(cell).strip() for cell in one.to_pylist()] for one in columns)
+    if len(set(first)) < len(first) or (corner and any(map(separators.is_numeric, first))):
+        return False
+    numbers = [[cell for cell in cells if separators.is_numeric(cell)] for cells in others]
+    unknown = (cell in edge_values.UNKNOWN for cells in others for cell in cells if not separators.is_numeric(cell))
+    return all(unknown) and (not corner or all(0.0 in map(float, cells) for cells in numbers))
+
+
+def matrix_of_columns(table: Table, use: Use) -> Listed | None:
+    """A matrix between two kinds of nodes (`is_crossed`) in a file that is no text; None if it is a list of edges."""
+    if not (use.two_kinds and table.names and table.width > 2 and is_crossed(table.names, table.columns)):
+        return None
+    first, *others = (column.to_pylist() for column in table.columns)
+    values = np.array(others, dtype=float).T
+    listed = listed_matrix(values, str(table.path), table.title, use, list(map(str, first)), table.names[1:])
+    listed.notes.append(f"{table.path}: read as a matrix of ties (data.matrix=false reads a list of edges)")
+    return listed
 
 
 def is_named_matrix(table: Text) -> bool:

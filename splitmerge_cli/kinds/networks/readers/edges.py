@@ -165,11 +165,11 @@ def _of_table(path: Path, use: Use, options: Mapping[str, Any]) -> tuple[Listed,
         path, options["separator"], options["comments"], nodes is not None, use.bipartite is True, use.encoding
     )
     may_be_matrix = matrix is True or (nodes is None and options["source"] is None)
-    ties = (
-        conversions.matrix_of_text(table, use, options["header"], matrix)
-        if isinstance(table, text.Text) and may_be_matrix
-        else None
-    )
+    ties = None
+    if isinstance(table, text.Text) and may_be_matrix:
+        ties = conversions.matrix_of_text(table, use, options["header"], matrix)
+    elif table is not None and may_be_matrix and matrix == "auto":
+        ties = conversions.matrix_of_columns(table, use)
     if ties is not None:
         _check_matrix(use, options["truth"])
         return ties, True
