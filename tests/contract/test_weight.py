@@ -31,7 +31,7 @@ LINES = {
     "kinds": 40,
     "kinds/documents": 7_520,
     "kinds/lines": 980,
-    "kinds/networks": 9_460,
+    "kinds/networks": 9_480,
     "kinds/records": 4_800,
     "kinds/tables": 13_400,
     "kinds/tokens": 440,
