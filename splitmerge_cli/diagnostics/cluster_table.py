@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 WIDTH = 80
 """Letters in a line."""
 MEAN_COUNT = "mean count"
-"""How the edges of a layer of counts are measured; of others, by the share of the pairs that have one."""
+"""Words before edges that are counted; other edges are shares of pairs."""
 PROTOTYPE = 18
 """Letters in the name of a prototype, at most."""
 INDENT = 9
