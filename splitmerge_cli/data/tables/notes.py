@@ -228,7 +228,7 @@ def _note_total(table: Table, columns: Sequence[int], x: NDArray[Any]) -> None:
 
 
 def _word_of_total(table: Table, rows: int) -> str:
-    """The word by which the last row calls itself a total or a mean; empty without one, or if other rows have it, too."""
+    """The word by which the last row calls itself a total or a mean; empty if it has none, or others have it, too."""
     for cells in map(table.cells, range(table.width)):
         if is_text(cells) and len(cells) == rows:
             word = cells[-1].as_py() or ""
